@@ -217,8 +217,8 @@ def test_a_clone_has_parts_of_its_own_and_leaves_the_first_alone():
     copy = clone(selector)
     assert copy.search is not selector.search
     assert not hasattr(copy, "support_")
-    copy.set_params(search__stale=1, merit__convention="weka")
-    assert selector.search.stale == 3
+    copy.set_params(search__patience=1, merit__convention="weka")
+    assert selector.search.patience == 3
     assert selector.merit.convention == "hall"
 
 
@@ -437,7 +437,7 @@ def test_frames_whose_columns_are_called_by_numbers_keep_them():
             SubsetSelector(CFS(), BestFirst(), n_features="1"),
             "n_features must be a whole number, a share or a pair .*, got '1'",
         ),
-        (SubsetSelector(CFS(), BestFirst(fixed=[True])), "fixed takes names and whole numbers, got True"),
+        (SubsetSelector(CFS(), BestFirst(fixed=[True])), "fixed must contain column names or whole numbers, got True"),
     ],
 )
 def test_a_part_of_another_kind_is_refused_in_one_sentence(selector, sentence):

@@ -112,7 +112,7 @@ def test_a_weight_that_nobody_asked_for_is_an_error_under_routing(selector):
 
 def test_a_grid_goes_over_sizes_and_over_the_parts_of_a_search(routed):
     pipeline = make_pipeline(SubsetSelector(CFS(), BestFirst()), GaussianNB())
-    grid = {"subsetselector__n_features": [1, (1, 3)], "subsetselector__search__stale": [1, 5]}
+    grid = {"subsetselector__n_features": [1, (1, 3)], "subsetselector__search__patience": [1, 5]}
     found = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(X, Y)
     assert len(found.cv_results_["params"]) == 4
     assert found.best_params_["subsetselector__n_features"] != 1

@@ -135,7 +135,7 @@ def _with_date_parts(search: Search, schema: Schema) -> Search:
         return search
     roles = {role: expand_dates(schema, getattr(search, role)) for role in ("start", "fixed", "excluded")}
     groups = None if search.column_groups is None else [expand_dates(schema, group) for group in search.column_groups]
-    return clone(search).set_params(groups=groups, **roles)
+    return clone(search).set_params(column_groups=groups, **roles)
 
 
 class RankSelector(Selector):

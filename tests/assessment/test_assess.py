@@ -362,7 +362,7 @@ def test_a_search_of_a_fold_that_cannot_be_made_is_named():
     X.loc[5:, "h"] = np.nan
     X.loc[:4, "g"] = np.nan
     selector = SubsetSelector(CFS(), Forward(fixed=["g"]))
-    with pytest.raises(ValueError, match=r"^Fold 1 of 3: Column 'g' is fixed, but takes no part in this table\."):
+    with pytest.raises(ValueError, match=r"^Fold 1 of 3: Column 'g' is fixed, but is not used in this table\."):
         selection_report(selector, X, y, time=np.arange(20), n_splits=3, n_permutations=0)
 
 

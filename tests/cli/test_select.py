@@ -315,7 +315,7 @@ def test_a_journal_of_other_data_and_a_damaged_one_are_refused(
     path.write_text("\n".join([*lines[:3], "17 nonsense", *lines[3:]]) + "\n")
     done = tamiz(*command)
     assert done.exit_code == 1
-    assert re.search(r"search\.journal, line 4: '17 nonsense' is not what a search wrote there", done.stderr)
+    assert re.search(r"search\.journal, line 4: the checksum of '17 nonsense' differs", done.stderr)
 
 
 def test_days_are_written_as_days_and_moments_no_longer_than_they_are(

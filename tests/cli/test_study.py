@@ -283,7 +283,7 @@ def test_columns_that_repeat_each_other_are_left_out_unless_they_are_allowed(
     arguments = [path, "-t", "y", "--search", "forward", "-k", 3]
     done = tamiz("select", *arguments)
     assert "again" not in done.stdout.split()
-    assert "'again' repeats 'x' exactly and is not searched" in done.stderr
+    assert "'again' duplicates 'x' exactly and is not searched" in done.stderr
     allowed = tamiz("select", path, "-t", "y", "--search", "forward", "-k", 4, "--allow-duplicates")
     assert set(allowed.stdout.split()) == {"x", "again", "noise", "near"}
     options = ["--reduce", "pca", "--no-assess", "-o", tmp_path / "a.html", "--json", tmp_path / "a.json"]

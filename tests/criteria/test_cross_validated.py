@@ -26,7 +26,7 @@ from tamiz.runtime import parallel
 from tamiz.search import Forward
 from tamiz.subsets.candidates import Candidates
 
-from ..wrappers.drawn import evaluator_of, refitted
+from ..models.drawn import evaluator_of, refitted
 
 CANCER = load_breast_cancer(return_X_y=True)
 CANCER = (CANCER[0][::3, :8], CANCER[1][::3])

@@ -84,7 +84,7 @@ def asked(seed, p):
     if rng.random() < 0.4 and len(columns) > 1:
         parts["excluded"] = [columns.pop()]
     if rng.random() < 0.5 and len(columns) > 3:
-        parts["groups"] = [[columns[0], columns[2]], [columns[1], columns[3]]][: rng.integers(1, 3)]
+        parts["column_groups"] = [[columns[0], columns[2]], [columns[1], columns[3]]][: rng.integers(1, 3)]
     free = p - len(parts.get("excluded", []))
     least = int(rng.integers(1, free + 1))
     sizes = [None, (least, int(rng.integers(least, free + 1))), least][rng.integers(3)]

@@ -123,8 +123,8 @@ def sums_of(evaluator, n_features=None, **parts):
 
 
 def arrays(sums, relaxed):
-    parts = (sums.c, sums.self_terms, sums.pair_terms, sums.widths, sums.fixed_terms, sums.sizes)
-    return (*parts, relaxed.convex, relaxed.negative)
+    parts = (sums.c, sums.self_terms, sums.pair_terms, sums.widths, sums.fixed_terms, sums.size_limits)
+    return (*parts, relaxed.convex, relaxed.negative_terms)
 
 
 def test_no_set_of_a_node_exceeds_its_bound_and_good_bounds_are_close():
@@ -257,7 +257,7 @@ def test_a_gap_is_kept():
         archive = search_in(BranchAndBound(optimality_gap=0.05), Smooth(seed, 14, n_factors=5), 14)
         assert best <= archive.bound == archive.best_merit + 0.05
         assert archive.stop_reason == "no set is better by more than 0.05"
-    with pytest.raises(ValueError, match="gap must be at least 0, got -1"):
+    with pytest.raises(ValueError, match="optimality_gap must be at least 0, got -1"):
         search_in(BranchAndBound(optimality_gap=-1), Smooth(0, 4), 4)
 
 

@@ -45,7 +45,7 @@ def test_all_sets_are_looked_at_and_the_best_is_that_of_the_plain_search(way):
         assert archive.n_evaluations == count == search.max_evaluations(problem), seed
         assert best_of(archive) == best, seed
         assert archive.best_merit == evaluator.merit(best) == archive.bound
-        assert archive.stop_reason == "every set of an allowed size was looked at"
+        assert archive.stop_reason == "every set of an allowed size was evaluated"
 
 
 def test_evaluations_are_cut_exactly_at_every_number(way):

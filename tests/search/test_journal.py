@@ -160,7 +160,7 @@ def test_the_journal_of_another_search_is_refused_and_left_as_it_was(tmp_path, d
     written = path.read_bytes()
     sentence = (
         rf"^{re.escape(str(path))} is the journal of another search, table or merit \(it differs in {differs.strip()}\)\. "
-        r"Name another file, or delete this one\.$"
+        r"Use another file name, or delete this file\.$"
     )
     with pytest.raises(DataError, match=sentence):
         REFUSED[differs](path, table)
@@ -172,7 +172,7 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_was(tmp_path, conte
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
     with pytest.raises(
-        DataError, match=r"notes\.txt is the journal of another search, table or merit.* Name another file"
+        DataError, match=r"notes\.txt is the journal of another search, table or merit.* Use another file name"
     ):
         searched(path)
     assert path.read_bytes() == content
@@ -211,7 +211,7 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path, line):
     head, *lines = [line.partition(" #")[0] for line in path.read_text().splitlines()]
     path.write_text(with_checksums(head, *lines[:3], line, *lines[3:]))
     with pytest.raises(
-        DataError, match=rf"journal, line 5: {re.escape(repr(line))} is no line of a journal\. Delete the file"
+        DataError, match=rf"journal, line 5: {re.escape(repr(line))} is not a line of a journal\. Delete the file"
     ):
         searched(path)
 
@@ -221,7 +221,7 @@ def test_a_merit_before_any_parent_is_named(tmp_path):
     searched(path)
     head, *_ = path.read_text().splitlines()
     path.write_text(with_checksums(head, "3 0x1p-1"))
-    with pytest.raises(DataError, match="line 2: '3 0x1p-1' is no line of a journal"):
+    with pytest.raises(DataError, match="line 2: '3 0x1p-1' is not a line of a journal"):
         searched(path)
 
 
@@ -259,7 +259,7 @@ def test_a_journal_that_was_edited_is_refused_with_the_line_and_goes_on_from_the
     EDITS[edit](lines)
     edited = ("\n".join(lines) + "\n").encode(errors="surrogateescape")
     path.write_bytes(edited)
-    sentence = r"journal, line 7: .* its checksum differs\. .* Delete line 7 and all lines after it to go on"
+    sentence = r"journal, line 7: .* its checksum differs\. .* Delete line 7 and all lines after it to continue"
     with pytest.raises(DataError, match=sentence) as caught:
         searched(path)
     assert "\n" not in str(caught.value)
@@ -272,7 +272,7 @@ def test_a_journal_that_was_edited_is_refused_with_the_line_and_goes_on_from_the
 def test_a_journal_of_an_earlier_version_is_refused(tmp_path):
     path = tmp_path / "journal"
     path.write_text(json.dumps({"format": "tamiz journal 1", **FACTS}) + "\n")
-    with pytest.raises(DataError, match=r"journal is a 'tamiz journal 1', and .* 'tamiz journal 2'\. Name another"):
+    with pytest.raises(DataError, match=r"journal is a 'tamiz journal 1', and .* 'tamiz journal 2'\. Use another"):
         searched(path)
 
 
@@ -306,5 +306,5 @@ def test_searches_of_one_table_and_merit_share_a_journal(tmp_path):
 
 @pytest.mark.parametrize("path", ["", 5])
 def test_what_names_no_file_is_no_journal(path):
-    with pytest.raises(TypeError, match=f"^journal must be the name of a file, got {path!r}"):
+    with pytest.raises(TypeError, match=f"^journal must be a file name, got {path!r}"):
         searched(path)

@@ -18,7 +18,7 @@ N_KILLS = 2
 N_COLUMNS = 60
 # Long enough to be killed on the way; exact searches on fewer columns.
 PARAMETERS = {
-    "best_first": {"direction": "bidirectional", "stale": 30},
+    "best_first": {"direction": "bidirectional", "patience": 30},
     "beam": {"width": 20},
     "genetic": {"population": 30, "generations": 30},
     "random_subsets": {"n_subsets": 4000},

@@ -70,7 +70,7 @@ def test_a_plan_changes_nothing_and_writes_no_journal(tmp_path):
         ),
         (
             SearchPlan(None, None, 60.0, 2000, 1000),
-            "Plan: no number of evaluations can be given: the search goes on while it ",
+            "Plan: the number of evaluations has no limit: the search continues while the ",
         ),
     ],
 )

@@ -65,7 +65,7 @@ def test_it_ends_at_the_size_asked_for():
     archive = search_in(RecursiveElimination(), Additive(), P, n_features=(2, 4))
     assert len(sets_of(archive)[-1]) == 2
     assert best_of(archive) == (0, 1, 2, 6)
-    assert archive.stop_reason == "the size asked for is reached"
+    assert archive.stop_reason == "the requested size is reached"
 
 
 def test_several_go_at_a_time_and_no_more_than_may():
@@ -113,7 +113,7 @@ def test_fixed_columns_are_not_judged():
 
 def test_a_merit_that_does_not_tell_what_columns_are_worth_is_refused():
     X, y = load_wine(return_X_y=True)
-    sentence = r"^RecursiveElimination needs a merit that tells what each column is worth to a set; CFS does not\. Use Backward\.$"
+    sentence = r"^RecursiveElimination needs a merit that provides the importance of each column; CFS does not\. Use Backward\.$"
     with pytest.raises(ValueError, match=sentence):
         SubsetSelector(CFS(), RecursiveElimination()).fit(X, y)
 

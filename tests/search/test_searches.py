@@ -41,13 +41,13 @@ def test_backward_chooses_what_the_plain_search_chooses():
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward", "bidirectional"])
-@pytest.mark.parametrize("stale", [1, 2, 5])
-def test_best_first_looks_at_what_the_plain_search_looks_at(direction, stale):
+@pytest.mark.parametrize("patience", [1, 2, 5])
+def test_best_first_looks_at_what_the_plain_search_looks_at(direction, patience):
     different = 0
     for seed in SEEDS[::10]:
         p, evaluator = size_of(seed), Quadratic(seed, size_of(seed))
-        archive = search_in(BestFirst(direction=direction, patience=stale), evaluator, p)
-        expected, seen = plain.best_first_visits(cache(evaluator.merit), p, direction, stale)
+        archive = search_in(BestFirst(direction=direction, patience=patience), evaluator, p)
+        expected, seen = plain.best_first_visits(cache(evaluator.merit), p, direction, patience)
         assert sets_of(archive) == seen, seed
         assert archive.best_merit == evaluator.merit(expected), seed
         # The plain search keeps the first of equals; the archive the smaller, then the one of earlier columns.
@@ -62,7 +62,7 @@ def test_best_first_with_patience_finds_the_best_of_all_subsets():
         archive = search_in(BestFirst(patience=1000), evaluator, 7)
         assert len(archive) == 2**7
         assert archive.best_merit == evaluator.merit(plain.exhaustive(evaluator.merit, 7))
-        assert archive.stop_reason == "every set within reach was expanded"
+        assert archive.stop_reason == "every reachable set was expanded"
 
 
 def test_a_gain_up_to_min_gain_is_none():
@@ -222,7 +222,7 @@ def test_best_first_goes_straight_on_to_the_size_asked_for(direction, n_features
 
 @pytest.mark.parametrize("search", [Forward, Backward, BestFirst])
 def test_a_start_that_takes_no_part_is_refused(search):
-    with pytest.raises(ValueError, match="Column 'x2' is to start with, but takes no part"):
+    with pytest.raises(ValueError, match="Column 'x2' is in start, but is excluded or not used"):
         search_in(search(start=[1, 2], excluded=[2]), Quadratic(0, 6), 6)
 
 
@@ -234,15 +234,15 @@ def test_a_group_too_large_for_the_size_stays_out():
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"fixed": ["x9"]}, ValueError, "fixed names 'x9', which is no column"),
+        ({"fixed": ["x9"]}, ValueError, "fixed contains 'x9', which is not a column"),
         ({"fixed": ["xx1"]}, ValueError, r"\(did you mean 'x1'\?\)"),
-        ({"excluded": [4]}, ValueError, "excluded has column 4; columns are numbered from 0 to 3"),
-        ({"start": [-1]}, ValueError, "start has column -1; columns are numbered from 0 to 3"),
+        ({"excluded": [4]}, ValueError, "excluded contains column 4; columns are numbered from 0 to 3"),
+        ({"start": [-1]}, ValueError, "start contains column -1; columns are numbered from 0 to 3"),
         ({"fixed": "x1"}, TypeError, "fixed must be a list of columns, got the text 'x1'"),
         ({"fixed": [1], "excluded": ["x1"]}, ValueError, "Column 'x1' is both fixed and excluded"),
-        ({"column_groups": [[0, 1], [1, 2]]}, ValueError, "Column 'x1' is in two groups"),
-        ({"column_groups": [[0, 1]], "fixed": [1]}, ValueError, "The group of 'x0' is fixed or left out only in part"),
-        ({"column_groups": [[0, 1]], "start": [1]}, ValueError, "The group of 'x0' is to start with only in part"),
+        ({"column_groups": [[0, 1], [1, 2]]}, ValueError, "Column 'x1' is in two column groups"),
+        ({"column_groups": [[0, 1]], "fixed": [1]}, ValueError, "Only a part of the column group of 'x0' is fixed or excluded"),
+        ({"column_groups": [[0, 1]], "start": [1]}, ValueError, "start contains only a part of the column group of 'x0'"),
     ],
 )
 @pytest.mark.parametrize("search", [Forward, Backward, BestFirst])
@@ -255,7 +255,7 @@ def test_columns_that_cannot_be_are_refused(search, parameters, error, message):
     ("parameters", "error", "message"),
     [
         ({"direction": "sideways"}, ValueError, "direction must be one of 'forward', 'backward', 'bidirectional'"),
-        ({"patience": 0}, ValueError, "stale must be at least 1, got 0"),
+        ({"patience": 0}, ValueError, "patience must be at least 1, got 0"),
         ({"min_gain": -1.0}, ValueError, "min_gain must be at least 0, got -1.0"),
     ],
 )
@@ -278,13 +278,13 @@ def test_a_beam_of_no_width_is_refused():
     ],
 )
 def test_a_size_that_groups_cannot_have_is_refused_with_the_nearest_that_they_can(groups, n_features, near):
-    with pytest.raises(ValueError, match=rf"cannot be had, as groups move together; ask for {near}\."):
+    with pytest.raises(ValueError, match=rf"because column groups are selected as a whole; ask for {near}\."):
         problem_of(Forward(column_groups=groups), 6, n_features)
 
 
 def test_a_greedy_search_adds_no_group_that_leaves_no_way_to_the_size():
     class Tempting(Quadratic):
-        """The pair of columns 0 and 1 is better than all else, and three columns cannot be had with it."""
+        """The pair of columns 0 and 1 is better than all else, and no set of three columns contains it."""
 
         def merit(self, subset):
             return 10.0 * (0 in subset) + len(subset)
@@ -294,7 +294,7 @@ def test_a_greedy_search_adds_no_group_that_leaves_no_way_to_the_size():
 
 
 def test_a_fixed_column_that_takes_no_part_is_refused():
-    with pytest.raises(ValueError, match="Column 'b' is fixed, but takes no part in this table"):
+    with pytest.raises(ValueError, match="Column 'b' is fixed, but is not used in this table"):
         Forward(fixed=["b"]).make_problem(["a", "b"], np.array([0]), None)
 
 
@@ -304,7 +304,7 @@ def test_a_fixed_column_that_takes_no_part_is_refused():
         (5, "n_features=5 exceeds the 4 columns of the table; ask for at most 4"),
         ((2, 5), r"n_features=\(2, 5\) exceeds the 4 columns"),
         (0, "n_features must be at least 1, got 0"),
-        ((3, 2), r"n_features must be at least 1, or a pair \(least, most\), got \(3, 2\)"),
+        ((3, 2), r"n_features must be at least 1, or a pair \(smallest, largest\), got \(3, 2\)"),
     ],
 )
 def test_a_size_that_cannot_be_is_refused(n_features, message):
@@ -321,6 +321,6 @@ def test_a_size_above_the_columns_that_can_be_chosen_is_refused():
 
 def test_a_size_where_no_column_can_be_chosen_is_refused():
     with pytest.raises(
-        ValueError, match=r"^No column can be chosen: each is excluded, or takes no part in this table\.$"
+        ValueError, match=r"^No column can be chosen: each is excluded, or not used in this table\.$"
     ):
         problem_of(Forward(excluded=[0, 1]), 2, 1)

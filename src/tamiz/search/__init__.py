@@ -1,4 +1,4 @@
-"""How to walk through sets of columns. A search proposes; it neither scores, nor stops, nor keeps books."""
+"""Searches over sets of columns. A search proposes sets; `runner` evaluates them, applies stopping rules and records them."""
 
 from tamiz.runtime.registry import Registry
 

@@ -1,4 +1,4 @@
-"""Every evaluated set with its merit, in order, and the best of them."""
+"""The archive of a search: every evaluated set with its merit, in order. And the certificate of an exact search."""
 
 from __future__ import annotations
 
@@ -29,17 +29,16 @@ from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import Floats
 
 
-# MERGED: What an exact search has proven.
 @dataclass(frozen=True)
 class Certificate:
-    """How far the set found can be from the best of all.
+    """The bound that an exact search has proven, beside the merit that it found.
 
     Attributes
     ----------
     merit : float
-        Of the set found.
+        Merit of the best set found.
     bound : float
-        What no set that may be chosen exceeds.
+        Upper bound of the merit of every allowed set.
     """
 
     merit: float
@@ -49,57 +48,60 @@ class Certificate:
 
     @property
     def optimality_gap(self) -> float:
-        """The most that a better set can gain; 0 where the set found is proven to be best."""
+        """`bound - merit`: by how much a better set can exceed `merit` at most; 0 where the set found is proven optimal."""
         return max(self.bound - self.merit, 0.0)
 
     @property
     def is_optimal(self) -> bool:
-        """Whether no set is better."""
+        """Whether no allowed set has a higher merit."""
         return self.bound <= self.merit
 
     def __str__(self) -> str:
         if self.is_optimal:
-            return "proven best: no set that may be chosen has a higher merit"
-        return f"no set that may be chosen has a merit above {self.bound:.4g}, {self.optimality_gap:.2g} more than the one found"
+            return "proven optimal: no allowed set has a higher merit"
+        return f"optimality gap {self.optimality_gap:.2g}: no allowed set has a merit above {self.bound:.4g}"
 
 
-# Of equal merits the larger rank is better: size, negative, and the set as bits, the first column the highest.
+# Orders sets of equal merit; the larger rank is better: minus the size, then the mask as bits, the first column highest.
 _Rank: TypeAlias = tuple[int, bytes]
 _WORST_RANK: _Rank = (-(2**62), b"")
-# Sets of very many columns are compared some at a time.
+# Tied sets are unpacked to masks in blocks of at most this many bytes.
 _MASK_BYTES = 2**24
 
 
 class Archive(Serializable):
-    """The books of a search.
+    """Every evaluated set of a search with its merit, and the best of them.
 
     Attributes
     ----------
     merits : ndarray of shape (n_evaluations,)
         Minus infinity for a set without a score, which is never the best.
     sizes : ndarray of shape (n_evaluations,)
+        Numbers of columns.
     best : int or None
-        The number of the best set among those of an allowed size, None while there is none. A later set is better when it
-        exceeds the best by more than `min_gain`, one that came by dropping columns when it exceeds it at all; of equal ones the
-        smaller is better, then the one of earlier columns.
+        The number of the best set of an allowed size, None while there is none. A later set replaces it when its merit is higher
+        by more than `min_gain`, or higher at all where it was made by dropping columns. Among equal merits the smaller set is
+        better, then the one of earlier columns.
     fold_scores : ndarray of shape (n_evaluations, n_folds) or None
-        The scores whose means are the merits; None where a merit has no folds, or was read from a file that has merits only.
+        The scores whose means are the merits; None where the merit has no folds, or the merits were read from a file, which does
+        not contain the scores.
     improvements : list of int
-        The number of the best set after every step, or part of one, that found a better one.
+        The numbers of the successive best sets, one for every recorded batch that improved on the best.
     tolerance : float
-        What the best set may lose to the highest merit, as it is smaller than the set of that.
+        By how much the merit of the best set may be below the highest merit, because the best set has fewer columns.
     n_unrecorded : int
-        Sets that an exact search looked at and found no better; they are counted and not written down.
+        Sets that an exact search evaluated and found no better: counted, but not stored.
     bound : float or None
-        What no set that may be chosen exceeds, where the search has proven it.
+        Upper bound of the merit of every allowed set, where the search has proven one.
     stop_reason : str
         Why the search ended.
     interrupted : bool
+        Whether Ctrl-C ended the search.
     stopped_early : bool
-        Whether a rule ended the search, or Ctrl-C, before it came to its own end.
+        Whether a stopping rule or Ctrl-C ended the search before it was complete.
     """
 
-    # Sets as they are stored: p columns, q parents in w bytes each, b batches, c candidates, f flips.
+    # The stored form of the sets: p columns, q parents in w bytes each, b batches, c candidates, f flips.
     invariants: ClassVar[Invariants] = {
         "n_columns": Integer(size="p"),
         "min_size": Integer(below="p+1"),
@@ -115,7 +117,9 @@ class Archive(Serializable):
         "last_gain": Nullable(Number()),
         "parents": (
             Array("q", "w", dtypes=(np.uint8,)),
-            Condition(lambda it: it.parents.shape[1] == -(-it.n_columns // 8), "does not have a bit for every column"),
+            Condition(
+                lambda it: it.parents.shape[1] == -(-it.n_columns // 8), "does not have one bit for every column"
+            ),
         ),
         "n_parents": (
             IntegerArray("b"),
@@ -130,7 +134,7 @@ class Archive(Serializable):
             IntegerArray("c"),
             Condition(
                 lambda it: (it.parent < np.repeat(it.n_parents, it.n_candidates)).all(),
-                "names a parent that is not there",
+                "refers to a parent that does not exist",
             ),
         ),
         "widths": (
@@ -150,8 +154,8 @@ class Archive(Serializable):
         self.best: int | None = None
         self.best_merit = -np.inf
         self._rank: _Rank | None = None
-        # The best set and its merit before the step under way, and the best merit that came of that step: None where all its new
-        # sets were of sizes that may not be chosen, minus infinity where it had none.
+        # The best set and its merit before the current step, and the best merit of the step's new sets: None where all of them
+        # have sizes that are not allowed, minus infinity where there are none.
         self._previous_best: tuple[int | None, float] = (None, -np.inf)
         self._best_step_merit: float | None = -np.inf
         self.improvements: list[int] = []
@@ -167,7 +171,7 @@ class Archive(Serializable):
         self._sizes: list[NDArray[np.int32]] = []
         self._index = SubsetIndex(n_columns)
         self._merits = np.empty(0)
-        # None once a set is recorded without scores in folds.
+        # None once a set was recorded without fold scores.
         self._fold_scores: list[Floats] | None = []
 
     def __len__(self) -> int:
@@ -175,7 +179,7 @@ class Archive(Serializable):
 
     @property
     def n_evaluations(self) -> int:
-        """Sets whose merit is known: those written down and those passed over."""
+        """Number of evaluated sets: those recorded and those only counted."""
         return len(self) + self.n_unrecorded
 
     @property
@@ -185,11 +189,11 @@ class Archive(Serializable):
 
     @property
     def n_bytes(self) -> int:
-        """What the books take in memory."""
+        """Memory of the archive in bytes."""
         batches = ((packed, batch.parent_index, batch.starts, batch.flipped) for _, packed, batch in self._batches)
-        held = sum(array.nbytes for arrays in batches for array in arrays) + self._merits.nbytes
-        held += sum(scores.nbytes for scores in self._fold_scores or ())
-        return held + sum(sizes.nbytes for sizes in self._sizes) + self._index.n_bytes
+        total = sum(array.nbytes for arrays in batches for array in arrays) + self._merits.nbytes
+        total += sum(scores.nbytes for scores in self._fold_scores or ())
+        return total + sum(sizes.nbytes for sizes in self._sizes) + self._index.n_bytes
 
     @property
     def merits(self) -> Floats:
@@ -198,16 +202,16 @@ class Archive(Serializable):
 
     @property
     def fold_scores(self) -> Floats | None:
-        """Scores in the folds in the order of evaluation, None where they are not known of every set."""
+        """Fold scores in the order of evaluation, None unless they are known for every set."""
         return np.concatenate(self._fold_scores)[: len(self)] if self._fold_scores else None
 
     def cv_results(self) -> dict[str, NDArray[Any]] | None:
-        """Return the sets and their scores in the folds as scikit-learn's searches do, None where these are not known."""
+        """Return sets and fold scores in the form of scikit-learn's `cv_results_`, None where the scores are not known."""
         scores = self.fold_scores
         if scores is None:
             return None
         merits = self.merits
-        # The deviation of scores of minus infinity is not a number.
+        # The standard deviation of scores of minus infinity is NaN.
         with np.errstate(invalid="ignore"):
             deviations = scores.std(axis=1)
         return {
@@ -231,12 +235,12 @@ class Archive(Serializable):
         return np.concatenate(parts) if parts else np.empty((0, self.n_columns), dtype=bool)
 
     def batches(self) -> Iterator[Candidates]:
-        """Return the sets as they were evaluated together."""
+        """Return the recorded batches in order of evaluation."""
         return map(self._unpack_batch, range(self._n_batches))
 
     @property
     def _n_batches(self) -> int:
-        """Batches that are written down whole: Ctrl-C may come in the middle of one."""
+        """Number of completely recorded batches: Ctrl-C may interrupt the recording of one."""
         return bisect_left(self._batches, len(self), key=lambda batch: batch[0])
 
     def _unpack_batch(self, batch_number: int) -> Candidates:
@@ -245,17 +249,17 @@ class Archive(Serializable):
         return Candidates(parents, candidates.parent_index, candidates.starts, candidates.flipped)
 
     def mask(self, number: int) -> Masks:
-        """Return one evaluated set."""
+        """Return the mask of one evaluated set."""
         if not 0 <= number < len(self):
             raise IndexError(f"There is no evaluation {number}; there are {len(self)}.")
-        place = bisect_right(self._batches, number, key=lambda batch: batch[0]) - 1
-        batch = self._unpack_batch(place)
-        return batch[np.array([number - self._batches[place][0]])].masks()[0]
+        batch_number = bisect_right(self._batches, number, key=lambda batch: batch[0]) - 1
+        batch = self._unpack_batch(batch_number)
+        return batch[np.array([number - self._batches[batch_number][0]])].masks()[0]
 
     def get_state(self) -> dict[str, Any]:
-        """Return the sizes asked for, and all batches one after the other."""
-        whole = self._batches[: self._n_batches]
-        batches = [candidates for _, _, candidates in whole]
+        """Return settings and results, the batches concatenated."""
+        complete = self._batches[: self._n_batches]
+        batches = [candidates for _, _, candidates in complete]
         return {
             "n_columns": self.n_columns,
             "min_size": self._min_size,
@@ -270,9 +274,9 @@ class Archive(Serializable):
             "n_steps_without_gain": self.n_steps_without_gain,
             "last_gain": self.last_gain,
             "parents": np.concatenate(
-                [np.empty((0, -(-self.n_columns // 8)), np.uint8), *(batch[1] for batch in whole)]
+                [np.empty((0, -(-self.n_columns // 8)), np.uint8), *(batch[1] for batch in complete)]
             ),
-            "n_parents": np.array([len(packed) for _, packed, _ in whole], dtype=np.intp),
+            "n_parents": np.array([len(packed) for _, packed, _ in complete], dtype=np.intp),
             "n_candidates": np.array([len(batch) for batch in batches], dtype=np.intp),
             "parent": np.concatenate([np.empty(0, np.intp), *(batch.parent_index for batch in batches)]),
             "widths": np.concatenate([np.empty(0, np.intp), *(np.diff(batch.starts) for batch in batches)]),
@@ -282,7 +286,7 @@ class Archive(Serializable):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the books, every batch written down again."""
+        """Return the archive with every batch recorded anew."""
         sizes = {name: state[name] for name in ("min_size", "max_size", "min_gain")}
         archive = cls(state["n_columns"], **sizes)
         first = np.cumsum([0, *state["n_parents"]])
@@ -290,15 +294,15 @@ class Archive(Serializable):
         starts = np.concatenate([[0], np.cumsum(state["widths"])]).astype(np.intp)
         parents = np.unpackbits(state["parents"], axis=1, count=archive.n_columns).astype(bool)
         for batch in range(len(begin) - 1):
-            here = slice(begin[batch], begin[batch + 1])
+            span = slice(begin[batch], begin[batch + 1])
             flips = starts[begin[batch] : begin[batch + 1] + 1]
             candidates = Candidates(
                 parents[first[batch] : first[batch + 1]],
-                state["parent"][here],
+                state["parent"][span],
                 flips - flips[0],
                 state["flipped"][flips[0] : flips[-1]],
             )
-            archive.record(candidates, archive.keys(candidates), state["merits"][here])
+            archive.record(candidates, archive.keys(candidates), state["merits"][span])
         archive.add_unrecorded(state["n_unrecorded"], state["bound"])
         archive.apply_tolerance(state["tolerance"])
         archive.stop_reason, archive.interrupted = state["stop_reason"], state["interrupted"]
@@ -307,25 +311,25 @@ class Archive(Serializable):
         return archive
 
     def keys(self, candidates: Candidates) -> SubsetKeys:
-        """Return what candidates are known by."""
+        """Return the hash keys of candidates."""
         return self._index.keys(candidates)
 
     def lookup(self, keys: SubsetKeys) -> NDArray[np.int64]:
-        """Return the number of each set that was evaluated before, -1 for a new one."""
+        """Return the number of each evaluated set, -1 for a set that was not evaluated."""
         return self._index.lookup(keys)
 
     def are_new(self, keys: SubsetKeys) -> NDArray[np.bool_]:
-        """Return which sets were not evaluated before, and stand here for the first time."""
+        """Return which sets were not evaluated before; of repeated keys only the first is new."""
         return self._index.are_new(keys)
 
     def merits_at(self, numbers: NDArray[np.int64]) -> Floats:
-        """Return the merits of sets by their numbers."""
+        """Return the merits of the sets with these numbers."""
         return self._merits[numbers]
 
     def record(
         self, candidates: Candidates, keys: SubsetKeys, merits: Floats, fold_scores: Floats | None = None
     ) -> None:
-        """Write new sets down, all evaluated at the same step: the whole of it or a part."""
+        """Record new sets, all of them from one step; a step may be recorded in several parts."""
         start = len(self)
         parent, starts, flipped = map(_as_int32, (candidates.parent_index, candidates.starts, candidates.flipped))
         sizes = _as_int32(candidates.sizes())
@@ -350,7 +354,7 @@ class Archive(Serializable):
         self._merits[start:stop] = merits
 
     def add_unrecorded(self, n_subsets: int, bound: float | None) -> None:
-        """Take note of sets that were found no better, and of what is proven."""
+        """Count sets that were evaluated and found no better, and store the bound, if there is one."""
         self.n_unrecorded += n_subsets
         self.bound = self.bound if bound is None else bound
 
@@ -358,18 +362,18 @@ class Archive(Serializable):
         merit, rank = self.best_merit, self._rank
         allowed = np.flatnonzero((sizes >= self._min_size) & (sizes <= self._max_size) & (merits > -np.inf))
         found = merits[allowed]
-        # One after the other, as what counts as a gain depends on the one before.
+        # One after the other: whether a set is a gain depends on the best one before it.
         better = np.flatnonzero((found > merit) | (rank is None))
         dropped = (sizes < candidates.parents.sum(axis=1)[candidates.parent_index])[allowed[better]]
         for value, is_drop in zip(found[better].tolist(), dropped.tolist(), strict=True):
             if rank is None or value - merit > (0.0 if is_drop else self._min_gain):
                 merit, rank = value, _WORST_RANK
-        place, rank = _best_of_tied(candidates, sizes, allowed[found == merit], rank)
-        if place is not None:
-            # At once, so that Ctrl-C finds them together.
-            self.best, self.best_merit, self._rank = start + place, merit, rank
+        winner, rank = _best_of_tied(candidates, sizes, allowed[found == merit], rank)
+        if winner is not None:
+            # In one statement, so that Ctrl-C leaves the three consistent.
+            self.best, self.best_merit, self._rank = start + winner, merit, rank
             self.improvements.append(self.best)
-        # A step on the way to the size asked for says nothing of gains.
+        # A step whose sets all have a size that is not allowed has no gain.
         if len(found):
             self._best_step_merit = max(
                 float(found.max()), -np.inf if self._best_step_merit is None else self._best_step_merit
@@ -378,17 +382,17 @@ class Archive(Serializable):
             self._best_step_merit = None
 
     def best_per_size(self) -> dict[int, int]:
-        """Return the number of the best set of every size that may be chosen, of equal ones that of earlier columns.
+        """Return the number of the best set of every allowed size; among equal merits, of the set of earlier columns.
 
         Raises
         ------
         DataError
-            When sets were passed over: of them only the best of all sizes is written down.
+            When sets were counted without being recorded, as exact searches do: only the best set of all sizes is known then.
         """
         if self.n_unrecorded:
             raise DataError(
-                "The best set of every size is not known of an exact search, which writes down the best of all sizes: take "
-                "Forward, Backward, Bidirectional or Beam."
+                "An exact search records only the best set over all sizes, not the best set of every size. Use Forward, Backward, "
+                "Bidirectional or Beam."
             )
         sizes, merits = self.sizes, self.merits
         best = {}
@@ -401,7 +405,7 @@ class Archive(Serializable):
         return best
 
     def apply_tolerance(self, tolerance: float) -> None:
-        """Take the smallest set that loses no more than the tolerance to the best for the best: at the end of a search."""
+        """Make the smallest set whose merit is within the tolerance of the best the best set; called at the end of a search."""
         self.tolerance = tolerance
         if not tolerance or self.best is None:
             return
@@ -413,10 +417,10 @@ class Archive(Serializable):
         self._rank = (-int(sizes[self.best]), np.packbits(self.mask(self.best)).tobytes())
 
     def end_step(self) -> None:
-        """Take note that what came of one proposal is written down."""
+        """Update the gain and the count of steps without a gain, after all sets of one proposal are recorded."""
         best, merit = self._previous_best
         if best is not None and self._best_step_merit is not None:
-            # Where nothing was new, nothing was gained.
+            # A step without new sets has a gain of 0.
             self.last_gain = self._best_step_merit - merit if self._best_step_merit > -np.inf else 0.0
         self.n_steps_without_gain = 0 if self.best != best else self.n_steps_without_gain + 1
         self._previous_best, self._best_step_merit = (self.best, self.best_merit), -np.inf
@@ -425,21 +429,20 @@ class Archive(Serializable):
 def _best_of_tied(
     candidates: Candidates, sizes: NDArray[np.int32], tied: NDArray[np.intp], rank: _Rank | None
 ) -> tuple[int | None, _Rank | None]:
-    """Return the smallest of equally good sets, of these the one of earlier columns, and its rank; None where it is no better."""
+    """Return the best ranked of equally good sets and its rank; None where its rank is not above `rank`."""
     if not len(tied) or rank is None:
         return None, rank
     smallest = tied[sizes[tied] == sizes[tied].min()]
     at_once = max(_MASK_BYTES // max(candidates.parents.shape[1], 1), 1)
-    named: list[tuple[bytes, int]] = []
+    leading: list[tuple[bytes, int]] = []
     for start in range(0, len(smallest), at_once):
         part = smallest[start : start + at_once]
         packed = np.packbits(candidates[part].masks(), axis=1)
-        named = [max([*named, *zip(map(bytes, packed), part.tolist(), strict=True)])]
-    name, first = named[0]
-    own = -int(sizes[first]), name
+        leading = [max([*leading, *zip(map(bytes, packed), part.tolist(), strict=True)])]
+    bits, first = leading[0]
+    own = -int(sizes[first]), bits
     return (first, own) if own > rank else (None, rank)
 
 
 def _as_int32(numbers: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Return numbers in half the room."""
     return numbers.astype(np.int32)

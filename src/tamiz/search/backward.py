@@ -9,22 +9,22 @@ from tamiz.subsets.candidates import Candidates
 
 
 class Backward(Search):
-    """Start with every column; drop the least useful one again and again, until each drop lowers the merit.
+    """Start with every column and drop the least useful one, step by step, until every drop lowers the merit.
 
-    With a size asked for it goes on until that size is reached, with a range to its end: the best set of an allowed size is the
-    result. Without one it may drop nothing.
+    With `n_features` the search continues to the smallest allowed size; the result is the best set of an allowed size. Without it
+    the search may stop before it drops any column.
 
     Parameters
     ----------
     start, fixed, excluded : list of column names or numbers, default=None
-        Columns to start with, to keep in every set, and to keep out.
-    groups : list of lists of column names or numbers, default=None
-        Columns that go out together.
+        Columns to start with, to keep in every set, and to keep out of every set.
+    column_groups : list of lists of column names or numbers, default=None
+        Columns that are dropped together.
 
     Notes
     -----
-    At most p (p + 1) / 2 + 1 evaluations for p columns. A drop that leaves the merit equal is made; among equal ones the last
-    column goes.
+    At most p (p + 1) / 2 + 1 evaluations for p columns. A column whose drop leaves the merit unchanged is dropped. Among equal
+    merits the last column is dropped.
 
     References
     ----------
@@ -42,7 +42,7 @@ class Backward(Search):
     """
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
-        """Yield the candidates step by step."""
+        """Yield the drops of each step."""
         mask = ~problem.excluded if problem.start is None else problem.start.copy()
         merit = (yield Candidates.from_masks(mask))[0]
         while units := problem.removals(mask):
@@ -53,13 +53,13 @@ class Backward(Search):
             mask[units[best]] = False
             merit = max(merit, merits[best]) if problem.tolerance else merits[best]
         return (
-            "the size asked for is reached"
+            "the requested size is reached"
             if problem.size_requested and mask.sum() == problem.min_size
             else "no column is left to drop"
         )
 
     def max_evaluations(self, problem: Problem) -> int:
-        """Return what it costs to drop as many columns as may go out."""
+        """Return the number of evaluations when columns are dropped down to the smallest allowed size."""
         mask = ~problem.excluded if problem.start is None else problem.start
         units = [unit for unit in problem.units if mask[unit[0]]]
         n_steps = max_moves(units, int(mask.sum()) - problem.min_size)

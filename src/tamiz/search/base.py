@@ -1,9 +1,11 @@
-"""The two ideas of this package: a search is a generator, and a problem is a value.
+"""The base class of searches, and the problem that a search solves.
 
-`walk(problem, rng)` yields proposals, mostly `Candidates`, and is sent their merits. Forward selection, for instance, yields every
-set of one column more than the present one, takes the best of the merits it is sent, and goes on from there. Everything else
-stands once in `run`: the cache of merits, the archive, the journal, the rules for stopping. Whatever is written as a walk can be
-stopped, resumed and looked into.
+A search is a generator: `walk(problem, rng)` yields proposals, mostly `Candidates`, and receives their merits. Forward selection,
+for instance, yields every set that has one column more than the current one, and continues from the set with the highest merit.
+The cache of merits, the archive, the journal and the stopping rules are implemented once, in `tamiz.search.runner`, for all
+searches.
+
+A *unit* is what a search adds or drops at once: a single column, or a group of columns (`column_groups`).
 """
 
 from __future__ import annotations
@@ -23,77 +25,35 @@ from tamiz.runtime.validation import check_n_features
 from tamiz.subsets.candidates import Masks, Proposal
 from tamiz.subsets.evaluator import MeritProperties
 
-# MERGED: Which numbers of columns can be had where columns move in groups.
 Units = Sequence[NDArray[np.intp]]
-
-
-def can_reach_size(widths: Iterable[int], min_size: int, max_size: int) -> bool:
-    """Return whether some of the widths sum up to something from least to most."""
-    min_size = max(min_size, 0)
-    return max_size >= min_size and bool(_subset_sums(widths) >> min_size & ((1 << (max_size - min_size + 1)) - 1))
-
-
-def nearest_sizes(widths: Iterable[int], min_size: int, max_size: int) -> list[int]:
-    """Return the largest sum below `min_size` that some of the widths make, and the smallest above `max_size`, where there are such."""
-    sums = _subset_sums(widths)
-    below, above = sums & ((1 << min_size) - 1), sums >> (max_size + 1)
-    lowest = (above & -above).bit_length()
-    return [below.bit_length() - 1] * bool(below) + [max_size + lowest] * bool(above)
-
-
-def movable_units(units: Units, min_columns: int, max_columns: int) -> list[NDArray[np.intp]]:
-    """Return the units that can move next where at least so many columns have to move in all, and at most so many may."""
-    widths = [len(unit) for unit in units]
-    leads = {width: width <= max_columns for width in set(widths)}
-    if min_columns > 1 and max(widths, default=1) > 1:
-        for width in leads:
-            others = widths.copy()
-            others.remove(width)
-            leads[width] = can_reach_size(others, min_columns - width, max_columns - width)
-    return [unit for unit, width in zip(units, widths, strict=True) if leads[width]]
-
-
-def max_moves(units: Units, max_columns: int) -> int:
-    """Return how many units can move one after the other at most, where `max_columns` columns may."""
-    return int(np.searchsorted(np.cumsum(np.sort([len(unit) for unit in units])), max_columns, side="right"))
-
-
-def _subset_sums(widths: Iterable[int]) -> int:
-    """Return the sums of all choices of widths: bit s stands for the sum s."""
-    sums = 1
-    for width in widths:
-        sums |= sums << width
-    return sums
-
-
-# A walk ends with the sentence that says why.
+# A walk returns the reason why it ended.
 Walk: TypeAlias = "Generator[Proposal, NDArray[np.float64], str]"
 Columns: TypeAlias = "Iterable[str | int]"
-# A number of columns, or a share of those that can be chosen; of each the least and the most.
+# A number of columns, or a share of the columns that can be chosen; or the pair (smallest, largest) of such.
 SetSize: TypeAlias = "float | tuple[float, float]"
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What a search may choose from.
+    """The allowed sets of a search, and what is known of their merit.
 
     Attributes
     ----------
     n_columns : int
     min_size, max_size : int
-        Sizes that a chosen set may have.
+        Smallest and largest number of columns of an allowed set.
     size_requested : bool
-        Whether the sizes were asked for: a greedy search then goes on where the merit falls, until `min_size`.
+        Whether the user asked for these sizes: a greedy search then continues to the limit even where the merit falls.
     fixed, excluded : ndarray of shape (n_columns,), bool
-        Columns in every set, and in none.
+        Columns of every set, and of none.
     start : ndarray of shape (n_columns,), bool, or None
-        Where to begin; None leaves it to the search.
+        The set to start with; None leaves it to the search.
     units : list of ndarray
-        Columns that move together, in column order; most units are one column.
-    merit_properties : Form
+        Columns that are added and dropped together, in column order; most units are one column.
+    merit_properties : MeritProperties
         What is known of the merit beyond its values.
     tolerance : float
-        What a set may lose to the best one where it has fewer columns.
+        By how much the merit of a smaller set may be below the best merit.
     """
 
     n_columns: int
@@ -108,28 +68,70 @@ class Problem:
     tolerance: float = 0.0
 
     def additions(self, mask: Masks) -> list[NDArray[np.intp]]:
-        """Return the units that can still come in and leave a way to the sizes asked for."""
+        """Return the units that can be added so that an allowed size stays reachable."""
         size = int(mask.sum())
         return movable_units(
             [unit for unit in self.units if not mask[unit[0]]], self.min_size - size, self.max_size - size
         )
 
     def removals(self, mask: Masks) -> list[NDArray[np.intp]]:
-        """Return the units that can still go out and leave a way to the sizes asked for."""
+        """Return the units that can be dropped so that an allowed size stays reachable."""
         size = int(mask.sum())
         return movable_units([unit for unit in self.units if mask[unit[0]]], size - self.max_size, size - self.min_size)
 
 
+# Sizes that sets can have where units have more than one column.
+
+
+def can_reach_size(widths: Iterable[int], min_size: int, max_size: int) -> bool:
+    """Return whether some of the widths have a sum from `min_size` to `max_size`."""
+    min_size = max(min_size, 0)
+    return max_size >= min_size and bool(_subset_sums(widths) >> min_size & ((1 << (max_size - min_size + 1)) - 1))
+
+
+def nearest_sizes(widths: Iterable[int], min_size: int, max_size: int) -> list[int]:
+    """Return the largest sum of some widths below `min_size` and the smallest above `max_size`; one of them may not exist."""
+    sums = _subset_sums(widths)
+    below, above = sums & ((1 << min_size) - 1), sums >> (max_size + 1)
+    lowest = (above & -above).bit_length()
+    return [below.bit_length() - 1] * bool(below) + [max_size + lowest] * bool(above)
+
+
+def movable_units(units: Units, min_columns: int, max_columns: int) -> list[NDArray[np.intp]]:
+    """Return the units after whose move a total of `min_columns` to `max_columns` moved columns stays reachable."""
+    widths = [len(unit) for unit in units]
+    leads = {width: width <= max_columns for width in set(widths)}
+    if min_columns > 1 and max(widths, default=1) > 1:
+        for width in leads:
+            others = widths.copy()
+            others.remove(width)
+            leads[width] = can_reach_size(others, min_columns - width, max_columns - width)
+    return [unit for unit, width in zip(units, widths, strict=True) if leads[width]]
+
+
+def max_moves(units: Units, max_columns: int) -> int:
+    """Return the largest number of units that together have at most `max_columns` columns."""
+    return int(np.searchsorted(np.cumsum(np.sort([len(unit) for unit in units])), max_columns, side="right"))
+
+
+def _subset_sums(widths: Iterable[int]) -> int:
+    """Return the sums of all subsets of widths as an integer whose bit s is set where a subset has the sum s."""
+    sums = 1
+    for width in widths:
+        sums |= sums << width
+    return sums
+
+
 @dataclass(frozen=True)
 class ShorthandParameter:
-    """What a word after a search's name stands for: "20" in "beam:20", "backward" in "best-first:backward".
+    """The parameter that the text after a search's name sets: 20 in "beam:20", "backward" in "best-first:backward".
 
     Attributes
     ----------
     parameter : str
         The parameter of the constructor.
     choices : tuple of str
-        The words there are; none where it is a whole number of at least 1.
+        The allowed values; empty where the value is an integer of at least 1.
     """
 
     parameter: str
@@ -141,21 +143,21 @@ class ShorthandParameter:
             return text
         if self.choices:
             known = ", ".join(self.choices)
-            raise ValueError(f"{self.parameter} is one of {known}, got {text!r}{suggestion(text, self.choices)}.")
+            raise ValueError(f"{self.parameter} must be one of {known}, got {text!r}{suggestion(text, self.choices)}.")
         if not text.isdecimal() or int(text) < 1:
-            raise ValueError(f"{self.parameter} is a whole number of at least 1, got {text!r}.")
+            raise ValueError(f"{self.parameter} must be a whole number of at least 1, got {text!r}.")
         return int(text)
 
 
 class Search(BaseEstimator, ABC):
-    """A way to walk through sets of columns.
+    """A search over sets of columns.
 
     Attributes
     ----------
     min_gain : float
-        A merit counts as better than the best so far when it exceeds it by more than this.
+        A set is better than the best so far when its merit is higher by more than this.
     shorthand : ShorthandParameter or None
-        What a word after the search's name stands for, None where it takes none.
+        The parameter that text after the search's name sets, None where there is none.
     """
 
     min_gain: float = 0.0
@@ -176,36 +178,36 @@ class Search(BaseEstimator, ABC):
 
     @classmethod
     def from_shorthand(cls, text: str, **settings: Any) -> Self:
-        """Return the search that a word after its name asks for, the usual one where there is no word.
+        """Return the search with the parameter that text after its name sets, with defaults where the text is empty.
 
         Parameters
         ----------
         text : str
             `Beam.from_shorthand("20")` is `Beam(width=20)`.
         **settings
-            What else the search is made with.
+            Other parameters of the constructor.
 
         Raises
         ------
         ValueError
-            When the search takes no such word.
+            When the search accepts no such text.
         """
         if text and cls.shorthand is None:
-            raise ValueError(f"{cls.__name__} takes no word after a colon, got {text!r}.")
+            raise ValueError(f"{cls.__name__} accepts nothing after a colon, got {text!r}.")
         if text and cls.shorthand is not None:
             settings[cls.shorthand.parameter] = cls.shorthand.parse(text)
         return cls(**settings)
 
     @abstractmethod
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:
-        """Yield proposals, receive the merits of the sets that each comes to."""
+        """Yield proposals, receive the merits of the sets of each, and return why the search ended."""
 
     def max_evaluations(self, problem: Problem) -> int | None:  # noqa: ARG002 - a search with a limit reads the problem
-        """Return how many sets the search evaluates at most, None where no such number can be given."""
+        """Return the largest number of evaluations, None where it has no useful bound."""
         return None
 
     def make_problem(self, names: Sequence[str], usable: NDArray[np.intp], n_features: SetSize | None) -> Problem:
-        """Return the problem of choosing among the used columns of a table."""
+        """Return the problem of choosing among the usable columns of a table."""
         n = len(names)
         fixed = _column_mask(self.fixed, names, "fixed")
         excluded = _column_mask(self.excluded, names, "excluded")
@@ -214,30 +216,31 @@ class Search(BaseEstimator, ABC):
         unused = np.ones(n, dtype=bool)
         unused[usable] = False
         if (left_out := np.flatnonzero(fixed & unused)).size:
-            raise ValueError(f"Column {names[left_out[0]]!r} is fixed, but takes no part in this table.")
+            raise ValueError(f"Column {names[left_out[0]]!r} is fixed, but is not used in this table.")
         excluded |= unused
-        least, most = _size_range(n_features, int((~excluded).sum()), n)
+        min_size, max_size = _size_range(n_features, int((~excluded).sum()), n)
         n_fixed = int(fixed.sum())
-        if n_fixed > most:
+        if n_fixed > max_size:
             raise ValueError(f"{n_fixed} columns are fixed, but n_features={n_features}; ask for at least {n_fixed}.")
-        least = max(least, n_fixed)
+        min_size = max(min_size, n_fixed)
         start = None
         if self.start is not None:
             start = _column_mask(self.start, names, "start") | fixed
             if (both := np.flatnonzero(start & excluded)).size:
-                raise ValueError(f"Column {names[both[0]]!r} is to start with, but takes no part.")
+                raise ValueError(f"Column {names[both[0]]!r} is in start, but is excluded or not used.")
         units = self._units(names, fixed, excluded)
         widths = [len(unit) for unit in units]
-        if not can_reach_size(widths, least - n_fixed, most - n_fixed):
-            near = [n_fixed + size for size in nearest_sizes(widths, least - n_fixed, most - n_fixed)]
+        if not can_reach_size(widths, min_size - n_fixed, max_size - n_fixed):
+            near = [n_fixed + size for size in nearest_sizes(widths, min_size - n_fixed, max_size - n_fixed)]
             raise ValueError(
-                f"n_features={n_features} cannot be had, as groups move together; ask for {' or '.join(str(n) for n in near if n)}."
+                f"No set has n_features={n_features} columns, because column groups are selected as a whole; ask for "
+                f"{' or '.join(str(n) for n in near if n)}."
             )
         if start is not None:
             for unit in units:
                 if start[unit].any() and not start[unit].all():
-                    raise ValueError(f"The group of {names[unit[0]]!r} is to start with only in part.")
-        return Problem(n, least, most, n_features is not None, fixed, excluded, start, units)
+                    raise ValueError(f"start contains only a part of the column group of {names[unit[0]]!r}.")
+        return Problem(n, min_size, max_size, n_features is not None, fixed, excluded, start, units)
 
     def _units(self, names: Sequence[str], fixed: Masks, excluded: Masks) -> list[NDArray[np.intp]]:
         units: list[NDArray[np.intp]] = []
@@ -245,11 +248,13 @@ class Search(BaseEstimator, ABC):
         for group in self.column_groups or ():
             mask = _column_mask(group, names, "column_groups")
             if not mask.any():
-                raise ValueError("groups has a group of no columns.")
+                raise ValueError("column_groups has a group without columns.")
             if (twice := np.flatnonzero(mask & grouped)).size:
-                raise ValueError(f"Column {names[twice[0]]!r} is in two groups.")
+                raise ValueError(f"Column {names[twice[0]]!r} is in two column groups.")
             if (mask & (fixed | excluded)).any() and not (mask <= (fixed | excluded)).all():
-                raise ValueError(f"The group of {names[np.flatnonzero(mask)[0]]!r} is fixed or left out only in part.")
+                raise ValueError(
+                    f"Only a part of the column group of {names[np.flatnonzero(mask)[0]]!r} is fixed or excluded."
+                )
             grouped |= mask
             if not (mask & (fixed | excluded)).any():
                 units.append(np.flatnonzero(mask))
@@ -264,30 +269,32 @@ def _column_mask(columns: Columns | None, names: Sequence[str], role: str) -> Ma
     for column in () if columns is None else columns:
         if isinstance(column, str):
             if column not in names:
-                raise ValueError(f"{role} names {column!r}, which is no column{suggestion(column, names)}.")
+                raise ValueError(f"{role} contains {column!r}, which is not a column{suggestion(column, names)}.")
             mask[list(names).index(column)] = True
         elif isinstance(column, bool) or not isinstance(column, Integral):
-            raise TypeError(f"{role} takes names and whole numbers, got {column!r}.")
+            raise TypeError(f"{role} must contain column names or whole numbers, got {column!r}.")
         elif not 0 <= column < len(names):
-            raise ValueError(f"{role} has column {column}; columns are numbered from 0 to {len(names) - 1}.")
+            raise ValueError(f"{role} contains column {column}; columns are numbered from 0 to {len(names) - 1}.")
         else:
             mask[column] = True
     return mask
 
 
 def _size_range(n_features: SetSize | None, n_free: int, n_columns: int) -> tuple[int, int]:
-    """Return the least and the largest size asked for; a share is one of the columns that can be chosen."""
+    """Return the smallest and the largest requested size; a float is a share of the columns that can be chosen."""
     if n_features is None:
         return 0, n_free
     pair = n_features if isinstance(n_features, tuple | list) else (n_features, n_features)
     numbers = [isinstance(size, Real) and not isinstance(size, bool) for size in pair]
     if len(pair) != 2 or not all(numbers):
-        raise TypeError(f"n_features must be a whole number, a share or a pair (least, most), got {n_features!r}.")
+        raise TypeError(
+            f"n_features must be a whole number, a share or a pair (smallest, largest), got {n_features!r}."
+        )
     if n_free == 0:
-        raise ValueError("No column can be chosen: each is excluded, or takes no part in this table.")
+        raise ValueError("No column can be chosen: each is excluded, or not used in this table.")
     low, high = (check_n_features("n_features", size, n_free) for size in pair)
     if low > high:
-        raise ValueError(f"n_features must be at least 1, or a pair (least, most), got {n_features!r}.")
+        raise ValueError(f"n_features must be at least 1, or a pair (smallest, largest), got {n_features!r}.")
     if high > n_free:
         usable = "" if n_free == n_columns else f", of which {n_free} can be chosen"
         raise ValueError(

@@ -15,24 +15,24 @@ from tamiz.subsets.evaluator import Floats
 
 
 class Beam(Search):
-    """Add a column to each of the best few sets of the step before, until none of the new ones is better than those.
+    """Add every column to each of the best `width` sets of the previous step, until a step no longer raises the merit.
 
-    With a size asked for it goes on until that size is reached, with a range to its end.
+    With `n_features` the search continues to the largest allowed size.
 
     Parameters
     ----------
     width : int, default=5
-        How many sets of a step go on.
+        How many sets of a step are extended in the next step.
     start, fixed, excluded : list of column names or numbers, default=None
-        Columns to start with, to keep in every set, and to keep out.
+        Columns to start with, to keep in every set, and to keep out of every set.
     column_groups : list of lists of column names or numbers, default=None
-        Columns that come in together.
+        Columns that are added together.
 
     Notes
     -----
-    A step is one batch of at most width p evaluations for p columns, and there are at most p + 1. With a width of 1 it is
-    `Forward`; a wider beam is mostly but not always better. Among equal merits the set goes on whose parent stood higher,
-    then the one with the first column.
+    A step is one batch of at most width p evaluations for p columns, and there are at most p + 1 steps. With a width of 1 it is
+    `Forward`; a wider beam is mostly but not always better. Among equal merits the set whose parent ranked higher is extended,
+    then the set with the first column.
 
     References
     ----------
@@ -65,7 +65,7 @@ class Beam(Search):
         self.width = width
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
-        """Yield the candidates step by step."""
+        """Yield the additions of each step."""
         width = check_integer("width", self.width, low=1)
         beam = [starting_mask(problem)]
         merit = (yield Candidates.from_masks(beam[0]))[0]
@@ -73,7 +73,7 @@ class Beam(Search):
             additions = [(mask, units) for mask in beam if (units := problem.additions(mask))]
             if not additions:
                 reached = problem.size_requested and max(mask.sum() for mask in beam) == problem.max_size
-                return "the size asked for is reached" if reached else "no column is left to add"
+                return "the requested size is reached" if reached else "no column is left to add"
             merits = yield Candidates.concatenate([Candidates.from_flips(mask, units) for mask, units in additions])
             if not (problem.size_requested or merits.max() > merit):
                 return "no further column raises the merit"
@@ -81,23 +81,23 @@ class Beam(Search):
             beam = _best_sets(additions, merits, width)
 
     def max_evaluations(self, problem: Problem) -> int:
-        """Return what full beams cost, or all sets of each step where these are fewer."""
+        """Return the number of evaluations with full beams, or of all sets of a step where these are fewer."""
         mask = starting_mask(problem)
         units = [unit for unit in problem.units if not mask[unit[0]]]
-        most, n_sets = 1, 1
+        n_evaluations, n_sets = 1, 1
         for step in range(max_moves(units, problem.max_size - int(mask.sum()))):
             n_parents = min(n_sets, check_integer("width", self.width, low=1))
             n_sets = n_sets * (len(units) - step) // (step + 1)
-            most += min(n_parents * (len(units) - step), n_sets)
-        return most
+            n_evaluations += min(n_parents * (len(units) - step), n_sets)
+        return n_evaluations
 
 
 def _best_sets(additions: list[tuple[Masks, list[NDArray[np.intp]]]], merits: Floats, width: int) -> list[Masks]:
-    """Return the best sets that differ, best first."""
+    """Return the best distinct sets, best first."""
     origin = [(mask, unit) for mask, units in additions for unit in units]
     best: dict[bytes, Masks] = {}
-    for place in np.argsort(-merits, kind="stable").tolist():
-        mask, unit = origin[place]
+    for number in np.argsort(-merits, kind="stable").tolist():
+        mask, unit = origin[number]
         child = mask.copy()
         child[unit] = True
         best.setdefault(child.tobytes(), child)

@@ -20,32 +20,32 @@ _DIRECTIONS = ("forward", "backward", "bidirectional")
 
 
 class BestFirst(Search):
-    """Change one column of the best set that was not yet expanded; go back to an earlier one when the way leads nowhere.
+    """Expand the best set that is not yet expanded: evaluate it with every single column added or dropped.
 
-    With a size asked for, no set leaves its range once it is in it; a search that stops before it has come there goes on from
-    its nearest set, by the best column again and again.
+    With `n_features`, a set of an allowed size is expanded to sets of allowed sizes only. A search that runs out of patience before
+    it has reached an allowed size continues greedily from the set that is nearest to one.
 
     Parameters
     ----------
     direction : {"forward", "backward", "bidirectional"}, default="forward"
-        Add columns, beginning with none; drop columns, beginning with all; or try every addition and then every drop,
-        beginning with none.
+        Start with no column and add columns; start with all columns and drop columns; or start with no column and try every
+        addition, then every drop.
     patience : int, default=5
         Stop after this many expansions in a row without a gain.
     min_gain : float, default=1e-5
-        An addition is a gain where the merit exceeds the best so far by more than this; a drop where it exceeds it at all, or
-        equals it with fewer columns.
+        An addition is a gain when its merit is higher than the best by more than this. A drop is a gain when its merit is higher
+        than the best, or equal to it with fewer columns.
     start, fixed, excluded : list of column names or numbers, default=None
-        Columns to start with, to keep in every set, and to keep out.
+        Columns to start with, to keep in every set, and to keep out of every set.
     column_groups : list of lists of column names or numbers, default=None
-        Columns that move together.
+        Columns that are added and dropped together.
 
     Notes
     -----
-    Each expansion costs at most one evaluation a column; how many there are has no useful bound. Among equal merits the smaller
-    set is expanded first, and of equal sizes the one seen first: sets that differ in useless columns only do not end the search.
-    No set is expanded twice. Weka's BestFirst expands a set again whenever another path reaches
-    it, each time counts as an expansion without a gain, and so it may stop earlier.
+    An expansion costs at most one evaluation for each column; the number of expansions has no useful bound. Among equal merits the
+    smaller set is expanded first, and among equal sizes the set that was evaluated first, so that sets which differ only in useless
+    columns do not end the search. No set is expanded twice. Weka's BestFirst expands a set again whenever another path reaches it
+    and counts that as an expansion without a gain; it may therefore stop earlier.
 
     References
     ----------
@@ -58,7 +58,7 @@ class BestFirst(Search):
     >>> from tamiz.criteria import CFS
     >>> from tamiz.search import BestFirst
     >>> X, y = load_iris(return_X_y=True)
-    >>> SubsetSelector(CFS(), BestFirst(stale=3)).fit(X, y).get_support(indices=True)
+    >>> SubsetSelector(CFS(), BestFirst(patience=3)).fit(X, y).get_support(indices=True)
     array([2, 3])
     """
 
@@ -81,32 +81,32 @@ class BestFirst(Search):
         self.min_gain = min_gain
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
-        """Yield the candidates, one expansion at a time."""
+        """Yield one expansion at a time."""
         check_choice("direction", self.direction, _DIRECTIONS)
         check_integer("patience", self.patience, low=1)
         check_real("min_gain", self.min_gain, low=0)
         backward = self.direction == "backward" and problem.start is None
         first = ~problem.excluded if backward else starting_mask(problem)
         best = _Incumbent(int(first.sum()), float((yield Candidates.from_masks(first))[0]), self.min_gain)
-        front = _Frontier(first, best.merit)
+        frontier = _Frontier(first, best.merit)
         expanded: set[bytes] = set()
-        stale, nearest = 0, first
-        while (mask := front.pop()) is not None:
-            name = np.packbits(mask).tobytes()
-            units = [] if name in expanded else self._moves(problem, mask)
-            expanded.add(name)
+        n_without_gain, nearest = 0, first
+        while (mask := frontier.pop()) is not None:
+            key = np.packbits(mask).tobytes()
+            units = [] if key in expanded else self._moves(problem, mask)
+            expanded.add(key)
             if not units:
                 continue
             merits = yield Candidates.from_flips(mask, units)
-            front.push(mask, units, merits)
-            stale = 0 if best.update(mask, units, merits) else stale + 1
+            frontier.push(mask, units, merits)
+            n_without_gain = 0 if best.update(mask, units, merits) else n_without_gain + 1
             child = _best_child(mask, units, merits)
             nearest = child if _size_distance(problem, child) < _size_distance(problem, nearest) else nearest
-            if stale >= self.patience:
+            if n_without_gain >= self.patience:
                 break
         else:
-            return "every set within reach was expanded"
-        # Best first would go through all small sets before it came to a large one that is worse: straight on instead.
+            return "every reachable set was expanded"
+        # Best-first order would expand all better small sets before a worse set of an allowed size: continue greedily instead.
         while _size_distance(problem, nearest):
             units = problem.additions(nearest) if nearest.sum() < problem.min_size else problem.removals(nearest)
             if not units:
@@ -121,7 +121,7 @@ class BestFirst(Search):
 
 
 def _size_distance(problem: Problem, mask: Masks) -> int:
-    """Return how many columns a set lacks, or has too many."""
+    """Return how many columns a set has too few or too many."""
     size = int(mask.sum())
     return max(problem.min_size - size, size - problem.max_size, 0)
 
@@ -133,7 +133,7 @@ def _best_child(mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> M
 
 
 class _Incumbent:
-    """The best merit so far, and how many columns it takes."""
+    """The best merit so far, and the number of columns of its set."""
 
     def __init__(self, size: int, merit: float, min_gain: float) -> None:
         self.size = size
@@ -141,25 +141,25 @@ class _Incumbent:
         self._min_gain = min_gain
 
     def update(self, mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> bool:
-        """Take in the children of a set, and return whether one of them is a gain."""
+        """Compare the children of a set with the best, and return whether one of them is a gain."""
         gained = False
-        for place in np.flatnonzero(merits >= self.merit).tolist():
-            merit, unit = float(merits[place]), units[place]
+        for number in np.flatnonzero(merits >= self.merit).tolist():
+            merit, unit = float(merits[number]), units[number]
             size = int(mask.sum()) + (-len(unit) if mask[unit[0]] else len(unit))
             dropped = bool(mask[unit[0]])
             fewer = dropped and size < self.size
-            # A drop has no least gain, as it makes the set smaller.
-            gains = merit > self.merit if dropped else merit - self.merit > self._min_gain
-            if gains or (merit == self.merit and fewer):
+            # A drop needs no minimum gain, because it makes the set smaller.
+            is_gain = merit > self.merit if dropped else merit - self.merit > self._min_gain
+            if is_gain or (merit == self.merit and fewer):
                 self.size, self.merit, gained = size, merit, True
         return gained
 
 
 class _Frontier:
-    """The sets that wait for expansion, best merit first, of equal merits the smaller, and of equal sizes the one that came first.
+    """The sets to expand: highest merit first, among equal merits the smaller set, among equal sizes the one that was added first.
 
-    Every expansion keeps its children sorted; a heap holds the best child left of each. A table of thousands of columns
-    thus costs one sort an expansion instead of thousands of insertions.
+    The children of an expansion are stored sorted, and a heap contains the best remaining child of each expansion: one sort for an
+    expansion instead of an insertion into the heap for each of thousands of columns.
     """
 
     def __init__(self, mask: Masks, merit: float) -> None:
@@ -168,23 +168,24 @@ class _Frontier:
         self.push(mask, [np.empty(0, dtype=np.intp)], np.array([merit]))
 
     def push(self, mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> None:
-        """Take in the children of a set."""
+        """Add the children of a set."""
         sizes = int(mask.sum()) + np.array([-len(unit) if mask[unit].any() else len(unit) for unit in units])
         self._batches.append((mask.copy(), units, merits, sizes, np.lexsort((sizes, -merits))))
         self._queue(len(self._batches) - 1, 0)
 
-    def _queue(self, batch: int, place: int) -> None:
+    def _queue(self, batch: int, position: int) -> None:
         _, units, merits, sizes, order = self._batches[batch]
-        if place < len(units):
-            heapq.heappush(self._heap, (-float(merits[order[place]]), int(sizes[order[place]]), batch, place))
+        if position < len(units):
+            child = order[position]
+            heapq.heappush(self._heap, (-float(merits[child]), int(sizes[child]), batch, position))
 
     def pop(self) -> Masks | None:
-        """Return the best set that waits, None when there is none."""
+        """Remove and return the best set, None when there is none."""
         if not self._heap:
             return None
-        *_, batch, place = heapq.heappop(self._heap)
-        self._queue(batch, place + 1)
+        *_, batch, position = heapq.heappop(self._heap)
+        self._queue(batch, position + 1)
         mask, units, _, _, order = self._batches[batch]
         child = mask.copy()
-        child[units[order[place]]] ^= True
+        child[units[order[position]]] ^= True
         return child

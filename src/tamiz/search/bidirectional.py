@@ -1,4 +1,4 @@
-"""Floating search: columns that came in may go out again."""
+"""Floating search: added columns may be dropped again."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from tamiz.subsets.evaluator import Floats
 
 
 class Bidirectional(Search):
-    """Add the best column and drop the worst ones in turn: a forward selection that takes back what it regrets.
+    """Forward selection, then drops of useless columns and further additions, alternating (sequential floating selection).
 
-    It adds as `Forward` does, until no column raises the merit or the largest size asked for is reached. From there on it drops the
-    least useful column as long as the smaller set is the best seen of its size, adds the most useful one, drops again, and
-    so on. An addition is kept when it raises the best merit so far, or while a size asked for is not reached.
+    The search first runs `Forward`, until no column raises the merit or the largest allowed size is reached. It then drops the
+    least useful column as long as the smaller set is the best evaluated set of its size, adds the most useful column, drops
+    again, and so on. An addition is kept when it raises the best merit so far, or while the smallest allowed size is not reached.
 
     Parameters
     ----------
     start, fixed, excluded : list of column names or numbers, default=None
-        Columns to start with, to keep in every set, and to keep out.
-    groups : list of lists of column names or numbers, default=None
-        Columns that move together.
+        Columns to start with, to keep in every set, and to keep out of every set.
+    column_groups : list of lists of column names or numbers, default=None
+        Columns that are added and dropped together.
 
     Notes
     -----
-    It looks at all sets that `Forward` looks at and is therefore never worse. The floating search of the paper, which drops
-    from the first addition on, may leave the way that leads up: it was worse than `Forward` in 8 of 150 random problems of
-    13 columns. Two steps cost at most p evaluations for p columns. It ends, because every drop but those forced by a size
-    raises the best merit of its size; no useful bound on the number of steps is known. Among equal merits the first column
-    comes in and the last goes out.
+    The search evaluates all sets that `Forward` evaluates and is therefore never worse. The floating search of the paper drops
+    columns from the first addition on and can miss the sets of `Forward`: it was worse than `Forward` in 8 of 150 random problems
+    of 13 columns. An addition and a drop together cost at most p evaluations for p columns. The search ends, because every drop
+    that is not forced by a size raises the best merit of its size; no useful bound on the number of steps is known. Among equal
+    merits the first column is added and the last is dropped.
 
     References
     ----------
@@ -51,25 +51,25 @@ class Bidirectional(Search):
     """
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
-        """Yield the candidates step by step."""
-        climbed = yield from forward_path(problem)
-        state = _FloatingState(problem, climbed.mask, climbed.merit_by_size)
+        """Yield the additions or drops of each step."""
+        path = yield from forward_path(problem)
+        state = _FloatingState(problem, path.mask, path.merit_by_size)
         while True:
             yield from _drop_columns(state)
             units = problem.additions(state.mask)
             if not units:
                 reached = problem.size_requested and state.size == problem.max_size
-                return "the size asked for is reached" if reached else "no column is left to add"
+                return "the requested size is reached" if reached else "no column is left to add"
             merits = yield Candidates.from_flips(state.mask, units)
             best = int(np.argmax(merits))
-            wanted = problem.size_requested and state.size < problem.min_size
-            if not (wanted or merits[best] > state.best_merit()):
+            too_small = problem.size_requested and state.size < problem.min_size
+            if not (too_small or merits[best] > state.best_merit()):
                 return "no step raises the merit"
             state.flip_unit(units[best], float(merits[best]))
 
 
 class _FloatingState:
-    """The present set, and the best merit seen at every number of columns."""
+    """The current set, and the best merit for every number of columns so far."""
 
     def __init__(self, problem: Problem, mask: Masks, merits: dict[int, float]) -> None:
         self.problem = problem
@@ -84,7 +84,7 @@ class _FloatingState:
         return max(allowed, default=-np.inf)
 
     def flip_unit(self, unit: NDArray[np.intp], merit: float) -> None:
-        """Flip a unit."""
+        """Add a unit, or drop it where the set contains it, and record the merit."""
         self.mask[unit] ^= True
         self.size = int(self.mask.sum())
         self.merit = merit
@@ -92,11 +92,11 @@ class _FloatingState:
 
 
 def _drop_columns(state: _FloatingState) -> Generator[Candidates, Floats, None]:
-    """Drop columns while that gives the best set of its size, or while there are more than may be."""
+    """Drop columns while the result is the best set of its size, or while the set is too large."""
     while units := [unit for unit in state.problem.units if state.mask[unit[0]]]:
         merits = yield Candidates.from_flips(state.mask, units)
         last_best = len(merits) - 1 - int(np.argmax(merits[::-1]))
-        # Of a size not seen yet it has to be better than the set at hand.
+        # A set of a size without a merit so far must be better than the current set.
         limit = state.merits.get(state.size - len(units[last_best]), state.merit)
         if not (merits[last_best] > limit or state.size > state.problem.max_size):
             return

@@ -1,4 +1,4 @@
-"""Branch and bound."""
+"""Branch and bound: the search class, and the branching over bounds that a merit itself provides (`upper_bounds`)."""
 
 from __future__ import annotations
 
@@ -16,64 +16,8 @@ from tamiz.search.unit_sets import count_sets, expand_units
 from tamiz.subsets.candidates import Candidates, Masks, Proposal
 from tamiz.subsets.evaluator import Floats
 
-# MERGED: Branch and bound for a merit that bounds the merits of all subsets of a set: columns are dropped, best bound first.
-# So many nodes and the siblings of the last are bounded and evaluated together.
+# Nodes that are expanded together: their children are bounded in one call.
 _NODES_PER_BATCH = 32
-
-
-@dataclass(frozen=True)
-class _Node:
-    """A set of units, and its subsets without some of the units from `first` on: every set is in one place of this tree."""
-
-    members: Masks
-    first: int
-
-
-def branch_by_bounds(problem: Problem, optimality_gap: float) -> Generator[Proposal, Floats, None]:
-    """Yield sets until none left can be better than the best by more than gap; where units are dropped from is the whole set."""
-    widths = np.array([len(unit) for unit in problem.units], dtype=np.intp)
-    n_fixed = int(problem.fixed.sum())
-    best = -np.inf
-    waiting: list[tuple[float, int, _Node]] = []
-    n_seen = 0
-    coming = [_Node(np.ones(len(widths), dtype=bool), 0)]
-    while coming:
-        masks = expand_units(problem, np.array([node.members for node in coming]))
-        bounds = problem.merit_properties.upper_bounds(masks)
-        assert bounds is not None
-        kept = [number for number, bound in enumerate(bounds.tolist()) if not bound < best + optimality_gap]
-        for number in kept:
-            heapq.heappush(waiting, (-float(bounds[number]), n_seen + number, coming[number]))
-        n_seen += len(coming)
-        sizes = masks[kept].sum(axis=1)
-        allowed = masks[kept][(sizes >= problem.min_size) & (sizes <= problem.max_size)]
-        # What was closed is better by no more than the gap.
-        proven = max(-waiting[0][0] if waiting else -np.inf, best + optimality_gap)
-        merits = yield BoundedCandidates(
-            Candidates.from_masks(allowed) if len(allowed) else no_candidates(problem), proven
-        )
-        best = float(np.fmax.reduce(merits, initial=best))
-        coming = []
-        # Nodes may have no children; the search ends when no node is left, not when some are childless.
-        while len(coming) < _NODES_PER_BATCH and waiting and not -waiting[0][0] < best + optimality_gap:
-            coming += _children(heapq.heappop(waiting)[2], widths, problem, n_fixed)
-    if best > -np.inf:
-        yield BoundedCandidates(no_candidates(problem), best + optimality_gap)
-
-
-def _children(
-    node: _Node, widths: np.ndarray[tuple[int], np.dtype[np.intp]], problem: Problem, n_fixed: int
-) -> list[_Node]:
-    size = n_fixed + int(widths[node.members].sum())
-    children = []
-    for j in range(node.first, len(widths)):
-        left = size - int(widths[j])
-        # Neither too small already, nor too large with all that can still go out.
-        if left >= problem.min_size and left - int(widths[j + 1 :].sum()) <= problem.max_size:
-            members = node.members.copy()
-            members[j] = False
-            children.append(_Node(members, j + 1))
-    return children
 
 
 class BranchAndBound(Search):
@@ -82,29 +26,31 @@ class BranchAndBound(Search):
     Parameters
     ----------
     optimality_gap : float, default=0.0
-        Be content when no set has a merit higher by more than this.
+        Stop when it is proven that no set has a merit higher than the best by more than this.
     start, fixed, excluded : list of column names or numbers, default=None
-        A good set to begin with, columns to keep in every set, and columns to keep out.
+        A good set to start with, columns to keep in every set, and columns to keep out of every set.
     column_groups : list of lists of column names or numbers, default=None
-        Columns that come in together.
+        Columns that are added together.
 
     Raises
     ------
     ValueError
-        When the merit has neither `quadratic()` nor `bound()`.
+        When the merit has neither `quadratic_form()` nor `upper_bounds()`.
 
     Notes
     -----
-    Cost 2^p evaluations for p columns at worst, mostly far fewer. The proven bound is told with every step and kept when a rule
-    or Ctrl-C stops the search: `certificate_` then says how much better another set may be. Ended by itself, the result is that
-    of `Exhaustive`, also among equal merits.
+    Cost at most 2^p evaluations for p columns, mostly far fewer. Every step updates the proven bound. Where a stopping rule or
+    Ctrl-C ends the search, `certificate_` contains the bound so far and its optimality gap. A search that runs to its end returns
+    the set that `Exhaustive` returns, also among equal merits.
 
-    For a merit such as CFS, c'x / sqrt(x'Ax), the total of a set is bounded from below by a convex function, and of what that
-    leaves the best set is found by adding up. Columns that hardly go with each other, and nearly copies of others, cost little:
-    credit-g with 780 columns of noise and of copies with errors takes two seconds. The archive holds
-    the sets that were the best when they came and counts the others. For any other merit its own `bound` is asked, and columns are
-    dropped one by one. So it is for CFS in Weka's convention with a numeric target where standard deviations differ by a factor of
-    more than 256: up to some 20 columns `Exhaustive` is faster there, and beyond neither ends soon, but the bound is told.
+    For a merit such as CFS, c'x / sqrt(x'Ax), a convex function bounds the total x'Ax of a set from below; nodes that this bound
+    does not close are split until their sets are evaluated one by one. Nearly uncorrelated columns and near copies cost little:
+    credit-g with 780 additional columns (noise, and copies with errors) takes two seconds. The archive records the sets that were
+    the best when they were found and counts the others.
+
+    For any other merit its `upper_bounds` are used, and columns are dropped one by one. The same holds for CFS in Weka's convention
+    with a numeric target where standard deviations differ by a factor of more than 256: `Exhaustive` is faster there up to about
+    20 columns; with more columns neither ends soon, but branch and bound reports a bound.
 
     References
     ----------
@@ -121,7 +67,7 @@ class BranchAndBound(Search):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> selector = SubsetSelector(CFS(), BranchAndBound()).fit(X, y)
     >>> print(selector.certificate_)
-    proven best: no set that may be chosen has a higher merit
+    proven optimal: no allowed set has a higher merit
     """
 
     def __init__(
@@ -137,20 +83,76 @@ class BranchAndBound(Search):
         self.optimality_gap = optimality_gap
 
     def max_evaluations(self, problem: Problem) -> int:
-        """Return the number of sets, and of those to begin with: they may be met again."""
+        """Return the number of allowed sets, and 2 for the starting sets, which may be evaluated again."""
         return count_sets(problem) + 2
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
-        """Yield parts of all sets to be looked at."""
-        gap = check_real("optimality_gap", self.optimality_gap, low=0)
-        sums = UnitQuadraticForm.from_problem(problem)
-        if sums is not None:
-            yield from branch_quadratic(problem, sums, gap)
+        """Yield the sets of nodes that may contain a better set than the best so far."""
+        optimality_gap = check_real("optimality_gap", self.optimality_gap, low=0)
+        form = UnitQuadraticForm.from_problem(problem)
+        if form is not None:
+            yield from branch_quadratic(problem, form, optimality_gap)
         elif problem.merit_properties.upper_bounds(problem.fixed[None]) is not None:
-            yield from branch_by_bounds(problem, gap)
+            yield from _branch_by_bounds(problem, optimality_gap)
         else:
             raise ValueError(
-                f"BranchAndBound needs a merit with quadratic() or bound(); {problem.merit_properties.name} has neither. Use Exhaustive for "
-                "few columns, or Beam."
+                f"BranchAndBound needs a merit with quadratic_form() or upper_bounds(); {problem.merit_properties.name} has "
+                "neither. Use Exhaustive for few columns, or Beam."
             )
-        return "no set is better" if gap == 0 else f"no set is better by more than {gap:g}"
+        return "no set is better" if optimality_gap == 0 else f"no set is better by more than {optimality_gap:g}"
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A set of units and all its subsets that lack only units from `first` on; every set of units is one node of the tree."""
+
+    members: Masks
+    first: int
+
+
+def _branch_by_bounds(problem: Problem, optimality_gap: float) -> Generator[Proposal, Floats, None]:
+    """Yield sets until none of the others can exceed the best merit by more than the gap; the root is the set of all units."""
+    widths = np.array([len(unit) for unit in problem.units], dtype=np.intp)
+    n_fixed = int(problem.fixed.sum())
+    best = -np.inf
+    # Highest bound first; among equal bounds the node that was opened first.
+    open_nodes: list[tuple[float, int, _Node]] = []
+    n_opened = 0
+    new_nodes = [_Node(np.ones(len(widths), dtype=bool), 0)]
+    while new_nodes:
+        masks = expand_units(problem, np.array([node.members for node in new_nodes]))
+        bounds = problem.merit_properties.upper_bounds(masks)
+        assert bounds is not None
+        kept = [number for number, bound in enumerate(bounds.tolist()) if not bound < best + optimality_gap]
+        for number in kept:
+            heapq.heappush(open_nodes, (-float(bounds[number]), n_opened + number, new_nodes[number]))
+        n_opened += len(new_nodes)
+        sizes = masks[kept].sum(axis=1)
+        allowed = masks[kept][(sizes >= problem.min_size) & (sizes <= problem.max_size)]
+        # The sets of closed nodes exceed the best merit by no more than the gap.
+        proven = max(-open_nodes[0][0] if open_nodes else -np.inf, best + optimality_gap)
+        merits = yield BoundedCandidates(
+            Candidates.from_masks(allowed) if len(allowed) else no_candidates(problem), proven
+        )
+        best = float(np.fmax.reduce(merits, initial=best))
+        new_nodes = []
+        # Nodes may have no children: the search ends when no node is open, not when a batch has none.
+        while len(new_nodes) < _NODES_PER_BATCH and open_nodes and not -open_nodes[0][0] < best + optimality_gap:
+            new_nodes += _children(heapq.heappop(open_nodes)[2], widths, problem, n_fixed)
+    if best > -np.inf:
+        yield BoundedCandidates(no_candidates(problem), best + optimality_gap)
+
+
+def _children(
+    node: _Node, widths: np.ndarray[tuple[int], np.dtype[np.intp]], problem: Problem, n_fixed: int
+) -> list[_Node]:
+    size = n_fixed + int(widths[node.members].sum())
+    children = []
+    for j in range(node.first, len(widths)):
+        n_left = size - int(widths[j])
+        # Some set of the child must be neither too small nor too large.
+        if n_left >= problem.min_size and n_left - int(widths[j + 1 :].sum()) <= problem.max_size:
+            members = node.members.copy()
+            members[j] = False
+            children.append(_Node(members, j + 1))
+    return children

@@ -13,21 +13,20 @@ from tamiz.subsets.evaluator import Floats
 
 
 class Forward(Search):
-    """Start with no column; add the best one again and again, until none raises the merit.
+    """Start with no column and add the best one, step by step, until no column raises the merit.
 
-    With a size asked for it goes on until that size is reached, with a range to its end: the best set of an allowed size is the
-    result.
+    With `n_features` the search continues to the largest allowed size; the result is the best set of an allowed size.
 
     Parameters
     ----------
     start, fixed, excluded : list of column names or numbers, default=None
-        Columns to start with, to keep in every set, and to keep out.
-    groups : list of lists of column names or numbers, default=None
-        Columns that come in together.
+        Columns to start with, to keep in every set, and to keep out of every set.
+    column_groups : list of lists of column names or numbers, default=None
+        Columns that are added together.
 
     Notes
     -----
-    At most p (p + 1) / 2 + 1 evaluations for p columns. Among equal merits the first column is taken.
+    At most p (p + 1) / 2 + 1 evaluations for p columns. Among equal merits the first column is added.
 
     References
     ----------
@@ -45,11 +44,11 @@ class Forward(Search):
     """
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
-        """Yield the candidates step by step."""
+        """Yield the additions of each step."""
         return (yield from forward_path(problem)).stop_reason
 
     def max_evaluations(self, problem: Problem) -> int:
-        """Return what a climb costs that adds as many columns as may come in."""
+        """Return the number of evaluations when columns are added up to the largest allowed size."""
         mask = starting_mask(problem)
         units = [unit for unit in problem.units if not mask[unit[0]]]
         n_steps = max_moves(units, problem.max_size - int(mask.sum()))
@@ -57,7 +56,7 @@ class Forward(Search):
 
 
 class ForwardPath(NamedTuple):
-    """Where a climb came to: the set, the merits on the way by number of columns, and why it ended."""
+    """The last set of a forward selection, the merits of its steps by number of columns, and why it ended."""
 
     mask: Masks
     merit_by_size: dict[int, float]
@@ -65,22 +64,23 @@ class ForwardPath(NamedTuple):
 
 
 def starting_mask(problem: Problem) -> Masks:
-    """Return the set that a search begins with when it adds columns."""
+    """Return the set that a search starts with when it adds columns."""
     return problem.fixed.copy() if problem.start is None else problem.start.copy()
 
 
 def forward_path(problem: Problem) -> Generator[Candidates, Floats, ForwardPath]:
-    """Add the best column again and again while the merit rises, or to the largest size asked for."""
+    """Add the best column step by step while the merit rises, or up to the largest requested size."""
     mask = starting_mask(problem)
     merit = float((yield Candidates.from_masks(mask))[0])
-    path = {int(mask.sum()): merit}
+    merit_by_size = {int(mask.sum()): merit}
     while units := problem.additions(mask):
         merits = yield Candidates.from_flips(mask, units)
         best = int(np.argmax(merits))
         if not (problem.size_requested or merits[best] > merit):
-            return ForwardPath(mask, path, "no further column raises the merit")
+            return ForwardPath(mask, merit_by_size, "no further column raises the merit")
         mask[units[best]] = True
         merit = float(merits[best])
-        path[int(mask.sum())] = merit
+        merit_by_size[int(mask.sum())] = merit
     reached = problem.size_requested and mask.sum() == problem.max_size
-    return ForwardPath(mask, path, "the size asked for is reached" if reached else "no column is left to add")
+    stop_reason = "the requested size is reached" if reached else "no column is left to add"
+    return ForwardPath(mask, merit_by_size, stop_reason)

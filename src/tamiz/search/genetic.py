@@ -13,38 +13,39 @@ from tamiz.search.subset_index import SubsetIndex
 from tamiz.search.unit_sets import UnitSetSampler, count_sets, expand_units
 from tamiz.subsets.candidates import Candidates, Masks
 
-# So often a child that is no new set is changed again.
+# Mutations of a child that is not a new set, before it is left out.
 _MAX_RETRIES = 5
 
 
 class Genetic(Search):
-    """Breed sets of columns: of two sets drawn the better one is a parent, and a child takes every column from one of two.
+    """Genetic algorithm: tournament selection, uniform crossover, mutation, and survival of the best sets.
 
-    The first generation has sets of all sizes, as many from 1 to 2 columns as from 2 to 4 or from 4 to 8. A child then loses
-    some columns and gets as many others, on average, so that small sets stay small. A child that was seen before is changed
-    until it is new. The best of parents and children make the next generation.
+    The first generation contains sets of all sizes, as many of 1 to 2 columns as of 2 to 4 or of 4 to 8. Every column of a child
+    comes from one of its two parents at random. A mutation drops columns and adds as many on average, so that small sets stay
+    small. A child that was evaluated before is mutated until it is new. The best sets among parents and children form the next
+    generation.
 
     Parameters
     ----------
     population : int, default=100
         Sets in a generation.
     generations : int, default=200
-        How many of them, with the first.
+        Number of generations, the first included.
     tournament : int, default=2
-        A parent is the best of this many drawn from the generation before.
+        A parent is the best of this many sets drawn from the previous generation.
     mutation : float, default=1.0
-        How many columns a child changes on average beside what its parents give it: half of them go, half come.
+        Expected number of mutated columns of a child: half of them dropped, half added.
     start, fixed, excluded : list of column names or numbers, default=None
-        A set of the first generation, columns to keep in every set, and columns to keep out.
+        A set of the first generation, columns to keep in every set, and columns to keep out of every set.
     column_groups : list of lists of column names or numbers, default=None
-        Columns that move together.
+        Columns that are added and dropped together.
 
     Notes
     -----
-    A generation is one batch. It ends after population x generations evaluations, or when every set was seen; the usual 20,000
-    sets of 500 columns take about a second with CFS, half of it for the breeding. With a size asked for, a child of another
-    size drops or takes up as few columns as it can, those first that only one of its parents has. Among equal merits the set
-    of fewer columns ranks higher, then the one seen first.
+    A generation is one batch. The search ends after population x generations evaluations, or when every set was evaluated; the
+    default of 20,000 sets of 500 columns takes about a second with CFS, half of it for breeding. With `n_features`, a child of a
+    size that is not allowed drops or adds as few columns as possible, preferably those that only one of its parents contains.
+    Among equal merits the set with fewer columns ranks higher, then the one that was evaluated first.
 
     References
     ----------
@@ -90,30 +91,30 @@ class Genetic(Search):
         n_generations = check_integer("generations", self.generations, low=1)
         tournament = check_integer("tournament", self.tournament, low=1)
         mutation = check_real("mutation", self.mutation, low=0)
-        pool = _Breeder(problem, rng)
-        members = pool.first_generation(n_members)
+        breeder = _Breeder(problem, rng)
+        members = breeder.first_generation(n_members)
         ranked, merits = members[:0], np.empty(0)
         for _ in range(n_generations):
-            members, candidates = pool.make_new(members)
+            members, candidates = breeder.make_new(members)
             found = (yield candidates) if len(members) else np.empty(0)
             members, merits = np.concatenate([ranked, members]), np.concatenate([merits, found])
-            # By merit; of equals the one of fewer units, then the one that came first.
+            # By merit; among equal merits by fewer units, then in order of evaluation.
             order = np.lexsort((members.sum(axis=1), -merits))[:n_members]
             ranked, merits = members[order], merits[order]
-            if pool.n_left == 0:
+            if breeder.n_left == 0:
                 return "every set was evaluated"
             one, other = ranked[rng.integers(len(ranked), size=(2, n_members, tournament)).min(axis=2)]
-            members = pool.breed(one, other, mutation)
+            members = breeder.breed(one, other, mutation)
         return f"{n_generations:,} generations were bred"
 
     def max_evaluations(self, problem: Problem) -> int:
-        """Return the sets of all generations, or the number of all sets where it is smaller."""
+        """Return population x generations, or the number of allowed sets where it is smaller."""
         n_members = check_integer("population", self.population, low=2)
         return min(n_members * check_integer("generations", self.generations, low=1), count_sets(problem))
 
 
 class _Breeder:
-    """All sets that may be members: how they come about, and which of them were seen. A member is a set of units."""
+    """Makes the members of generations, and keeps an index of those made so far. A member is a mask of units."""
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         n_fixed = int(problem.fixed.sum())
@@ -128,18 +129,18 @@ class _Breeder:
         self.n_left = count_sets(problem)
 
     def first_generation(self, n_members: int) -> Masks:
-        """Return the first generation: where other searches begin, and sets of sizes whose logarithms lie evenly."""
+        """Return the first generation: the start of other searches, and random sets of log-uniform sizes."""
         members = np.zeros((n_members, len(self._width)), dtype=bool)
-        begin = starting_mask(self._problem)
-        members[0] = [begin[unit[0]] for unit in self._problem.units]
+        start = starting_mask(self._problem)
+        members[0] = [start[unit[0]] for unit in self._problem.units]
         sizes = self._sizes[self._sizes > 0] if self._sizes.any() else self._sizes
-        chances = np.log1p(1 / np.maximum(sizes, 1))
-        drawn = self._rng.choice(sizes, size=n_members - 1, p=chances / chances.sum())
+        weights = np.log1p(1 / np.maximum(sizes, 1))
+        drawn = self._rng.choice(sizes, size=n_members - 1, p=weights / weights.sum())
         members[1:] = self._sampler.draw(drawn, self._rng)
         return self._repair_sizes(members, np.zeros_like(members))
 
     def breed(self, one: Masks, other: Masks, mutation: float) -> Masks:
-        """Return a child of every two parents."""
+        """Return a mutated child of every pair of parents."""
         members = np.where(self._rng.random(one.shape) < 0.5, one, other)
         n_in = members.sum(axis=1, keepdims=True)
         n_out = members.shape[1] - n_in
@@ -148,12 +149,12 @@ class _Breeder:
         return self._repair_sizes(members, one != other)
 
     def make_new(self, members: Masks) -> tuple[Masks, Candidates]:
-        """Return the members that were not seen before, others changed as long as that helps, also as candidates."""
-        for tries in range(_MAX_RETRIES + 1):
+        """Return the new members, as masks of units and as candidates; members that are not new are mutated first."""
+        for n_retries in range(_MAX_RETRIES + 1):
             masks = expand_units(self._problem, members)
             keys = self._index.keys(Candidates.from_masks(masks))
             new = self._index.are_new(keys)
-            if new.all() or new.sum() == self.n_left or tries == _MAX_RETRIES:
+            if new.all() or new.sum() == self.n_left or n_retries == _MAX_RETRIES:
                 break
             members[~new] = self._mutate(members[~new])
         self._index.add(keys[new])
@@ -161,35 +162,36 @@ class _Breeder:
         return members[new], Candidates.from_masks(masks[new])
 
     def _mutate(self, members: Masks) -> Masks:
-        """Return sets with a unit dropped, one taken up, or both."""
-        lot = self._rng.random(len(members))
+        """Return the sets with one unit dropped, one unit added, or both."""
+        draw = self._rng.random(len(members))
         some, all_ = members.any(axis=1), members.all(axis=1)
         members = members.copy()
         for rows, choice in (
-            (np.flatnonzero(some & ((lot < 2 / 3) | all_)), members.copy()),
-            (np.flatnonzero(~all_ & ((lot > 1 / 3) | ~some)), ~members),
+            (np.flatnonzero(some & ((draw < 2 / 3) | all_)), members.copy()),
+            (np.flatnonzero(~all_ & ((draw > 1 / 3) | ~some)), ~members),
         ):
             unit = np.argmax(self._rng.random(choice.shape) * choice, axis=1)
             members[rows, unit[rows]] ^= True
         return self._repair_sizes(members, np.zeros_like(members))
 
     def _repair_sizes(self, members: Masks, preferred: Masks) -> Masks:
-        """Return sets of allowed sizes; `loose` units change first where a set has another."""
+        """Return the sets with units dropped or added until their sizes are allowed; `preferred` units are flipped first."""
         sizes = members @ self._width
         wrong = np.flatnonzero((sizes < self._min_size) | (sizes > self._max_size))
         if wrong.size and self._width.max() == 1:
             sets, surplus = members[wrong], sizes[wrong] - np.clip(sizes[wrong], self._min_size, self._max_size)
-            lots = self._rng.random(sets.shape) + ~preferred[wrong]
-            lots[sets != (surplus > 0)[:, None]] = np.inf
-            last = np.sort(lots, axis=1)[np.arange(len(wrong)), np.abs(surplus) - 1]
-            members[wrong] = sets ^ (lots <= last[:, None])
+            # The units with the smallest draws are flipped.
+            draws = self._rng.random(sets.shape) + ~preferred[wrong]
+            draws[sets != (surplus > 0)[:, None]] = np.inf
+            last = np.sort(draws, axis=1)[np.arange(len(wrong)), np.abs(surplus) - 1]
+            members[wrong] = sets ^ (draws <= last[:, None])
             return members
         for row in wrong.tolist():
             self._repair_size(members[row], int(sizes[row]), preferred[row])
         return members
 
     def _repair_size(self, member: Masks, size: int, preferred: Masks) -> None:
-        """Drop or take up units of different widths, in random order, until the size is allowed."""
+        """Drop or add units of different widths, in random order, until the size is allowed."""
         units = np.flatnonzero(member == (size > self._max_size))
         order = [*self._rng.permutation(units[preferred[units]]), *self._rng.permutation(units[~preferred[units]])]
         sign = -1 if size > self._max_size else 1
@@ -200,6 +202,6 @@ class _Breeder:
                 size = changed
             if self._min_size <= size <= self._max_size:
                 return
-        # Groups may leave no way by drops alone, or by additions alone.
+        # With column groups, drops alone or additions alone may reach no allowed size: draw a set of the nearest one instead.
         nearest = np.argmin(np.abs(self._sizes - size))
         member[:] = self._sampler.draw(self._sizes[[nearest]], self._rng)[0]

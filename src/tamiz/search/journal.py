@@ -1,15 +1,15 @@
-"""Every evaluated set written down as it comes, so that a search that was cut off goes on where it was.
+"""The journal: a file of all evaluated sets and their merits, from which an interrupted search is resumed.
 
-A journal is text: a first line of JSON that says which search it belongs to, then for every step its parent sets and the
-candidates made of them, each with its merit as an exact hexadecimal number, and after each line a checksum of the file up to it:
+A journal is text. Its first line is JSON that identifies the search. The lines after it contain, for every step, the parent sets
+and their candidates, each with its merit as an exact hexadecimal number. Every line ends with a checksum of the file up to there:
 
     = 0 4 7 #1c291ca3             columns of a parent
     12 0x1.3fp-3 #9b2b4f05        the parent with column 12 flipped has this merit
     - 0x1.2p-3 #0a5fd3c7          the parent itself
 
-A line that was changed, added, moved or taken out is found by its checksum or by the next one's; a last line that was cut off is
-written again. No clock is written: two runs of one search write the same bytes. To resume is to run the search again, with the
-merits that are in the journal in place of evaluations.
+A line that was changed, added, moved or removed is detected by its checksum or by that of the next line; an incomplete last line is
+written again. The file contains no times: two runs of one search write the same bytes. A resumed search runs from its beginning and
+reads the merits in the journal instead of computing them.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ _CHECKSUM_MARK = " #"
 
 
 class Journal:
-    """A journal on disk, for one search of one table.
+    """The journal file of one search of one table.
 
     Parameters
     ----------
     path : path
-        Continued where it exists.
+        The file; an existing journal is continued.
     identity_fields : mapping
-        What the merits depend on (columns, merit, data); a journal of other facts is refused.
+        What the merits depend on (columns, merit, data); a journal with other fields raises DataError.
     n_columns : int
     """
 
     def __init__(self, path: str | os.PathLike[str], identity_fields: Mapping[str, Any], n_columns: int) -> None:
         if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-            raise TypeError(f"journal must be the name of a file, got {path!r}.")
+            raise TypeError(f"journal must be a file name, got {path!r}.")
         self._path = Path(path)
         self._n_columns = n_columns
         self._index = SubsetIndex(n_columns)
         self._merits = np.empty(0)
-        # The line of the parent that stands last: it is not written again, wherever a search was cut off.
+        # The last parent line in the file; it is not written again when the next candidates have the same parent.
         self._last_parent_line = ""
         head = json.dumps({"format": _FORMAT, **identity_fields}, sort_keys=True)
         self._checksum = zlib.crc32(head.encode())
@@ -74,27 +74,27 @@ class Journal:
             self._file.flush()
 
     def _read(self, head: str) -> None:
-        """Take in all whole lines; the end of the last one is where writing goes on."""
+        """Read all complete lines, and set the position where writing continues."""
         text = self._path.read_bytes()
         self._end = text.rfind(b"\n") + 1
         lines = text[: self._end].decode("utf-8", errors="replace").split("\n")[:-1]
         if not lines and head.encode().startswith(text):
-            # The first line itself was cut off.
+            # The first line itself is incomplete.
             self._end = 0
             self._path.write_text(head + "\n", encoding="utf-8", newline="\n")
             self._end = self._path.stat().st_size
             return
         if not lines or lines[0] != head:
             raise DataError(
-                f"{self._path} is {_describe_mismatch(lines[:1], head)}. Name another file, or delete this one."
+                f"{self._path} is {_describe_mismatch(lines[:1], head)}. Use another file name, or delete this file."
             )
         n_columns = self._n_columns
         parents: list[Masks] = []
         owners: list[int] = []
         units: list[list[int]] = []
         merits: list[float] = []
-        for number, written in enumerate(lines[1:], start=2):
-            line = self._verify_line(number, written)
+        for number, text_line in enumerate(lines[1:], start=2):
+            line = self._verify_line(number, text_line)
             try:
                 if line.startswith("="):
                     parents.append(np.zeros(n_columns, dtype=bool))
@@ -104,57 +104,57 @@ class Journal:
                     first, *others, merit = line.split()
                     units.append([] if first == "-" and not others else _parse_columns([first, *others], n_columns))
                     merits.append(_parse_merit(merit))
-                    # An IndexError where no parent came before.
+                    # Raises IndexError where there is no parent before.
                     owners.append(range(len(parents))[-1])
             except (ValueError, IndexError, OverflowError):
                 raise DataError(
-                    f"{self._path}, line {number}: {line!r} is no line of a journal. Delete the file."
+                    f"{self._path}, line {number}: {line!r} is not a line of a journal. Delete the file."
                 ) from None
         if merits:
             starts = np.concatenate([[0], np.cumsum([len(unit) for unit in units])]).astype(np.intp)
             flipped = np.array([column for unit in units for column in unit], dtype=np.intp)
             read = Candidates(np.array(parents), np.array(owners, dtype=np.intp), starts, flipped)
-            # A set stands once, whichever search wrote it down: the merit is the set's own.
+            # A set is kept once, whichever search wrote it: its merit does not depend on the search.
             keys = self._index.keys(read)
-            once = np.flatnonzero(self._index.are_new(keys))
-            self._index.add(keys[once])
-            self._merits = np.array(merits)[once]
+            distinct = np.flatnonzero(self._index.are_new(keys))
+            self._index.add(keys[distinct])
+            self._merits = np.array(merits)[distinct]
 
     def _verify_line(self, number: int, text: str) -> str:
-        """Return a line without its checksum, which must be that of the file up to there."""
+        """Return a line without its checksum; raise DataError where the checksum is not that of the file up to there."""
         line, _, found = text.rpartition(_CHECKSUM_MARK)
         if found != self._next_checksum(line):
             raise DataError(
-                f"{self._path}, line {number}: {text[:80]!r} is not what a search wrote there: its checksum differs. The file "
-                f"was edited or damaged. Delete line {number} and all lines after it to go on from there, or delete the file."
+                f"{self._path}, line {number}: the checksum of {text[:80]!r} differs, so the file was edited or damaged. Delete "
+                f"line {number} and all lines after it to continue from there, or delete the file."
             )
         return line
 
     def _next_checksum(self, line: str) -> str:
-        """Return the checksum of the file up to a line that is next."""
+        """Return the checksum of the file with this line appended."""
         self._checksum = zlib.crc32(line.encode(), self._checksum)
         return f"{self._checksum:08x}"
 
     def evaluate(self, candidates: Candidates, evaluator: Evaluator) -> tuple[Floats, Floats | None]:
-        """Return merits, as they are written down where they are; the others are evaluated, and written down.
+        """Return merits and fold scores: merits in the journal are read, the others are computed and written.
 
-        The scores in the folds are not written: they are returned where all candidates are evaluated, and None otherwise.
+        The journal does not contain fold scores: they are None unless all candidates are evaluated.
         """
         numbers = self._index.lookup(self._index.keys(candidates))
-        unknown = np.flatnonzero(numbers < 0)
-        if len(unknown) == len(candidates):
+        new = np.flatnonzero(numbers < 0)
+        if len(new) == len(candidates):
             merits, scores = evaluator.evaluate_with_folds(candidates)
             self.append(candidates, merits)
             return merits, scores
         merits = self._merits[numbers]
-        if len(unknown):
-            part = candidates[unknown]
-            merits[unknown] = evaluator.evaluate(part)
-            self.append(part, merits[unknown])
+        if len(new):
+            part = candidates[new]
+            merits[new] = evaluator.evaluate(part)
+            self.append(part, merits[new])
         return merits, None
 
     def append(self, candidates: Candidates, merits: Floats) -> None:
-        """Write new merits down, and hand them to the system before the search goes on."""
+        """Write new merits to the file, and flush it."""
         lines: list[str] = []
         flipped, starts = candidates.flipped.tolist(), candidates.starts.tolist()
         parent = -1
@@ -175,12 +175,12 @@ class Journal:
 
 
 def _parse_columns(words: Sequence[str], n_columns: int) -> list[int]:
-    """Return the columns that words name; a ValueError for one that is not there."""
+    """Return column numbers; raise ValueError for one that does not exist."""
     return [range(n_columns).index(int(word)) for word in words]
 
 
 def _parse_merit(word: str) -> float:
-    """Return the merit that a word writes, minus infinity for a set without one; a ValueError for what is no merit."""
+    """Return a merit, minus infinity for a set without a score; raise ValueError for NaN and plus infinity."""
     merit = float.fromhex(word)
     if math.isnan(merit) or merit == math.inf:
         raise ValueError
@@ -188,12 +188,12 @@ def _parse_merit(word: str) -> float:
 
 
 def _describe_mismatch(lines: list[str], head: str) -> str:
-    """Return what a file is whose first line is another one."""
+    """Return what a file is whose first line differs from that of the search."""
     another = "the journal of another search, table or merit"
     try:
         old, new = json.loads(lines[0]), json.loads(head)
         if str(old.get("format")).startswith("tamiz journal") and old["format"] != _FORMAT:
-            return f"a {old['format']!r}, and this version of tamiz reads and writes {_FORMAT!r}"
+            return f"a {old['format']!r}, but this version of tamiz reads and writes {_FORMAT!r}"
         names = [name for name in new if old.get(name) != new[name]]
     except (IndexError, ValueError, AttributeError):
         return another

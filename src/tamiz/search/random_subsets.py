@@ -1,4 +1,4 @@
-"""Sets at random, as a baseline."""
+"""Random subsets, a baseline for other searches."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ _BATCH = 256
 
 
 class RandomSubsets(Search):
-    """Draw sets of columns at random: what any other search has to beat with as many evaluations.
+    """Evaluate random sets of columns: a baseline for other searches with as many evaluations.
 
-    Every size in the range asked for (without one, every size) has the same chance, and so has every set of that size. No set
-    is drawn twice.
+    The size is drawn uniformly from the allowed sizes, and the set uniformly from the sets of that size. No set is drawn twice.
 
     Parameters
     ----------
     n_subsets : int, default=1000
-        How many sets are drawn; all of them where there are no more.
+        Number of sets; all sets where there are fewer.
     start, fixed, excluded : list of column names or numbers, default=None
-        The first set, columns to keep in every set, and columns to keep out.
+        The first set, columns to keep in every set, and columns to keep out of every set.
     column_groups : list of lists of column names or numbers, default=None
         Columns that are drawn together.
 
     Notes
     -----
-    Cost `n_subsets` evaluations, 256 at a time. Drawing a set takes some 20 microseconds; to draw nearly all sets that there
-    are takes many times as many draws, for which `Exhaustive` is the better choice. Among equal merits the archive keeps the
-    smaller set, then the one of earlier columns.
+    Cost `n_subsets` evaluations, 256 at a time. Drawing a set takes about 20 microseconds. Where `n_subsets` is close to the number
+    of all sets, most draws are repetitions: use `Exhaustive` then. Among equal merits the smaller set is best, then the one of
+    earlier columns.
 
     References
     ----------
@@ -66,33 +65,33 @@ class RandomSubsets(Search):
         self.n_subsets = n_subsets
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:
-        """Yield the sets, some hundred at a time."""
-        most = check_integer("n_subsets", self.n_subsets, low=1)
+        """Yield batches of up to 256 sets."""
+        n_subsets = check_integer("n_subsets", self.n_subsets, low=1)
         n_fixed = int(problem.fixed.sum())
-        choices, seen = UnitSetSampler(problem.units, problem.max_size - n_fixed), SubsetIndex(problem.n_columns)
-        # How many sets of every size are not drawn yet; a number of that order is never used up.
-        left = np.rint(np.exp(np.minimum(choices.log_counts(), 700.0)))
-        left[: problem.min_size - n_fixed] = 0
+        sampler, index = UnitSetSampler(problem.units, problem.max_size - n_fixed), SubsetIndex(problem.n_columns)
+        # How many sets of every size are not drawn yet; counts are capped at exp(700), which no search uses up.
+        n_left = np.rint(np.exp(np.minimum(sampler.log_counts(), 700.0)))
+        n_left[: problem.min_size - n_fixed] = 0
         if problem.start is not None:
             first = Candidates.from_masks(problem.start)
             yield first
-            seen.add(seen.keys(first))
+            index.add(index.keys(first))
             if problem.min_size <= problem.start.sum() <= problem.max_size:
-                left[int(problem.start.sum()) - n_fixed] -= 1
-        while len(seen) < most and left.any():
-            there = np.flatnonzero(left)
-            sizes = there[rng.integers(len(there), size=min(_BATCH, most - len(seen)))]
-            masks = expand_units(problem, choices.draw(sizes, rng))
-            keys = seen.keys(Candidates.from_masks(masks))
-            new = seen.are_new(keys)
-            seen.add(keys[new])
-            left -= np.bincount(sizes[new], minlength=len(left))
+                n_left[int(problem.start.sum()) - n_fixed] -= 1
+        while len(index) < n_subsets and n_left.any():
+            available = np.flatnonzero(n_left)
+            sizes = available[rng.integers(len(available), size=min(_BATCH, n_subsets - len(index)))]
+            masks = expand_units(problem, sampler.draw(sizes, rng))
+            keys = index.keys(Candidates.from_masks(masks))
+            new = index.are_new(keys)
+            index.add(keys[new])
+            n_left -= np.bincount(sizes[new], minlength=len(n_left))
             if new.any():
                 yield Candidates.from_masks(masks[new])
-        return f"{most:,} sets were drawn" if len(seen) == most else "every set was drawn"
+        return f"{n_subsets:,} sets were drawn" if len(index) == n_subsets else "every set was drawn"
 
     def max_evaluations(self, problem: Problem) -> int:
-        """Return the number asked for, or that of all sets where it is smaller."""
-        most = check_integer("n_subsets", self.n_subsets, low=1)
-        # A start of another size is one more.
-        return min(most, count_sets(problem) + (problem.start is not None))
+        """Return `n_subsets`, or the number of allowed sets where it is smaller."""
+        n_subsets = check_integer("n_subsets", self.n_subsets, low=1)
+        # The start may have a size that is not allowed: one more set.
+        return min(n_subsets, count_sets(problem) + (problem.start is not None))

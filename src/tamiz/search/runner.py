@@ -1,4 +1,4 @@
-"""The one loop that every search runs in."""
+"""The loop that runs a search (`run_search`), a search prepared for one table (`SearchJob`), and its cost (`SearchPlan`)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,20 @@ from tamiz.sources.base import Source
 from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator, Floats
 
-# MERGED: A search made ready for a table: run to its end, or begun to see how fast it goes.
-# A plan times so many sets, and not for longer.
+# A plan times the first sets of a search: at most this many, for at most this long.
 _TIMED_SETS = 1000
 _TIMED_SECONDS = 2.0
+# Larger totals are not shown as progress: such a search does not end in practice, and some totals are beyond the largest float.
+_MAX_SHOWN_TOTAL = 10**15
+# A batch is evaluated in chunks of this cost, in units of `evaluation_cost` (about a microsecond each); after each chunk the
+# stopping rules are applied and Ctrl-C takes effect. The chunks depend on counts and not on the clock, so they are the same in
+# every run.
+_CHUNK_COST = 500_000.0
 
 
 @dataclass(frozen=True)
 class SearchJob:
-    """A search made ready for a table.
+    """A search prepared for one table.
 
     Attributes
     ----------
@@ -35,9 +40,9 @@ class SearchJob:
     problem : Problem
     evaluator : Evaluator
     rng : Generator
-        What the search draws lots by.
+        Random draws of the search.
     duplicates : dict of int to int
-        Columns that are not searched, each with the one that it repeats exactly.
+        Columns that are not searched, each with the column that it duplicates exactly.
     """
 
     search: Search
@@ -48,7 +53,7 @@ class SearchJob:
     duplicates: dict[int, int] = field(default_factory=dict)
 
     def run(self, stop: StoppingRule | None, journal: Journal | None = None) -> Archive:
-        """Search."""
+        """Run the search and return its archive."""
         problem = self.problem if stop is None else replace(self.problem, tolerance=stop.tolerance)
         walk = self.search.walk(problem, self.rng)
         archive = run_search(
@@ -58,58 +63,55 @@ class SearchJob:
         return archive
 
     def plan(self, stop: StoppingRule | None) -> SearchPlan:
-        """Begin the search, and return what all of it would take at most."""
-        most = self.search.max_evaluations(self.problem)
-        limits = [
-            n
-            for n in (most, None if stop is None else stop.remaining_evaluations(self._new_archive()))
-            if n is not None
-        ]
-        begun = time.perf_counter()
+        """Run the first sets of the search, and return the largest cost of the whole search, extrapolated from them."""
+        search_limit = self.search.max_evaluations(self.problem)
+        rule_limit = None if stop is None else stop.remaining_evaluations(self._new_archive())
+        limits = [n for n in (search_limit, rule_limit) if n is not None]
+        started = time.perf_counter()
         archive = self.run(Evaluations(_TIMED_SETS) | Seconds(_TIMED_SECONDS))
-        seconds = time.perf_counter() - begun
-        # A search that ended by itself is no longer than that.
-        evaluations = min([*limits, *([] if archive.stopped_early else [archive.n_evaluations])], default=None)
-        # How many times as much there is to do as was timed; numbers of sets go far beyond the largest float.
-        scale = 1.0 if evaluations is None else max(1.0, min(evaluations, 10**30) / max(archive.n_evaluations, 1))
-        # What passes over sets writes hardly any down.
-        held = archive.n_bytes * (1.0 if archive.n_unrecorded else scale)
+        seconds = time.perf_counter() - started
+        # A search that was complete within the timed sets needs no more evaluations.
+        max_evaluations = min([*limits, *([] if archive.stopped_early else [archive.n_evaluations])], default=None)
+        # All evaluations as a multiple of the timed ones; numbers of sets can be far beyond the largest float.
+        scale = (
+            1.0 if max_evaluations is None else max(1.0, min(max_evaluations, 10**30) / max(archive.n_evaluations, 1))
+        )
+        # A search that counts sets without recording them records hardly any.
+        archive_bytes = archive.n_bytes * (1.0 if archive.n_unrecorded else scale)
         return SearchPlan(
-            evaluations,
-            None if evaluations is None else seconds * scale,
+            max_evaluations,
+            None if max_evaluations is None else seconds * scale,
             None if stop is None else stop.time_limit(),
-            held + self.evaluator.max_bytes(),
+            archive_bytes + self.evaluator.max_bytes(),
             archive.n_evaluations,
             self.evaluator.method,
         )
 
     def _new_archive(self) -> Archive:
-        """Return empty books."""
         problem = self.problem
         return Archive(
             problem.n_columns, min_size=problem.min_size, max_size=problem.max_size, min_gain=self.search.min_gain
         )
 
 
-# MERGED: What a search will take, told before it begins.
 @dataclass(frozen=True)
 class SearchPlan:
-    """What a search takes at most.
+    """The estimated largest cost of a search.
 
     Attributes
     ----------
     max_evaluations : int or None
-        Sets, None where the search itself knows no limit.
+        Largest number of evaluations, None where neither the search nor a rule limits it.
     estimated_seconds : float or None
-        By the pace of the sets that were timed; None where the number of sets is not known.
+        Time of `max_evaluations` at the pace of the timed sets; None where `max_evaluations` is None.
     time_limit : float or None
-        The rule that stops it, where one looks at the clock.
+        Time limit of the stopping rule in seconds, None where there is none.
     max_bytes : float
-        For the sets that are written down and for what the merit holds.
+        Memory of the archive and of the merit, beyond the table.
     n_timed : int
-        Sets that were timed.
+        Number of timed sets.
     method : str
-        How the merit of a set is found, a sentence.
+        How the merit of a set is computed, as a sentence.
     """
 
     max_evaluations: int | None
@@ -120,41 +122,33 @@ class SearchPlan:
     method: str = ""
 
     def __str__(self) -> str:
-        """Return one sentence."""
+        """Return the plan as one sentence, and the method as another."""
         if self.max_evaluations is None:
-            sets = "no number of evaluations can be given: the search goes on while it gains"
+            evaluations = "the number of evaluations has no limit: the search continues while the merit rises"
         else:
-            sets = f"at most {_format_count(self.max_evaluations, 'evaluation')}"
-        told = [f"Plan: {sets}"]
+            evaluations = f"at most {_format_count(self.max_evaluations, 'evaluation')}"
+        parts = [f"Plan: {evaluations}"]
         if self.estimated_seconds is not None:
-            told.append(f"{_format_duration(self.estimated_seconds)} at the pace of the first {self.n_timed:,}")
+            parts.append(f"{_format_duration(self.estimated_seconds)} at the pace of the first {self.n_timed:,}")
         if self.time_limit is not None:
-            told.append(f"stopped after {self.time_limit:g} seconds")
-        told.append(f"at most {format_bytes(self.max_bytes)} of memory beyond the table")
-        return " ".join(filter(None, ["; ".join(told) + ".", self.method]))
+            parts.append(f"stopped after {self.time_limit:g} seconds")
+        parts.append(f"at most {format_bytes(self.max_bytes)} of memory beyond the table")
+        return " ".join(filter(None, ["; ".join(parts) + ".", self.method]))
 
 
 def _format_count(n: int, word: str) -> str:
-    # Numbers of sets go far beyond the largest float.
+    # Numbers of sets can be far beyond the largest float.
     return f"{n:,} {word}{'' if n == 1 else 's'}" if n < 10**12 else f"about 10^{round(math.log10(n))} {word}s"
 
 
 def _format_duration(seconds: float) -> str:
-    """Return a time in the unit that suits it."""
+    """Return an upper limit of a time as text, in a suitable unit."""
     if seconds > 1e13:
         return "more than 100,000 years"
     for unit, size in (("years", 31_557_600.0), ("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
             return f"at most {seconds / size:,.0f} {unit}"
     return f"at most {seconds:.2g} seconds"
-
-
-# Nobody waits for so many sets, and there are numbers of sets beyond the largest float.
-_MAX_SHOWN_TOTAL = 10**15
-
-# Sets of a batch are evaluated so many microseconds of work at a time, by what the merit says of itself: a rule is asked, and
-# Ctrl-C finds, what came of a part. Counts and no clock, so that every run has the same parts.
-_CHUNK_COST = 500_000.0
 
 
 def run_search(
@@ -167,23 +161,22 @@ def run_search(
 ) -> Archive:
     """Run a walk to its end, or until a rule stops it, and return the archive.
 
-    Every set is evaluated once, a batch that is much work in parts. On Ctrl-C the archive keeps what was found and says so
-    (`interrupted`). `max_evaluations` is how many sets the walk evaluates at most, where that is known: whoever listens to the progress is
-    told.
+    Every set is evaluated once. On Ctrl-C the search ends, `interrupted` is set, and the archive contains everything evaluated
+    before. `max_evaluations`, the largest number of evaluations of the walk where it is known, is used for the progress report.
     """
     stop = None if stop is None else stop.start()
     try:
         proposal = next(walk)
         while True:
-            room = None if stop is None else stop.remaining_evaluations(archive)
-            found = proposal.scan(room)
-            merits, reason = _evaluate_batch(found.candidates, evaluator, archive, room, stop, journal)
+            budget = None if stop is None else stop.remaining_evaluations(archive)
+            found = proposal.scan(budget)
+            merits, reason = _evaluate_batch(found.candidates, evaluator, archive, budget, stop, journal)
             archive.add_unrecorded(found.n_unrecorded, found.bound)
             archive.end_step()
-            _report_search(archive, room, max_evaluations if found.n_total is None else found.n_total)
+            _report_search(archive, budget, max_evaluations if found.n_total is None else found.n_total)
             reason = reason or _stop_reason(stop, archive)
             if reason is not None or merits is None:
-                archive.stop_reason, archive.stopped_early = reason or "the room for evaluations is used up", True
+                archive.stop_reason, archive.stopped_early = reason or "the limit of evaluations is reached", True
                 break
             proposal = walk.send(merits)
     except StopIteration as end:
@@ -199,8 +192,8 @@ def run_search(
 
 
 def _report_search(archive: Archive, budget: int | None, max_evaluations: int | None) -> None:
-    rooms = (max_evaluations, None if budget is None else archive.n_evaluations + budget)
-    limits = [n for n in rooms if n is not None and n < _MAX_SHOWN_TOTAL]
+    totals = (max_evaluations, None if budget is None else archive.n_evaluations + budget)
+    limits = [n for n in totals if n is not None and n < _MAX_SHOWN_TOTAL]
     size = archive.best_size
     columns = "" if size is None else f" of {size:,} {'column' if size == 1 else 'columns'}"
     progress.report_progress(
@@ -220,22 +213,25 @@ def _evaluate_batch(
     stop: StoppingRule | None,
     journal: Journal | None,
 ) -> tuple[Floats | None, str | None]:
-    """Return the merits of a batch, evaluating what is new; None when there was no room for all of it, or a reason to stop."""
+    """Return the merits of a batch, after its new sets are evaluated, and the reason to stop, None where no rule stops.
+
+    The merits are None where the budget does not suffice for the whole batch, or where a rule stops the search before its end.
+    """
     keys = archive.keys(candidates)
-    fresh = np.flatnonzero(archive.are_new(keys))
-    n_wanted = len(fresh)
+    new_numbers = np.flatnonzero(archive.are_new(keys))
+    n_new = len(new_numbers)
     if budget is not None:
-        fresh = fresh[: max(budget, 0)]
+        new_numbers = new_numbers[: max(budget, 0)]
     size = max(1, int(_CHUNK_COST / max(evaluator.evaluation_cost, 1.0)))
-    for start in range(0, len(fresh), size):
-        part = fresh[start : start + size]
-        new = candidates if len(part) == len(candidates) else candidates[part]
-        values, scores = evaluator.evaluate_with_folds(new) if journal is None else journal.evaluate(new, evaluator)
-        archive.record(new, keys[part], values, scores)
-        if new is candidates:
+    for start in range(0, len(new_numbers), size):
+        part = new_numbers[start : start + size]
+        chunk = candidates if len(part) == len(candidates) else candidates[part]
+        values, scores = evaluator.evaluate_with_folds(chunk) if journal is None else journal.evaluate(chunk, evaluator)
+        archive.record(chunk, keys[part], values, scores)
+        if chunk is candidates:
             return values, None
-        if start + size < len(fresh) and (reason := _stop_reason(stop, archive)) is not None:
+        if start + size < len(new_numbers) and (reason := _stop_reason(stop, archive)) is not None:
             return None, reason
-    if len(fresh) < n_wanted:
+    if len(new_numbers) < n_new:
         return None, None
     return archive.merits_at(archive.lookup(keys)), None

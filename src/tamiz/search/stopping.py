@@ -1,4 +1,4 @@
-"""When to stop: rules that look at the archive only, so that any rule goes with any search."""
+"""Stopping rules. A rule reads only the archive and the clock, so every rule works with every search."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from tamiz.search.archive import Archive
 
 
 class StoppingRule(BaseEstimator, ABC):
-    """A rule for stopping; `a | b` stops when either does, `a & b` when both do."""
+    """A stopping rule; `a | b` stops when either does, `a & b` when both do."""
 
     def start(self) -> StoppingRule:
-        """Return the rule for one run: itself, where it holds nothing of the run."""
+        """Return the rule for one run: itself, where it has no state."""
         return self
 
     @abstractmethod
     def reason(self, archive: Archive) -> str | None:
-        """Return why to stop now, or None to go on."""
+        """Return why to stop now, None to continue."""
 
     def remaining_evaluations(self, archive: Archive) -> int | None:  # noqa: ARG002 - a rule with a limit reads the archive
-        """Return how many evaluations may still be made, None without a limit: the last batch is cut to it."""
+        """Return how many evaluations are left, None without a limit; the last batch is cut to this number."""
         return None
 
     def time_limit(self) -> float | None:
-        """Return how long a search may take, None where the rule does not look at the clock."""
+        """Return the time limit of a search in seconds, None where the rule has none."""
         return None
 
     @property
     def tolerance(self) -> float:
-        """What a set may lose to the best one where it has fewer columns."""
+        """By how much the merit of a smaller set may be below the best merit."""
         return 0.0
 
     def __or__(self, other: StoppingRule) -> StoppingRule:
@@ -51,28 +51,24 @@ class AnyOf(StoppingRule):
 
     @property
     def tolerance(self) -> float:
-        """The larger of the two."""
+        """The larger tolerance of the two."""
         return max(self.first.tolerance, self.second.tolerance)
 
     def start(self) -> StoppingRule:
-        """Return both begun."""
+        """Start both rules."""
         return AnyOf(self.first.start(), self.second.start())
 
     def reason(self, archive: Archive) -> str | None:
-        """Return the first reason there is."""
+        """Return the reason of the first rule that stops."""
         return self.first.reason(archive) or self.second.reason(archive)
 
     def remaining_evaluations(self, archive: Archive) -> int | None:
-        """Return the smaller room."""
-        rooms = [
-            room
-            for room in (self.first.remaining_evaluations(archive), self.second.remaining_evaluations(archive))
-            if room is not None
-        ]
-        return min(rooms, default=None)
+        """Return the smaller number."""
+        remaining = self.first.remaining_evaluations(archive), self.second.remaining_evaluations(archive)
+        return min((n for n in remaining if n is not None), default=None)
 
     def time_limit(self) -> float | None:
-        """Return the shorter time."""
+        """Return the shorter time limit."""
         times = [limit for limit in (self.first.time_limit(), self.second.time_limit()) if limit is not None]
         return min(times, default=None)
 
@@ -86,35 +82,36 @@ class AllOf(StoppingRule):
 
     @property
     def tolerance(self) -> float:
-        """The larger of the two."""
+        """The larger tolerance of the two."""
         return max(self.first.tolerance, self.second.tolerance)
 
     def start(self) -> StoppingRule:
-        """Return both begun."""
+        """Start both rules."""
         return AllOf(self.first.start(), self.second.start())
 
     def reason(self, archive: Archive) -> str | None:
-        """Return both reasons, when there are two."""
+        """Return both reasons where both rules stop, else None."""
         reasons = self.first.reason(archive), self.second.reason(archive)
         return None if None in reasons else " and ".join(map(str, reasons))
 
     def remaining_evaluations(self, archive: Archive) -> int | None:
-        """Return the larger room, None where one of the rules has no limit."""
-        rooms = self.first.remaining_evaluations(archive), self.second.remaining_evaluations(archive)
-        return None if rooms[0] is None or rooms[1] is None else max(rooms[0], rooms[1])
+        """Return the larger number, None where one of the rules has no limit."""
+        remaining = self.first.remaining_evaluations(archive), self.second.remaining_evaluations(archive)
+        return None if remaining[0] is None or remaining[1] is None else max(remaining[0], remaining[1])
 
     def time_limit(self) -> float | None:
-        """Return the longer time, None where one of the rules does not look at the clock."""
+        """Return the longer time limit, None where one of the rules has none."""
         times = self.first.time_limit(), self.second.time_limit()
         return None if times[0] is None or times[1] is None else max(times[0], times[1])
 
 
 class Evaluations(StoppingRule):
-    """Stop after `limit` evaluated sets; the last batch is cut.
+    """Stop after `limit` evaluations; the last batch is cut.
 
     Parameters
     ----------
     limit : int
+        Number of evaluations, at least 1.
 
     Examples
     --------
@@ -123,7 +120,7 @@ class Evaluations(StoppingRule):
     >>> from tamiz.criteria import CFS
     >>> from tamiz.search import Evaluations, Forward
     >>> X, y = load_iris(return_X_y=True)
-    >>> SubsetSelector(CFS(), Forward(), stop=Evaluations(6)).fit(X, y).archive_.stopped
+    >>> SubsetSelector(CFS(), Forward(), stop=Evaluations(6)).fit(X, y).archive_.stop_reason
     '6 evaluations made'
     """
 
@@ -131,18 +128,18 @@ class Evaluations(StoppingRule):
         self.limit = limit
 
     def remaining_evaluations(self, archive: Archive) -> int:
-        """Return what is left."""
+        """Return the number of evaluations left."""
         return check_integer("limit", self.limit, low=1) - archive.n_evaluations
 
     def reason(self, archive: Archive) -> str | None:
-        """Return a reason when the number is reached."""
+        """Return the reason when the limit is reached."""
         if archive.n_evaluations < self.limit:
             return None
         return "1 evaluation made" if self.limit == 1 else f"{self.limit} evaluations made"
 
 
 class Seconds(StoppingRule):
-    """Stop after the part of a batch during which `limit` seconds have passed. The one rule whose result depends on the machine.
+    """Stop at the end of the chunk of evaluations in which `limit` seconds have passed; the result depends on the machine.
 
     Parameters
     ----------
@@ -156,7 +153,7 @@ class Seconds(StoppingRule):
     >>> from tamiz.criteria import CFS
     >>> from tamiz.search import Forward, Seconds
     >>> X, y = load_iris(return_X_y=True)
-    >>> SubsetSelector(CFS(), Forward(), stop=Seconds(60)).fit(X, y).archive_.stopped
+    >>> SubsetSelector(CFS(), Forward(), stop=Seconds(60)).fit(X, y).archive_.stop_reason
     'no further column raises the merit'
     """
 
@@ -164,30 +161,30 @@ class Seconds(StoppingRule):
         self.limit = limit
 
     def start(self) -> StoppingRule:
-        """Return a rule whose clock runs."""
+        """Return a rule with the deadline of this run."""
         return _Deadline(self.limit, time.monotonic() + self.time_limit())
 
     def time_limit(self) -> float:
-        """Return the time."""
-        most = check_real("limit", self.limit)
-        if most <= 0:
-            raise ValueError(f"most must be above 0 seconds, got {self.limit}.")
-        return most
+        """Return the time limit in seconds."""
+        limit = check_real("limit", self.limit)
+        if limit <= 0:
+            raise ValueError(f"limit must be above 0 seconds, got {self.limit}.")
+        return limit
 
     def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - before the run no time has passed
-        """Return None: the clock runs in what `begin` returns."""
+        """Return None: only the rule that `start` returns has a deadline."""
         return None
 
 
 class _Deadline(StoppingRule):
-    """Stop when a moment is past."""
+    """Stop when a deadline has passed."""
 
     def __init__(self, limit: float, deadline: float) -> None:
         self.limit = limit
         self.deadline = deadline
 
     def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - only the clock counts
-        """Return a reason when the time is over."""
+        """Return the reason when the deadline has passed."""
         if time.monotonic() < self.deadline:
             return None
         return "1 second has passed" if self.limit == 1 else f"{self.limit:g} seconds have passed"
@@ -199,6 +196,7 @@ class Patience(StoppingRule):
     Parameters
     ----------
     n_steps : int
+        Number of steps, at least 1.
 
     Examples
     --------
@@ -207,7 +205,7 @@ class Patience(StoppingRule):
     >>> from tamiz.criteria import CFS
     >>> from tamiz.search import BestFirst, Patience
     >>> X, y = load_iris(return_X_y=True)
-    >>> SubsetSelector(CFS(), BestFirst(), stop=Patience(2)).fit(X, y).archive_.stopped
+    >>> SubsetSelector(CFS(), BestFirst(), stop=Patience(2)).fit(X, y).archive_.stop_reason
     '2 steps in a row without a better set'
     """
 
@@ -215,7 +213,7 @@ class Patience(StoppingRule):
         self.n_steps = n_steps
 
     def reason(self, archive: Archive) -> str | None:
-        """Return a reason when nothing better came for so long."""
+        """Return the reason when `n_steps` steps had no better set."""
         if archive.n_steps_without_gain < check_integer("n_steps", self.n_steps, low=1):
             return None
         return (
@@ -226,14 +224,14 @@ class Patience(StoppingRule):
 
 
 class MinGain(StoppingRule):
-    """Stop at the first step whose best set improves on the best so far by less than `min_gain`.
+    """Stop at the first step whose best set exceeds the best merit so far by less than `min_gain`.
 
     Parameters
     ----------
     min_gain : float
-        In the unit of the merit. Below 0 it is a loss that is tolerated for fewer columns: the search stops at the first step that
-        loses more than -least to the best merit so far, `Backward` goes on dropping columns until then, and the smallest evaluated
-        set that loses no more than that to the best is chosen.
+        In the unit of the merit. A negative value is a tolerated loss for fewer columns: the search stops at the first step whose
+        best merit is more than `-min_gain` below the best so far, `Backward` drops columns until then, and the smallest evaluated
+        set whose merit is within `-min_gain` of the best is selected.
 
     Examples
     --------
@@ -242,7 +240,7 @@ class MinGain(StoppingRule):
     >>> from tamiz.criteria import CFS
     >>> from tamiz.search import Forward, MinGain
     >>> X, y = load_iris(return_X_y=True)
-    >>> SubsetSelector(CFS(), Forward(), stop=MinGain(0.5)).fit(X, y).archive_.stopped
+    >>> SubsetSelector(CFS(), Forward(), stop=MinGain(0.5)).fit(X, y).archive_.stop_reason
     'a step gained less than 0.5'
     """
 
@@ -251,11 +249,11 @@ class MinGain(StoppingRule):
 
     @property
     def tolerance(self) -> float:
-        """The loss that is tolerated."""
+        """The tolerated loss of merit, 0 where `min_gain` is not negative."""
         return max(0.0, -check_real("min_gain", self.min_gain))
 
     def reason(self, archive: Archive) -> str | None:
-        """Return a reason when the last step gained too little."""
+        """Return the reason when the last step gained too little."""
         least, gain = check_real("min_gain", self.min_gain), archive.last_gain
         if gain is None or gain >= least:
             return None
@@ -268,15 +266,16 @@ class TargetMerit(StoppingRule):
     Parameters
     ----------
     merit : float
+        In the unit of the merit.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from tamiz import SubsetSelector
     >>> from tamiz.criteria import CFS
-    >>> from tamiz.search import Forward, Target
+    >>> from tamiz.search import Forward, TargetMerit
     >>> X, y = load_iris(return_X_y=True)
-    >>> SubsetSelector(CFS(), Forward(), stop=Target(0.8)).fit(X, y).archive_.stopped
+    >>> SubsetSelector(CFS(), Forward(), stop=TargetMerit(0.8)).fit(X, y).archive_.stop_reason
     'a merit of 0.8 is reached'
     """
 
@@ -284,6 +283,6 @@ class TargetMerit(StoppingRule):
         self.merit = merit
 
     def reason(self, archive: Archive) -> str | None:
-        """Return a reason when the merit is reached."""
+        """Return the reason when the merit is reached."""
         check_real("merit", self.merit)
         return f"a merit of {self.merit:g} is reached" if archive.best_merit >= self.merit else None

@@ -1,4 +1,4 @@
-"""Sets of columns by what they are known by, numbered in the order in which they come."""
+"""An index of sets of columns: hash keys, numbered in the order in which they are added."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _INITIAL_CAPACITY = 1024
 
 
 class SubsetIndex:
-    """The sets that were seen, of a table of `n_columns`.
+    """An index of sets of columns of a table with `n_columns` columns.
 
-    Each column has 128 random bits, and a set is known by the exclusive or of its columns': a flip changes it in one step.
-    That two of a billion sets share theirs has odds of 1 to 10^20.
+    Each column has 128 random bits. The key of a set is the exclusive or of the bits of its columns (Zobrist hashing), so
+    flipping a column changes it in one operation. The probability that two of a billion sets have the same key is 1e-20.
     """
 
     def __init__(self, n_columns: int) -> None:
@@ -32,34 +32,34 @@ class SubsetIndex:
 
     @property
     def n_bytes(self) -> int:
-        """What they take in memory."""
+        """Memory of the index in bytes."""
         return self._keys.nbytes + self._slots.nbytes + self._byte_keys.nbytes + self._column_keys.nbytes
 
     def keys(self, candidates: Candidates) -> SubsetKeys:
-        """Return what candidates are known by, two numbers each."""
+        """Return the keys of candidates, two integers each."""
         parents, keys = (np.empty((n, 2), dtype=np.uint64) for n in (len(candidates.packed_parents), len(candidates)))
         kernels.hash_sets(candidates.packed_parents, self._byte_keys, parents)
-        made_of = map(_as_int64, (candidates.parent_index, candidates.starts, candidates.flipped))
-        kernels.hash_candidates(parents, *made_of, self._column_keys, keys)
+        flips = map(_as_int64, (candidates.parent_index, candidates.starts, candidates.flipped))
+        kernels.hash_candidates(parents, *flips, self._column_keys, keys)
         return keys
 
     def lookup(self, keys: SubsetKeys) -> NDArray[np.int64]:
-        """Return the number of every set, -1 for one that was not seen."""
+        """Return the number of every set, -1 for a set that was not added."""
         numbers = np.empty(len(keys), dtype=np.int64)
         kernels.find_sets(keys, self._slots, self._keys, numbers)
         return numbers
 
     def are_new(self, keys: SubsetKeys) -> NDArray[np.bool_]:
-        """Return which of these sets were not seen, and stand here for the first time."""
+        """Return which sets were not added before; of repeated keys only the first is new."""
         return (self.lookup(keys) < 0) & (first_occurrences(keys) == np.arange(len(keys)))
 
     def add(self, keys: SubsetKeys) -> None:
-        """Take in sets that are new, and differ."""
+        """Add distinct new sets."""
         count = self._count + len(keys)
         if count > len(self._keys):
-            known = np.empty((max(count, 2 * len(self._keys)), 2), dtype=np.uint64)
-            known[: self._count] = self._keys[: self._count]
-            self._keys = known
+            grown = np.empty((max(count, 2 * len(self._keys)), 2), dtype=np.uint64)
+            grown[: self._count] = self._keys[: self._count]
+            self._keys = grown
         self._keys[self._count : count] = keys
         if 2 * count > len(self._slots):
             size = len(self._slots)
@@ -72,22 +72,22 @@ class SubsetIndex:
 
 
 def first_occurrences(keys: SubsetKeys) -> NDArray[np.int64]:
-    """Return for every set the place at which it stands for the first time among these."""
-    places = np.empty(len(keys), dtype=np.int64)
-    kernels.first_occurrences(keys, places)
-    return places
+    """Return for every key the index of its first occurrence among these keys."""
+    first = np.empty(len(keys), dtype=np.int64)
+    kernels.first_occurrences(keys, first)
+    return first
 
 
 def _keys_of_bytes(bits: SubsetKeys) -> NDArray[np.uint64]:
-    """Return the exclusive or of the bits of eight columns for every value that their byte of a set can have."""
+    """Return the keys of all sets of eight columns: one table of 256 keys for every byte of a packed mask."""
     n_bytes = -(-len(bits) // 8)
     columns = np.zeros((8 * n_bytes, 2), dtype=np.uint64)
     columns[: len(bits)] = bits
     table = np.zeros((n_bytes, 256, 2), dtype=np.uint64)
     values = np.arange(256)
-    for place in range(8):
+    for column in range(8):
         # The first column of eight is the highest bit.
-        table[:, values >> (7 - place) & 1 == 1] ^= columns[place::8, None]
+        table[:, values >> (7 - column) & 1 == 1] ^= columns[column::8, None]
     return table
 
 

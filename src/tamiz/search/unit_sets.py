@@ -1,4 +1,4 @@
-"""All sets of units: how many there are of every size, and how one is drawn."""
+"""Sets of units (columns or column groups): exact counts, expansion to column masks, and uniform random sampling by size."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Masks
 
 
-# MERGED: How many sets of units there are, to the last one.
 def count_sets(problem: Problem) -> int:
-    """Return the number of sets that may be chosen."""
+    """Return the number of allowed sets, as an exact integer."""
     n_fixed = int(problem.fixed.sum())
-    room = problem.max_size - n_fixed
-    ways = {0: 1}
-    for width, n_alike in sorted(Counter(map(len, problem.units)).items()):
-        grown: Counter[int] = Counter()
-        for size, count in ways.items():
-            chosen = 1
-            for taken in range(min(n_alike, (room - size) // width) + 1):
-                grown[size + taken * width] += count * chosen
-                chosen = chosen * (n_alike - taken) // (taken + 1)
-        ways = grown
-    return sum(count for size, count in ways.items() if problem.min_size <= n_fixed + size <= problem.max_size)
+    max_free = problem.max_size - n_fixed
+    # Number of sets by number of columns, of the units of the widths so far.
+    counts = {0: 1}
+    for width, n_units in sorted(Counter(map(len, problem.units)).items()):
+        extended: Counter[int] = Counter()
+        for size, count in counts.items():
+            n_choices = 1
+            for n_chosen in range(min(n_units, (max_free - size) // width) + 1):
+                extended[size + n_chosen * width] += count * n_choices
+                n_choices = n_choices * (n_units - n_chosen) // (n_chosen + 1)
+        counts = extended
+    return sum(count for size, count in counts.items() if problem.min_size <= n_fixed + size <= problem.max_size)
 
 
 def count_completions(problem: Problem) -> Floats:
-    """Return how many sets a set of units comes to with later ones, itself among them.
+    """Return how many allowed sets extend a set of units by later units, the set itself included.
 
-    Row j, column s is for a set of s columns beyond the fixed ones that may take the units from j on; infinite where they are
-    too many for a float.
+    Element (j, s) is for a set of s columns beyond the fixed ones that may be extended by the units from j on; infinite where the
+    count exceeds the largest float.
     """
     n_fixed = int(problem.fixed.sum())
     size = np.arange(problem.max_size - n_fixed + 1)
@@ -50,8 +50,8 @@ def count_completions(problem: Problem) -> Floats:
 
 
 def expand_units(problem: Problem, unit_masks: Masks) -> Masks:
-    """Return sets of units, of shape (n_sets, n_units), as sets of columns with the fixed ones."""
-    # Columns that belong to no unit stand beside the last one.
+    """Return masks of units, of shape (n_sets, n_units), as masks of columns that include the fixed columns."""
+    # Columns without a unit get the number of an additional unit that is in no set.
     unit_of = np.full(problem.n_columns, len(problem.units))
     if problem.units:
         unit_of[np.concatenate(problem.units)] = np.repeat(
@@ -62,29 +62,29 @@ def expand_units(problem: Problem, unit_masks: Masks) -> Masks:
 
 
 class UnitSetSampler:
-    """All sets of units, by their number of columns.
+    """Draws sets of units of a given number of columns, uniformly.
 
-    Units of one width are alike: a set of a given size is drawn in two lots, how many units of each width, then which.
+    Units of equal width are exchangeable, so a set is drawn in two stages: how many units of each width, then which.
 
     Parameters
     ----------
     units : list of ndarray
     max_size : int
-        The largest number of columns in question.
+        The largest number of columns of a set.
     """
 
     def __init__(self, units: Sequence[NDArray[np.intp]], max_size: int) -> None:
         width = np.array([len(unit) for unit in units], dtype=np.intp)
         self._width_classes = [(int(value), np.flatnonzero(width == value)) for value in np.unique(width)]
-        self._log_choices = [_log_binomials(len(alike)) for _, alike in self._width_classes]
-        # The logarithm of the number of sets of every size, made of no kind, of the first kind, of the first two, ...
+        self._log_choices = [_log_binomials(len(members)) for _, members in self._width_classes]
+        # The logarithm of the number of sets of every size, made of no width class, of the first one, of the first two, ...
         self._log_counts = [np.where(np.arange(max_size + 1) == 0, 0.0, -np.inf)]
-        for (value, _), ways in zip(self._width_classes, self._log_choices, strict=True):
+        for (value, _), log_choices in zip(self._width_classes, self._log_choices, strict=True):
             before, counts = self._log_counts[-1], np.full(max_size + 1, -np.inf)
             for size in np.flatnonzero(np.isfinite(before)).tolist():
-                n = min(len(ways), (max_size - size) // value + 1)
-                grown = counts[size : size + n * value : value]
-                grown[:] = np.logaddexp(grown, before[size] + ways[:n])
+                n = min(len(log_choices), (max_size - size) // value + 1)
+                reached = counts[size : size + n * value : value]
+                reached[:] = np.logaddexp(reached, before[size] + log_choices[:n])
             self._log_counts.append(counts)
 
     def log_counts(self) -> NDArray[np.float64]:
@@ -92,27 +92,29 @@ class UnitSetSampler:
         return self._log_counts[-1]
 
     def draw(self, sizes: NDArray[np.intp], rng: np.random.Generator) -> Masks:
-        """Return a set of units of each of these sizes, all sets of a size with the same chance."""
-        members = np.zeros((len(sizes), sum(len(alike) for _, alike in self._width_classes)), dtype=bool)
+        """Return the mask of a random set of units for each of these sizes; all sets of a size are equally probable."""
+        members = np.zeros((len(sizes), sum(len(units) for _, units in self._width_classes)), dtype=bool)
         for member, size in zip(members, sizes.tolist(), strict=True):
-            left = size
-            for kind in reversed(range(len(self._width_classes))):
-                value, alike = self._width_classes[kind]
-                # The first kind has to make up what is left.
-                n = left // value if kind == 0 else self._draw_count(kind, left, rng)
-                member[rng.permutation(alike)[:n]] = True
-                left -= n * value
+            remaining = size
+            for width_class in reversed(range(len(self._width_classes))):
+                value, units = self._width_classes[width_class]
+                # The units of the first class make up the remaining columns.
+                n = remaining // value if width_class == 0 else self._draw_count(width_class, remaining, rng)
+                member[rng.permutation(units)[:n]] = True
+                remaining -= n * value
         return members
 
     def _draw_count(self, width_class: int, size: int, rng: np.random.Generator) -> int:
-        value, alike = self._width_classes[width_class]
-        n = np.arange(min(len(alike), size // value) + 1)
-        chances = self._log_choices[width_class][n] + self._log_counts[width_class][size - value * n]
-        sums = np.cumsum(np.exp(chances - chances.max()))
+        """Return how many units of a width class a random set of a size has."""
+        value, units = self._width_classes[width_class]
+        n = np.arange(min(len(units), size // value) + 1)
+        log_weights = self._log_choices[width_class][n] + self._log_counts[width_class][size - value * n]
+        sums = np.cumsum(np.exp(log_weights - log_weights.max()))
         return int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
 
 
 def _log_binomials(n: int) -> NDArray[np.float64]:
+    """Return log(n choose k) for k from 0 to n."""
     k = np.arange(n + 1)
     binomials: NDArray[np.float64] = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     return binomials

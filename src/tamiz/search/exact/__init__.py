@@ -1,1 +1,1 @@
-"""What the searches of all sets are made of: sums by units, counts of sets, and proposals that a kernel works through."""
+"""Exact search: enumeration and branch and bound in compiled kernels, for merits of the form c'x / sqrt(x'Ax)."""

@@ -1,4 +1,10 @@
-"""Part of all sets, judged by kernels piece by piece."""
+"""Exhaustive enumeration of the allowed sets.
+
+`all_candidates` yields every set for a merit of which only the values are known. For a merit c'x / sqrt(x'Ax) a kernel evaluates
+the sets in blocks, in one of two orders: `code_ranges` counts through all sets as binary codes (about 1 ns for each code, also
+for the sets of sizes that are not allowed), `combination_proposals` enumerates only the combinations of allowed sizes (10 to 100
+ns each).
+"""
 
 from __future__ import annotations
 
@@ -21,73 +27,22 @@ from tamiz.subsets.candidates import Candidates, Masks, Proposal, ScanResult
 
 Block = TypeVar("Block")
 
-
-class BlockResult(NamedTuple):
-    """What came of a piece: how many sets were judged, and merit, size and units of the best; None where none is better."""
-
-    n_sets: int
-    merit: float
-    size: int
-    members: Masks | None
-
-
-@dataclass(frozen=True)
-class EnumerationProposal(Proposal, Generic[Block]):
-    """Sets to be judged.
-
-    Attributes
-    ----------
-    problem : Problem
-    form : UnitQuadraticForm
-    best : Incumbent
-        What is to be beaten; it is kept up to date.
-    n_total : int
-        How many sets the whole search judges.
-    """
-
-    problem: Problem
-    form: UnitQuadraticForm
-    best: Incumbent
-    n_total: int
-
-    @property
-    @abstractmethod
-    def blocks(self) -> list[Block]:
-        """What one thread judges at a time."""
-
-    @property
-    @abstractmethod
-    def n_sets(self) -> float:
-        """How many sets there are at most."""
-
-    @abstractmethod
-    def evaluate_block(self, block: Block, budget: int) -> BlockResult:
-        """Judge the sets of a piece, at most `budget`."""
-
-    def scan(self, budget: int | None) -> ScanResult:
-        """Judge the sets, as many as there is room for, and return the best of them where it is better."""
-        if budget is None or budget >= self.n_sets:
-            found = list(parallel.map_blocks(partial(self.evaluate_block, budget=2**62), self.blocks))
-        else:
-            # Only the last proposal before the end is cut: one piece after the other, each with what room is left.
-            found = []
-            for piece in self.blocks:
-                found.append(self.evaluate_block(piece, budget - sum(one.n_sets for one in found)))
-        gained = False
-        for one in found:
-            gained |= one.members is not None and self.best.update(one.merit, one.size, one.members)
-        sets = self.best.to_candidates(self.problem) if gained else no_candidates(self.problem)
-        return ScanResult(sets, sum(one.n_sets for one in found) - len(sets), None, self.n_total)
-
-
-# MERGED: All sets one by one, for a merit of which only the values are known.
 _CANDIDATES_PER_BATCH = 1024
+# A code is a nonnegative int64.
+MAX_CODE_UNITS = 62
+# The last units, of which a kernel call evaluates all sets in one run: 4 kB for each of the four numbers of a set.
+_N_LOW_UNITS = 9
+# Codes that a thread evaluates in one block (2 to 30 ms), and codes of one proposal (10 ms; 100 ms while no merit is above 0).
+_CODES_PER_BLOCK, _CODES_PER_PROPOSAL = 2**21, 2**24
+# Combinations that a thread evaluates in one block at most (some milliseconds), and combinations of one proposal.
+_SETS_PER_BLOCK, _SETS_PER_PROPOSAL = 2**18, 2**23
 
 
 def all_candidates(problem: Problem) -> Iterator[Candidates]:
-    """Yield the sets that may be chosen by their number of units, those of one number in the order of the units.
+    """Yield the allowed sets by their number of units, those with equally many units in lexicographic order.
 
-    A set comes as its units but the last, and the last flipped: what is known of the parent serves all its children.
+    A candidate is the set of all its units but the last one, with the last one flipped: all candidates of one parent share the
+    evaluator's sums over the parent.
     """
     n_fixed = int(problem.fixed.sum())
     if problem.min_size <= n_fixed <= problem.max_size:
@@ -108,7 +63,7 @@ def all_candidates(problem: Problem) -> Iterator[Candidates]:
 
 
 def _prefix_families(problem: Problem, n_fixed: int) -> Iterator[tuple[tuple[int, ...], list[NDArray[np.intp]]]]:
-    """Yield units that sets begin with, and the last units that make them sets of a size that may be chosen."""
+    """Yield prefixes of sets, and for each the last units that complete it to a set of an allowed size."""
     widths = np.array([len(unit) for unit in problem.units], dtype=np.intp)
     lightest = n_fixed + np.cumsum(np.sort(widths))
     heaviest = n_fixed + np.cumsum(np.sort(widths)[::-1])
@@ -121,19 +76,69 @@ def _prefix_families(problem: Problem, n_fixed: int) -> Iterator[tuple[tuple[int
                 yield prefix, [problem.units[number] for number in last.tolist()]
 
 
-# MERGED: All sets of few units, as the numbers of a binary counter.
-# Codes have 62 bits.
-MAX_CODE_UNITS = 62
-# Units of which all sets are judged at once: 4 kB for each of the four numbers that a set needs.
-_N_LOW_UNITS = 9
-# Sets that a thread judges in one piece, 2 to 30 ms, and that one proposal looks at: 10 ms, and ten times as long while no set has
-# a merit above 0.
-_CODES_PER_BLOCK, _CODES_PER_PROPOSAL = 2**21, 2**24
+class BlockResult(NamedTuple):
+    """The number of evaluated sets of a block, and merit, size and units of its best set; members is None where none is better."""
+
+    n_sets: int
+    merit: float
+    size: int
+    members: Masks | None
+
+
+@dataclass(frozen=True)
+class EnumerationProposal(Proposal, Generic[Block]):
+    """A proposal whose sets a kernel evaluates in blocks; it returns only the best of them.
+
+    Attributes
+    ----------
+    problem : Problem
+    form : UnitQuadraticForm
+    best : Incumbent
+        The best set so far; `scan` updates it.
+    n_total : int
+        Number of sets of the whole search.
+    """
+
+    problem: Problem
+    form: UnitQuadraticForm
+    best: Incumbent
+    n_total: int
+
+    @property
+    @abstractmethod
+    def blocks(self) -> list[Block]:
+        """The blocks, each evaluated by one thread."""
+
+    @property
+    @abstractmethod
+    def n_sets(self) -> float:
+        """The largest number of sets of the proposal."""
+
+    @abstractmethod
+    def evaluate_block(self, block: Block, budget: int) -> BlockResult:
+        """Evaluate at most `budget` sets of a block."""
+
+    def scan(self, budget: int | None) -> ScanResult:
+        """Evaluate the sets, at most `budget`, and return the best of them where it is better than the best so far."""
+        if budget is None or budget >= self.n_sets:
+            results = list(parallel.map_blocks(partial(self.evaluate_block, budget=2**62), self.blocks))
+        else:
+            # The budget cuts the last proposal of a search: its blocks are evaluated one after the other, with the remaining
+            # budget.
+            results = []
+            for block in self.blocks:
+                results.append(self.evaluate_block(block, budget - sum(result.n_sets for result in results)))
+        improved = False
+        for result in results:
+            improved |= result.members is not None and self.best.update(result.merit, result.size, result.members)
+        candidates = self.best.to_candidates(self.problem) if improved else no_candidates(self.problem)
+        n_unrecorded = sum(result.n_sets for result in results) - len(candidates)
+        return ScanResult(candidates, n_unrecorded, None, self.n_total)
 
 
 @dataclass(frozen=True)
 class CodeRange(EnumerationProposal[tuple[int, int]]):
-    """The sets of a range of codes, in runs of the sets of the last units."""
+    """The sets of a range of codes. `first` and `last` count runs; a run is all sets with the same high units."""
 
     first: int
     last: int
@@ -146,7 +151,7 @@ class CodeRange(EnumerationProposal[tuple[int, int]]):
 
     @property
     def n_sets(self) -> float:
-        """Return the number of codes."""
+        """The number of codes."""
         return (self.last - self.first) << self._n_low
 
     @property
@@ -154,58 +159,45 @@ class CodeRange(EnumerationProposal[tuple[int, int]]):
         return min(len(self.form), _N_LOW_UNITS)
 
     def evaluate_block(self, block: tuple[int, int], budget: int) -> BlockResult:
-        """Judge the sets of a piece."""
-        sums, n = self.form, len(self.form)
-        best = np.array([self.best.merit])
-        # A set of this merit counts where it is smaller, or begins earlier.
+        """Evaluate the sets of a range of runs."""
+        n = len(self.form)
+        best_merit = np.array([self.best.merit])
+        # A set of the same merit is better where it is smaller, or of equal size with earlier units.
         code = int("0" + "".join(map(str, self.best.members.astype(int).tolist())), 2)
-        found = np.array([self.best.size, code], dtype=np.int64)
-        judged = kernels.evaluate_codes(
-            *(
-                sums.c,
-                sums.self_terms,
-                sums.pair_terms,
-                sums.widths,
-                sums.fixed_terms,
-                sums.magnitudes,
-                sums.size_limits,
-            ),
-            *(self._n_low, *block, budget, best, found),
+        best_set = np.array([self.best.size, code], dtype=np.int64)
+        n_evaluated = kernels.evaluate_codes(
+            *self.form.kernel_arrays(), self._n_low, *block, budget, best_merit, best_set
         )
-        size, reached = found.tolist()
-        if best[0] == self.best.merit and (size, reached) == (self.best.size, code):
-            return BlockResult(judged, self.best.merit, size, None)
-        members = np.array([reached >> (n - 1 - j) & 1 for j in range(n)], dtype=bool)
-        return BlockResult(judged, float(best[0]), size, members)
+        size, best_code = best_set.tolist()
+        if best_merit[0] == self.best.merit and (size, best_code) == (self.best.size, code):
+            return BlockResult(n_evaluated, self.best.merit, size, None)
+        members = np.array([best_code >> (n - 1 - j) & 1 for j in range(n)], dtype=bool)
+        return BlockResult(n_evaluated, float(best_merit[0]), size, members)
 
 
 def code_ranges(problem: Problem, form: UnitQuadraticForm, best: Incumbent, n_total: int) -> Iterator[CodeRange]:
-    """Yield ranges that hold all sets."""
+    """Yield proposals that together contain all sets."""
     n_low = min(len(form), _N_LOW_UNITS)
-    n_runs, run = 1 << (len(form) - n_low), _CODES_PER_PROPOSAL >> n_low
-    # The number of ranges may be beyond any list.
+    n_runs, n_runs_per_proposal = 1 << (len(form) - n_low), _CODES_PER_PROPOSAL >> n_low
+    # No range(): the number of proposals can exceed its limit.
     first = 0
     while first < n_runs:
-        yield CodeRange(problem, form, best, n_total, first, min(first + run, n_runs))
-        first += run
-
-
-# MERGED: All sets of some sizes, as combinations that begin alike.
-# Sets that a thread judges in one piece at most, some ms, and those of one proposal.
-_SETS_PER_BLOCK, _SETS_PER_PROPOSAL = 2**18, 2**23
+        yield CodeRange(problem, form, best, n_total, first, min(first + n_runs_per_proposal, n_runs))
+        first += n_runs_per_proposal
 
 
 @dataclass(frozen=True)
 class PrefixRange:
-    """The sets of a prefix and one of the units from first to last, and where deep those with later units too.
+    """The sets that consist of a prefix and one of the units from `first` to `last` (exclusive).
 
     Attributes
     ----------
     prefix : tuple of int
     first, last : int
     with_descendants : bool
+        Whether the sets with further, later units belong to the range, too.
     n_sets : float
-        How many sets these are.
+        Number of sets of the range.
     """
 
     prefix: tuple[int, ...]
@@ -217,92 +209,84 @@ class PrefixRange:
 
 @dataclass(frozen=True)
 class CombinationProposal(EnumerationProposal[PrefixRange]):
-    """The sets of some pieces."""
+    """The sets of several prefix ranges."""
 
     prefix_ranges: list[PrefixRange] = field(repr=False)
 
     @property
     def blocks(self) -> list[PrefixRange]:
-        """The pieces."""
+        """The prefix ranges."""
         return self.prefix_ranges
 
     @property
     def n_sets(self) -> float:
-        """Return the number of their sets."""
-        return sum(piece.n_sets for piece in self.prefix_ranges)
+        """The number of sets of all ranges."""
+        return sum(prefix_range.n_sets for prefix_range in self.prefix_ranges)
 
     def evaluate_block(self, block: PrefixRange, budget: int) -> BlockResult:
-        """Judge the sets of a piece."""
-        sums = self.form
+        """Evaluate the sets of a prefix range."""
         units = np.flatnonzero(self.best.members)
-        best, found = np.array([self.best.merit]), np.full(len(sums) + 2, -1, dtype=np.int64)
-        found[:2] = self.best.size, len(units)
-        found[2 : 2 + len(units)] = units
-        before = found.copy()
-        judged = kernels.evaluate_combinations(
-            *(
-                sums.c,
-                sums.self_terms,
-                sums.pair_terms,
-                sums.widths,
-                sums.fixed_terms,
-                sums.magnitudes,
-                sums.size_limits,
-            ),
-            *(
-                np.array(block.prefix, dtype=np.int64),
-                block.first,
-                block.last,
-                block.with_descendants,
-                budget,
-                best,
-                found,
-            ),
+        best_merit = np.array([self.best.merit])
+        # Size, number of units, and the units.
+        best_set = np.full(len(self.form) + 2, -1, dtype=np.int64)
+        best_set[:2] = self.best.size, len(units)
+        best_set[2 : 2 + len(units)] = units
+        before = best_set.copy()
+        n_evaluated = kernels.evaluate_combinations(
+            *self.form.kernel_arrays(),
+            np.array(block.prefix, dtype=np.int64),
+            block.first,
+            block.last,
+            block.with_descendants,
+            budget,
+            best_merit,
+            best_set,
         )
-        if np.array_equal(found[: 2 + found[1]], before[: 2 + found[1]]):
-            return BlockResult(judged, self.best.merit, self.best.size, None)
-        members = np.isin(np.arange(len(sums)), found[2 : 2 + found[1]])
-        return BlockResult(judged, float(best[0]), int(found[0]), members)
+        n_units = best_set[1]
+        if np.array_equal(best_set[: 2 + n_units], before[: 2 + n_units]):
+            return BlockResult(n_evaluated, self.best.merit, self.best.size, None)
+        members = np.isin(np.arange(len(self.form)), best_set[2 : 2 + n_units])
+        return BlockResult(n_evaluated, float(best_merit[0]), int(best_set[0]), members)
 
 
 def combination_proposals(
     problem: Problem, form: UnitQuadraticForm, best: Incumbent, n_total: int
 ) -> Iterator[CombinationProposal]:
-    """Yield proposals that hold all sets but the one of no unit."""
-    pieces: list[PrefixRange] = []
-    held = 0.0
-    for piece in _prefix_ranges(problem):
-        pieces.append(piece)
-        held += piece.n_sets
-        if held >= _SETS_PER_PROPOSAL:
-            yield CombinationProposal(problem, form, best, n_total, pieces)
-            pieces, held = [], 0.0
-    if pieces:
-        yield CombinationProposal(problem, form, best, n_total, pieces)
+    """Yield proposals that together contain all allowed sets except the one without units."""
+    batch: list[PrefixRange] = []
+    n_sets = 0.0
+    for prefix_range in _prefix_ranges(problem):
+        batch.append(prefix_range)
+        n_sets += prefix_range.n_sets
+        if n_sets >= _SETS_PER_PROPOSAL:
+            yield CombinationProposal(problem, form, best, n_total, batch)
+            batch, n_sets = [], 0.0
+    if batch:
+        yield CombinationProposal(problem, form, best, n_total, batch)
 
 
 def _prefix_ranges(problem: Problem) -> Iterator[PrefixRange]:
-    """Yield pieces that hold all sets but the one of no unit, none of more than some hundred thousand sets."""
+    """Yield ranges of at most `_SETS_PER_BLOCK` sets that together contain all allowed sets except the one without units."""
     counts = count_completions(problem)
     widths = [len(unit) for unit in problem.units]
-    room = counts.shape[1] - 1
-    # What is still to be split: units of a prefix, its columns, and the first unit that comes next.
+    max_free = counts.shape[1] - 1
+    # Prefixes that are not yet complete: the units, their number of columns, and the first unit that may follow.
     stack: list[tuple[tuple[int, ...], int, int]] = [((), 0, 0)]
     while stack:
         prefix, size, first = stack.pop()
-        held = 0.0
+        n_sets = 0.0
         for j in range(first, len(widths)):
-            grown = size + widths[j]
-            count = counts[j + 1, grown] if grown <= room else 0.0
-            if held and held + count > _SETS_PER_BLOCK:
-                yield PrefixRange(prefix, first, j, True, held)
-                first, held = j, 0.0
+            extended_size = size + widths[j]
+            count = counts[j + 1, extended_size] if extended_size <= max_free else 0.0
+            if n_sets and n_sets + count > _SETS_PER_BLOCK:
+                yield PrefixRange(prefix, first, j, True, n_sets)
+                first, n_sets = j, 0.0
             if count > _SETS_PER_BLOCK:
-                yield PrefixRange(prefix, j, j + 1, False, float(counts[-1, grown]))
-                # Back to the rest of this prefix when the sets that begin with unit j are done.
-                stack += [(prefix, size, j + 1), ((*prefix, j), grown, j + 1)]
+                yield PrefixRange(prefix, j, j + 1, False, float(counts[-1, extended_size]))
+                # The stack returns to the rest of this prefix after the sets with the prefix and unit j.
+                stack += [(prefix, size, j + 1), ((*prefix, j), extended_size, j + 1)]
                 break
-            held += count
+            n_sets += count
         else:
-            if held:
-                yield PrefixRange(prefix, first, len(widths), True, held)
+            if n_sets:
+                yield PrefixRange(prefix, first, len(widths), True, n_sets)

@@ -1,4 +1,4 @@
-"""A merit c'x / sqrt(x'Ax) by the units that move together, and the best set of them so far."""
+"""The merit c'x / sqrt(x'Ax) in terms of units (`UnitQuadraticForm`), the best set so far (`Incumbent`), and bounded proposals."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class UnitQuadraticForm:
-    """c and A by units, as heads and tails whose sums are exact; what the fixed columns bring is part of it.
+    """c and A by units, each number split into head and tail so that sums are exact; the fixed columns are in every set.
+
+    The relevance of a set is c'x, its total x'Ax; the merit is relevance / sqrt(total).
 
     Attributes
     ----------
     c, self_terms : ndarray of shape (2, n_units)
-        Relevance of every unit, and what it brings to the total by itself and with the fixed columns.
+        Relevance of every unit, and its contribution to the total by itself and with the fixed columns.
     pair_terms : ndarray of shape (2, n_units, n_units)
-        Twice what two units bring together, 0 for a unit and itself.
+        Contribution of every pair of units to the total (both orders), 0 on the diagonal.
     widths : ndarray of shape (n_units,)
-        Columns of every unit.
+        Number of columns of every unit.
     fixed_terms : ndarray of shape (4,)
-        Relevance and total of the fixed columns.
+        Relevance and total of the fixed columns, head and tail each.
     magnitudes : ndarray of shape (2,)
-        Sums of the sizes of all numbers that relevances, and totals, are made of: rounding is measured by them.
+        Sums of the absolute values of c and of A, the scale of rounding errors.
     size_limits : ndarray of shape (3,)
-        Columns that are fixed, least and most columns of a set.
+        Number of fixed columns, smallest and largest size of an allowed set.
     """
 
     c: Floats
@@ -47,7 +49,7 @@ class UnitQuadraticForm:
 
     @classmethod
     def from_problem(cls, problem: Problem) -> UnitQuadraticForm | None:
-        """Return the sums of a problem, None where its merit is no such quotient of numbers."""
+        """Return the form of a problem's merit, None where the merit has no such form or has values that are not finite."""
         form = problem.merit_properties.quadratic_form()
         if form is None or not all(np.isfinite(part).all() for part in form):
             return None
@@ -66,7 +68,7 @@ class UnitQuadraticForm:
             SplitNumbers.from_values(c, power_of_two_scale(c)),
             SplitNumbers.from_values(A, power_of_two_scale(A)),
         )
-        # Sums of heads, and of tails, are exact in whatever order a product adds them up.
+        # Sums of heads, and of tails, are exact in any order, so matrix products may be used.
         by_unit = np.stack([unit @ relevance.head, unit @ relevance.tail])
         between = np.stack([unit @ part @ unit.T for part in (associations.head, associations.tail)])
         inner = between[:, :n, :n]
@@ -88,11 +90,23 @@ class UnitQuadraticForm:
         return len(self.widths)
 
     def restrict(self, chosen: Masks) -> UnitQuadraticForm:
-        """Return the sums of some of the units."""
+        """Return the form over some of the units."""
         pairs = np.ascontiguousarray(self.pair_terms[:, chosen][:, :, chosen])
         c, own = np.ascontiguousarray(self.c[:, chosen]), np.ascontiguousarray(self.self_terms[:, chosen])
         return UnitQuadraticForm(
             c, own, pairs, self.widths[chosen], self.fixed_terms, self.magnitudes, self.size_limits
+        )
+
+    def kernel_arrays(self) -> tuple[Floats | Integers, ...]:
+        """Return the arrays in the order of the parameters of the kernels in `tamiz.kernels.subset_merits`."""
+        return (
+            self.c,
+            self.self_terms,
+            self.pair_terms,
+            self.widths,
+            self.fixed_terms,
+            self.magnitudes,
+            self.size_limits,
         )
 
     def merit(self, members: Masks) -> float:
@@ -101,24 +115,24 @@ class UnitQuadraticForm:
             self.fixed_terms[:2] + self.c[:, members].sum(axis=1),
             self.fixed_terms[2:] + self.self_terms[:, members].sum(axis=1),
         )
-        # Halves and doubles are exact.
+        # Pair terms are counted twice; halving is exact.
         total = total + self.pair_terms[:, members][:, :, members].sum(axis=(1, 2)) / 2
         return float(relevance.sum() / np.sqrt(total.sum())) if total.sum() > 0 else 0.0
 
     def size(self, members: Masks) -> int:
-        """Return the columns of a set of units with the fixed ones."""
+        """Return the number of columns of a set of units, with the fixed columns."""
         return int(self.size_limits[0] + self.widths[members].sum())
 
 
 class Incumbent:
-    """The best set of units so far: the best merit, of equals the smaller set, then the one of earlier units.
+    """The best set of units so far: highest merit, among equal merits the smaller set, then the one of earlier units.
 
     Attributes
     ----------
     merit : float
         Minus infinity while there is no set.
     size : int
-        In columns, -1 while there is no set.
+        Number of columns, -1 while there is no set.
     members : ndarray of shape (n_units,), bool
     """
 
@@ -128,38 +142,38 @@ class Incumbent:
         self.members: Masks = np.zeros(n_units, dtype=bool)
 
     def update(self, merit: float, size: int, members: Masks) -> bool:
-        """Take a set where it is better, and tell whether it is."""
+        """Replace the best set by a better one, and return whether it was replaced."""
         differ = np.flatnonzero(members != self.members)
-        ahead = bool(differ.size and members[differ[0]])
-        better = self.size < 0 or (merit, -size, ahead) > (self.merit, -self.size, False)
+        is_earlier = bool(differ.size and members[differ[0]])
+        better = self.size < 0 or (merit, -size, is_earlier) > (self.merit, -self.size, False)
         if better:
             self.merit, self.size, self.members = merit, size, members
         return better
 
     def to_candidates(self, problem: Problem) -> Candidates:
-        """Return the set as one to be evaluated and written down."""
+        """Return the set as a candidate, to be evaluated and recorded."""
         return Candidates.from_masks(expand_units(problem, self.members[None]))
 
 
 def no_candidates(problem: Problem) -> Candidates:
-    """Return no set."""
+    """Return an empty batch."""
     return Candidates.from_masks(np.empty((0, problem.n_columns), dtype=bool))
 
 
 @dataclass(frozen=True)
 class BoundedCandidates(Proposal):
-    """Sets to be evaluated, there may be none, and what is proven beside them.
+    """Candidates, possibly none, and the bound that the search has proven.
 
     Attributes
     ----------
     candidates : Candidates
     bound : float
-        Infinite while nothing is proven.
+        Upper bound of the merit of every allowed set, infinite while none is proven.
     """
 
     candidates: Candidates
     bound: float
 
-    def scan(self, budget: int | None) -> ScanResult:  # noqa: ARG002 - which of them fit the room the run decides
-        """Return the sets as they are."""
+    def scan(self, budget: int | None) -> ScanResult:  # noqa: ARG002 - run_search cuts the candidates to the budget
+        """Return the candidates and the bound."""
         return ScanResult(self.candidates, bound=self.bound if np.isfinite(self.bound) else None)

@@ -1,4 +1,4 @@
-"""Columns that repeat each other exactly are never chosen together, unless they are asked for together."""
+"""Columns that duplicate each other exactly are never selected together, unless the user asks for it."""
 
 import numpy as np
 import pandas as pd
@@ -27,8 +27,8 @@ TABLE = pd.DataFrame(
         "still": 2.0,
     }
 )
-NOTE = r"2 columns repeat another exactly and are not searched: 'again' repeats 'x', 'renamed' repeats 'level'"
-ONE_NOTE = r"'again' repeats 'x' exactly and is not searched; allow_duplicates=True \(--allow-duplicates\) lets both in"
+NOTE = r"2 columns duplicate another exactly and are not searched: 'again' duplicates 'x', 'renamed' duplicates 'level'"
+ONE_NOTE = r"'again' duplicates 'x' exactly and is not searched; use allow_duplicates=True \(--allow-duplicates\)"
 
 
 def searched(search, **more):
@@ -49,27 +49,27 @@ def test_they_are_searched_where_that_is_allowed():
     assert set(selector.get_feature_names_out()) == set(TABLE.columns)
 
 
-def test_a_fixed_column_stays_and_what_it_repeats_is_left_out():
-    with pytest.warns(TamizWarning, match="'x' repeats 'again'"):
+def test_a_fixed_column_stays_and_its_duplicates_are_left_out():
+    with pytest.warns(TamizWarning, match="'x' duplicates 'again'"):
         selector = searched(Forward(fixed=["again"]))
     assert selector.duplicates_ == {"x": "again", "renamed": "level"}
     assert "again" in selector.get_feature_names_out()
-    with pytest.warns(TamizWarning, match="'renamed' repeats 'level' exactly"):
+    with pytest.warns(TamizWarning, match="'renamed' duplicates 'level' exactly"):
         both = searched(Forward(fixed=["again", "x"]))
     assert {"again", "x"} <= set(both.get_feature_names_out())
 
 
 def test_a_column_to_start_with_stays():
-    with pytest.warns(TamizWarning, match="'x' repeats 'again'"):
+    with pytest.warns(TamizWarning, match="'x' duplicates 'again'"):
         selector = searched(Forward(start=["again"]))
     assert "x" in selector.duplicates_
 
 
 def test_excluded_columns_and_groups_are_left_alone():
-    with pytest.warns(TamizWarning, match="'renamed' repeats 'level' exactly"):
+    with pytest.warns(TamizWarning, match="'renamed' duplicates 'level' exactly"):
         without = searched(Forward(excluded=["x"]))
     assert "again" not in without.duplicates_
-    with pytest.warns(TamizWarning, match="'renamed' repeats 'level' exactly"):
+    with pytest.warns(TamizWarning, match="'renamed' duplicates 'level' exactly"):
         grouped = searched(Forward(column_groups=[["again", "noise"]]))
     assert "again" not in grouped.duplicates_
 
@@ -96,7 +96,7 @@ def test_rows_of_a_fold_that_make_columns_equal_are_no_reason_for_a_word():
     other = np.where(np.arange(N) == 0, 0, rare)
     table = pd.DataFrame({"x": X, "rare": rare, "other": other})
     report = selection_report(SubsetSelector(CFS(), Forward()), table, Y, n_splits=5, n_permutations=0)
-    assert not [note for note in report.notes if "repeats" in note]
+    assert not [note for note in report.notes if "duplicates" in note]
 
 
 def test_without_equal_columns_nothing_changes():

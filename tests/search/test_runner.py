@@ -107,12 +107,12 @@ def test_rules_know_how_long_they_let_a_search_run():
 @pytest.mark.parametrize(
     ("stop", "error", "message"),
     [
-        (Evaluations(0), ValueError, "most must be at least 1, got 0"),
-        (Evaluations(2.5), TypeError, "most must be a whole number, got 2.5"),
-        (Seconds(-1), ValueError, "most must be above 0 seconds, got -1"),
-        (Seconds(0), ValueError, "most must be above 0 seconds, got 0"),
-        (Seconds("long"), TypeError, "most must be a number, got 'long'"),
-        (Patience(0), ValueError, "most must be at least 1, got 0"),
+        (Evaluations(0), ValueError, "limit must be at least 1, got 0"),
+        (Evaluations(2.5), TypeError, "limit must be a whole number, got 2.5"),
+        (Seconds(-1), ValueError, "limit must be above 0 seconds, got -1"),
+        (Seconds(0), ValueError, "limit must be above 0 seconds, got 0"),
+        (Seconds("long"), TypeError, "limit must be a number, got 'long'"),
+        (Patience(0), ValueError, "n_steps must be at least 1, got 0"),
         (TargetMerit("high"), TypeError, "merit must be a number, got 'high'"),
         (TargetMerit(float("nan")), ValueError, "merit must be a number, got nan"),
     ],
@@ -124,8 +124,8 @@ def test_rules_refuse_what_is_no_limit(stop, error, message):
 
 def test_the_reason_of_a_search_that_ends_by_itself_is_its_own():
     assert search_in(Forward(), Quadratic(1, 6), 6).stop_reason == "no further column raises the merit"
-    assert search_in(Forward(), Quadratic(1, 6), 6, n_features=3).stop_reason == "the size asked for is reached"
-    assert search_in(Backward(), Quadratic(1, 6), 6, n_features=3).stop_reason == "the size asked for is reached"
+    assert search_in(Forward(), Quadratic(1, 6), 6, n_features=3).stop_reason == "the requested size is reached"
+    assert search_in(Backward(), Quadratic(1, 6), 6, n_features=3).stop_reason == "the requested size is reached"
 
 
 class Interrupted(Quadratic):
