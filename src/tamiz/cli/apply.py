@@ -71,7 +71,7 @@ def apply(
     tamiz select data.csv --target class --model columns.tamiz
     tamiz apply columns.tamiz tomorrow.csv -o selected.csv
     tamiz reduce data.csv --target class --model map.tamiz
-    tamiz apply map.tamiz tomorrow.csv --keep id -o places.csv
+    tamiz apply map.tamiz tomorrow.csv --keep id -o coordinates.csv
 
     Apply MODEL, a file that `tamiz select`, `rank` or `reduce` wrote with --model, to the rows of TABLE. A selection
     writes the selected columns, and the target, weights, groups and times where TABLE has them. A map writes the
