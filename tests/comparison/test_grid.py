@@ -128,7 +128,7 @@ TWO = np.vstack([np.random.default_rng(0).normal(size=(30, 2)), 50 + np.random.d
 def test_a_graph_that_falls_apart_is_refused_by_its_number_of_neighbours():
     with pytest.raises(
         DataError,
-        match=r"^With 6 neighbours the graph falls into 2 components of 30 and 20 rows\. Take more neighbours, or say "
+        match=r"^With 6 neighbours the graph falls into 2 components of 30 and 20 rows\. Use more neighbours, or set "
         r"disconnected='connect' or 'per_component'\.$",
     ):
         eigenmap_grid(TWO, n_neighbors=[35, 6], t=[1000])
@@ -160,7 +160,7 @@ X20 = np.random.default_rng(2).normal(size=(20, 2))
     [
         ({"n_neighbors": []}, ValueError, r"^n_neighbors is an empty list; a grid needs at least one value\.$"),
         ({"t": ()}, ValueError, r"^t is an empty list; a grid needs at least one value\.$"),
-        ({"t": [5, 0]}, ValueError, r"^t must be above 0, got 0\. Infinity gives every edge the weight 1\.$"),
+        ({"t": [5, 0]}, ValueError, r"^t must be above 0, got 0\. Infinity sets every edge weight to 1\.$"),
         ({"t": [-2.5]}, ValueError, r"^t must be above 0, got -2\.5\."),
         ({"t": [np.nan]}, ValueError, r"^t must be a number, got nan\.$"),
         ({"t": [None]}, TypeError, r"^t must be a number, got None\.$"),
@@ -171,10 +171,10 @@ X20 = np.random.default_rng(2).normal(size=(20, 2))
         (
             {"n_neighbors": [5, 20]},
             ValueError,
-            r"^n_neighbors must be below the number of rows = 20, got 20\. Leave it out, or pass more rows\.$",
+            r"^n_neighbors must be below the number of rows = 20, got 20\. Remove this value, or pass more rows\.$",
         ),
-        ({"n_neighbors": [5, 5]}, ValueError, r"^n_neighbors holds 5 twice; a grid has one map of each\.$"),
-        ({"t": [5, 5.0]}, ValueError, r"^t holds 5 twice"),
+        ({"n_neighbors": [5, 5]}, ValueError, r"^n_neighbors contains 5 twice; pass each value once\.$"),
+        ({"t": [5, 5.0]}, ValueError, r"^t contains 5 twice"),
         ({"n_components": 0}, ValueError, r"^n_components must be at least 1, got 0\.$"),
         ({"n_components": 20, "n_neighbors": [5]}, ValueError, r"^n_components must be below the number of rows = 20"),
         ({"disconnected": "join"}, ValueError, r"^disconnected must be one of 'error', 'connect', 'per_component'"),

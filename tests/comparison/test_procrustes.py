@@ -144,12 +144,12 @@ def test_the_record_tells_its_numbers():
 @pytest.mark.parametrize(
     ("maps", "sentence"),
     [
-        ((X, Y[:29]), r"^The reference has 30 rows and the embedding 29; give the same rows\.$"),
+        ((X, Y[:29]), r"^The reference has 30 rows and the embedding 29; pass maps of the same rows\.$"),
         (
             (X, np.full((30, 2), 0.1)),
-            r"^All 30 points of the embedding are at one place; a map without extent has no direction\.$",
+            r"^All 30 points of the embedding coincide; a map without extent has no direction\.$",
         ),
-        ((np.zeros((30, 2)), Y), r"^All 30 points of the reference are at one place"),
+        ((np.zeros((30, 2)), Y), r"^All 30 points of the reference coincide"),
         ((X, np.where(Y > 8, np.nan, Y)), r"^Input embedding contains NaN"),
     ],
 )
@@ -160,7 +160,7 @@ def test_maps_that_cannot_be_moved_are_refused(maps, sentence):
 
 
 def test_points_of_another_map_are_not_moved():
-    with pytest.raises(DataError, match=r"^The map that was moved has 2 columns, got points of 3\.$"):
+    with pytest.raises(DataError, match=r"^The aligned map has 2 columns, got points with 3\.$"):
         procrustes(X, Y[:, :2]).transform(Y)
 
 
@@ -173,7 +173,7 @@ def test_both_maps_are_drawn_with_a_line_for_every_row():
     np.testing.assert_array_equal(segments[:, 0], moved.aligned[:, [0, 2]])
     np.testing.assert_array_equal(segments[:, 1], X[:, [0, 2]])
     assert bar.get_ylabel() == "residual"
-    assert panel.get_title(loc="left") == f"○ reference   ● moved onto it   m² = {moved.statistic:.3g}"
+    assert panel.get_title(loc="left") == f"○ reference   ● aligned map   m² = {moved.statistic:.3g}"
     low, high = panel.get_xlim()
     assert low < min(X[:, 0].min(), moved.aligned[:, 0].min())
     assert high > max(X[:, 0].max(), moved.aligned[:, 0].max())
@@ -242,7 +242,8 @@ def test_the_test_is_drawn_with_what_was_found():
     assert panel.lines[0].get_xdata()[0] == tested.correlation
     assert sum(bar.get_height() for bar in panel.patches) == 49
     assert repr(tested) == (
-        f"<ProcrustesTest: correlation={tested.correlation:.4f}, p=0.02, 49 permutations up to {tested.null_correlations.max():.4f}>"
+        f"<ProcrustesTest: correlation={tested.correlation:.4f}, p=0.02, 49 permutations up to "
+        f"{tested.null_correlations.max():.4f}>"
     )
 
 

@@ -86,10 +86,8 @@ def test_tables_of_independent_columns_have_p_values_of_every_size():
 def test_every_column_keeps_its_values_and_loses_their_order(frame):
     given = frame(X)
     drawn = stress_permutation.ColumnwisePermutation(given, MDS(), None).draw(np.random.default_rng(0))
-    before, after = (
-        pd.DataFrame(np.asarray(t.collect_pairs() if hasattr(t, "collect_pairs") else t)) for t in (given, drawn)
-    )
-    assert type(drawn) is (pl.DataFrame if hasattr(given, "collect_pairs") else type(given))
+    before, after = (pd.DataFrame(np.asarray(t.collect() if hasattr(t, "collect") else t)) for t in (given, drawn))
+    assert type(drawn) is (pl.DataFrame if hasattr(given, "collect") else type(given))
     assert before.shape == after.shape
     orders = []
     for name in before:
@@ -169,7 +167,7 @@ def test_what_did_not_converge_is_told_once():
     sentences = [str(warning.message) for warning in told]
     assert len(sentences) == 2
     assert sentences[1] == (
-        "5 of 5 maps of permuted data did not converge within the iterations allowed, and their stress is a little too large; "
+        "5 of 5 maps of permuted data did not converge within max_iter iterations, so that their stress is slightly too large; "
         "raise max_iter."
     )
 
@@ -178,8 +176,8 @@ def test_columns_of_given_dissimilarities_cannot_be_permuted():
     estimator = MDS(dissimilarity="precomputed")
     with pytest.raises(
         ValueError,
-        match=r"^permute='columns' needs the rows of a table, and dissimilarity='precomputed' reads numbers of pairs; "
-        r"permute='pairs' permutes these\.$",
+        match=r"^permute='columns' needs the rows of a table, and dissimilarity='precomputed' reads pairs; "
+        r"use permute='pairs'\.$",
     ):
         stress_test(D, estimator=estimator, permute="columns", n_permutations=1)
     with pytest.raises(
@@ -187,7 +185,7 @@ def test_columns_of_given_dissimilarities_cannot_be_permuted():
     ):
         stress_test(X, permute="rows", n_permutations=1)
     with pytest.raises(
-        TypeError, match=r"^Columns of a sparse matrix are not permuted: pass X\.toarray\(\), or permute="
+        TypeError, match=r"^permute='columns' does not support sparse matrices; pass X\.toarray\(\), or use permute="
     ):
         stress_permutation.ColumnwisePermutation(sparse.csr_array(X), MDS(), None)
     with pytest.raises(ValueError, match=r"^n_permutations must be at least 1, got 0\.$"):
@@ -197,7 +195,7 @@ def test_columns_of_given_dissimilarities_cannot_be_permuted():
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_a_map_without_a_stress_cannot_be_tested():
     for function in (stress_test, stress_by_dimensions):
-        with pytest.raises(TypeError, match=r"^ClassicalMDS has no stress_; give an MDS\.$"):
+        with pytest.raises(TypeError, match=r"^ClassicalMDS has no stress_; pass an MDS\.$"):
             function(X, estimator=ClassicalMDS(2))
 
 
@@ -243,8 +241,8 @@ def test_a_stress_that_rises_with_the_dimensions_is_told():
 @pytest.mark.parametrize(
     ("dimensions", "error", "sentence"),
     [
-        ([], ValueError, r"^dimensions is an empty list; give at least one number\.$"),
-        ([2, 2], ValueError, r"^dimensions holds 2 twice; there is one map of each\.$"),
+        ([], ValueError, r"^dimensions is an empty list; pass at least one number\.$"),
+        ([2, 2], ValueError, r"^dimensions contains 2 twice; pass each number once\.$"),
         ([0], ValueError, r"^dimensions must be at least 1, got 0\.$"),
         (3, TypeError, r"^dimensions must be a list, got 3\. Put it in brackets: \[3\]\.$"),
     ],
@@ -275,14 +273,12 @@ def test_the_records_tell_their_numbers():
 
 def test_what_has_no_stress_to_compare_is_refused_before_any_map():
     X = np.random.default_rng(0).normal(size=(12, 4))
-    sentence = "estimator must be a map by stress such as MDS(kind='ordinal'), got 'mds'."
+    sentence = "estimator must be a stress-based map such as MDS(kind='ordinal'), got 'mds'."
     for work in (stress_test, stress_by_dimensions):
         with pytest.raises(TypeError) as raised:
             work(X, estimator="mds")
         assert str(raised.value) == sentence
     with pytest.raises(ValueError, match=r"^n_components must be below the number of rows = 12, got 19"):
         stress_by_dimensions(X, range(1, 20))
-    with pytest.raises(
-        ValueError, match=r"^A start that is given has one number of dimensions; use an estimator with init="
-    ):
+    with pytest.raises(ValueError, match=r"^An init array has one number of dimensions; use an estimator with init="):
         stress_by_dimensions(X, estimator=MDS(init=X[:, :2]))

@@ -262,7 +262,7 @@ def test_more_rows_are_held_as_float32_and_the_stress_hardly_tells(kind, monkeyp
 
 @pytest.mark.parametrize("kind", ["metric", "interval", "ordinal"])
 def test_threads_change_no_bit(kind, monkeypatch):
-    for name in ("pairs._PAIRS_PER_TASK", "ordinal._ENTRIES_PER_TASK"):
+    for name in ("pairs._PAIRS_PER_TASK", "transformations._ENTRIES_PER_TASK"):
         monkeypatch.setattr(f"tamiz.reduction.majorization.{name}", 2**12)
     X = np.random.default_rng(3).normal(size=(300, 4)).round(1)
     maps = []

@@ -144,7 +144,7 @@ def test_threads_and_seeds():
     for n_jobs in (1, 2):
         with parallel.thread_session(n_jobs):
             maps.append(StochasticMDS(2, random_state=7, n_rounds=60, tol=1.0).fit(X))
-    for name in ("embedding_", "course_"):
+    for name in ("embedding_", "stress_history_"):
         assert getattr(maps[0], name).tobytes() == getattr(maps[1], name).tobytes()
     other = StochasticMDS(2, random_state=8, n_rounds=60, tol=1.0).fit(X)
     assert other.embedding_.tobytes() != maps[0].embedding_.tobytes()

@@ -53,7 +53,7 @@ def per_point(disparities, d, w, n):
     return squares / squares.sum()
 
 
-def guttman(X, disparities, w):
+def guttman_transform(X, disparities, w):
     """V^+ B(X) X."""
     n, d = len(X), distances(X)
     pull = of_points(np.divide(w * disparities, d, out=np.zeros_like(d), where=d > 0), n)
@@ -135,5 +135,5 @@ def smacof(delta, X, rule="metric", w=None, n_steps=100):
         run.raw.append(raw_stress(dhat, d, w))
         run.stress.append(kruskal(dhat, d, w))
         if step < n_steps:
-            X = guttman(X, dhat, w)
+            X = guttman_transform(X, dhat, w)
     return run._replace(raw=np.array(run.raw), stress=np.array(run.stress))

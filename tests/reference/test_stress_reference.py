@@ -104,7 +104,7 @@ def test_stress_at_the_best_scale_is_the_least_over_all_scales():
 def test_a_guttman_transform_solves_the_majorising_equations():
     delta, w, X = problem(8)
     dhat = stress.disparities(delta, stress.distances(X), w, "interval")
-    Y = stress.guttman(X, dhat, w)
+    Y = stress.guttman_transform(X, dhat, w)
     np.testing.assert_allclose(Y.mean(axis=0), 0.0, atol=1e-13)
     gaps = [[X[i] - X[j] for j in range(9)] for i in range(9)]
     W, H, d = stress.of_points(w, 9), stress.of_points(dhat, 9), stress.of_points(stress.distances(X), 9)
@@ -114,7 +114,7 @@ def test_a_guttman_transform_solves_the_majorising_equations():
 
 
 def test_a_pair_at_one_place_is_moved_apart_by_others_alone():
-    Y = stress.guttman(np.array([[0.0], [0.0], [3.0]]), np.array([1.0, 3.0, 3.0]), np.ones(3))
+    Y = stress.guttman_transform(np.array([[0.0], [0.0], [3.0]]), np.array([1.0, 3.0, 3.0]), np.ones(3))
     np.testing.assert_allclose(Y.ravel(), [-1.0, -1.0, 2.0], atol=1e-12)
 
 
@@ -131,7 +131,9 @@ def test_the_course_begins_with_the_start_and_follows_the_transforms():
     run = stress.smacof(delta, X, "primary", w, n_steps=3)
     assert len(run.configurations) == len(run.disparities) == len(run.raw) == len(run.stress) == 4
     np.testing.assert_array_equal(run.configurations[0], X)
-    np.testing.assert_array_equal(run.configurations[3], stress.guttman(run.configurations[2], run.disparities[2], w))
+    np.testing.assert_array_equal(
+        run.configurations[3], stress.guttman_transform(run.configurations[2], run.disparities[2], w)
+    )
 
 
 def test_weights_of_whole_numbers_are_repeated_pairs():

@@ -1,11 +1,11 @@
-"""Maps of one table beside each other."""
+"""Comparison of maps of the same rows: grids, Procrustes analysis, permutation tests, stress by dimension."""
 
 from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,
     """
-    eigenmap_grid         grid:eigenmap_grid               function  Laplacian eigenmaps by number of neighbours and heat-kernel width
+    eigenmap_grid         grid:eigenmap_grid               function  Laplacian eigenmaps by neighbours and heat-kernel width
     procrustes            alignment:procrustes             function  Procrustes analysis
     procrustes_test       alignment:procrustes_test        function  Procrustes permutation test
     stress_by_dimensions  dimensions:stress_by_dimensions  function  Stress by number of dimensions

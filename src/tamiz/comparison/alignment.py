@@ -1,4 +1,4 @@
-"""One map moved onto another: how far apart are the places of the same rows, whatever way each map was turned?"""
+"""Procrustes alignment of two maps of the same rows, and Jackson's permutation test of their agreement (PROTEST)."""
 
 from __future__ import annotations
 
@@ -24,25 +24,192 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# MERGED: Are two maps of the same rows alike by more than chance? Jackson's permutation test (protest).
-# Rows permuted in one piece of work.
+# Above this number of points the lines are rasterised, as in EmbeddingDisplay.
+_MAX_VECTOR_POINTS = 5000
+# A map whose extent is below this share of its coordinates has coincident points up to rounding.
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+# Rows permuted in one parallel task.
 _ROWS_PER_TASK = 100_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Procrustes:
+    """A map aligned to a reference by a similarity transformation.
+
+    Attributes
+    ----------
+    reference : ndarray of shape (n_samples, n_components)
+        The reference, padded with columns of zeros where the other map has more columns.
+    aligned : ndarray of shape (n_samples, n_components)
+        The aligned map, scale * embedding @ rotation + translation.
+    rotation : ndarray of shape (n_components, n_components)
+        Orthogonal matrix; its determinant is -1 for a reflection.
+    scale : float
+    translation : ndarray of shape (n_components,)
+    statistic : float
+        Gower's m^2 in [0, 1], smaller is more similar: the residual share of the reference's sum of squares at the best scale,
+        also with scale=False. It is symmetric in the two maps.
+    residuals : ndarray of shape (n_samples,)
+        Distance of each aligned row from the reference, in units of the reference.
+    n_columns : int
+        Number of columns of the aligned map before padding.
+    """
+
+    reference: Floats
+    aligned: Floats
+    rotation: Floats
+    scale: float
+    translation: Floats
+    statistic: float
+    residuals: Floats
+    n_columns: int
+
+    @property
+    def correlation(self) -> float:
+        """The Procrustes correlation sqrt(1 - m^2), in [0, 1]."""
+        return float(np.sqrt(1.0 - self.statistic))
+
+    def transform(self, points: ArrayLike) -> Floats:
+        """Apply the transformation to other points of the aligned map.
+
+        Parameters
+        ----------
+        points : array-like of shape (n_points, n_columns)
+        """
+        values = check_array(points, dtype=np.float64)
+        if values.shape[1] != self.n_columns:
+            raise DataError(f"The aligned map has {self.n_columns} columns, got points with {values.shape[1]}.")
+        padded = _pad_columns(values, len(self.translation))
+        return _transform_points(padded, self.rotation, self.scale, self.translation)
+
+    def __repr__(self) -> str:
+        n_samples, n_components = self.aligned.shape
+        return (
+            f"<Procrustes of {n_samples:,} rows in {n_components} coordinates: m2={self.statistic:.4f}, "
+            f"correlation={self.correlation:.4f}>"
+        )
+
+    def plot(
+        self,
+        color: ArrayLike | None = None,
+        *,
+        color_label: str | None = None,
+        components: tuple[int, int] = (0, 1),
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Plot the aligned rows, each with a line to its point in the reference.
+
+        Parameters
+        ----------
+        color : array-like of shape (n_samples,), default=None
+            A number or a class for every row, such as `residuals`.
+        color_label : str, default=None
+            Label of the colours; None uses the name of a Series.
+        components : tuple of two int, default=(0, 1)
+            The plotted coordinates, counted from 0.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        display = EmbeddingDisplay(self.aligned, color=color, color_label=color_label, components=components).plot(ax)
+        panel, rasterized = display.ax_, len(self.aligned) > _MAX_VECTOR_POINTS
+        targets = _display_coordinates(self.reference, components)
+        lines = figures.import_matplotlib("matplotlib.collections").LineCollection(
+            np.stack([_display_coordinates(self.aligned, components), targets], axis=1),
+            colors=MUTED, linewidths=0.8, alpha=0.7, zorder=0.9, rasterized=rasterized,
+        )  # fmt: skip
+        panel.add_collection(lines)
+        panel.scatter(
+            targets[:, 0], targets[:, 1], s=0.7 * float(display.points_[-1].get_sizes()[0]),
+            facecolors="white", edgecolors=MUTED, linewidths=0.8, zorder=0.95, rasterized=rasterized,
+        )  # fmt: skip
+        title = f"○ reference   ● aligned map   m² = {self.statistic:.3g}"
+        panel.set_title(title, loc="left", fontsize="small", color=INK)
+        return panel
+
+
+def procrustes(reference: ArrayLike, embedding: ArrayLike, *, scale: bool = True, reflect: bool = True) -> Procrustes:
+    """Align a map to a reference by the translation, rotation, reflection and scaling of least squares.
+
+    .. math:: \\min_{s, Q, t} \\sum_i \\lVert x_i - s\\, Q^\\top y_i - t \\rVert^2, \\quad Q^\\top Q = I
+
+    Parameters
+    ----------
+    reference : array-like of shape (n_samples, n_components)
+        The map that stays fixed.
+    embedding : array-like of shape (n_samples, n_other_components)
+        The map to align: the same rows in the same order. The map with fewer columns is padded with zeros.
+    scale : bool, default=True
+        Whether scaling is allowed.
+    reflect : bool, default=True
+        Whether reflections are allowed. Most methods determine maps only up to reflections.
+
+    Returns
+    -------
+    Procrustes
+
+    Raises
+    ------
+    DataError
+        When the maps differ in their number of rows, or all points of one coincide.
+
+    Notes
+    -----
+    Cost O(n m^2). With A and B centred and of norm 1, and B'A = U S V', the rotation is U V' and m^2 = 1 - (tr S)^2. Without
+    reflections the smallest singular value is negated where det(U V') < 0. The analysis compares the maps only with each other: an
+    error common to both does not show.
+
+    References
+    ----------
+    Schönemann (1966), A generalized solution of the orthogonal Procrustes problem, Psychometrika 31; Gower (1975), Generalized
+    Procrustes analysis, Psychometrika 40.
+
+    Examples
+    --------
+    >>> from tamiz.comparison import procrustes
+    >>> house = [[0, 0], [2, 0], [2, 2], [1, 3], [0, 2]]
+    >>> rotated = [[5, 1], [5, 5], [1, 5], [-1, 3], [1, 1]]
+    >>> found = procrustes(house, rotated)
+    >>> found
+    <Procrustes of 5 rows in 2 coordinates: m2=0.0000, correlation=1.0000>
+    >>> found.aligned.round(6) + 0.0
+    array([[0., 0.],
+           [2., 0.],
+           [2., 2.],
+           [1., 3.],
+           [0., 2.]])
+    """
+    with parallel.thread_session():
+        target, moving = read_maps(reference, embedding)
+        rotation, root = _rotation(target.unit, moving.unit, reflect=reflect)
+        factor = root * (target.norm / moving.norm) if scale else 1.0
+        translation = target.mean - factor * (moving.mean @ rotation)
+        aligned = _transform_points(moving.values, rotation, factor, translation)
+        # Computed from the residuals: 1 - root^2 would lose half the digits for maps that agree.
+        residual_share = float(((target.unit - root * (moving.unit @ rotation)) ** 2).sum())
+        residuals = np.hypot.reduce(target.values - aligned, axis=1)
+    return Procrustes(
+        target.values, aligned, rotation, factor, translation, min(residual_share, 1.0), residuals, moving.n_columns
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ProcrustesTest:
-    """The correlation of two maps beside those of maps whose rows were permuted.
+    """The correlation of two maps and its permutation null distribution.
 
     Attributes
     ----------
     alignment : Procrustes
-        The one map moved onto the other.
+        The alignment of the maps.
     correlation : float
-        The root of 1 - m^2.
+        sqrt(1 - m^2).
     null_correlations : ndarray of shape (n_permutations,)
-        The same where the rows of one map are in random order.
+        Correlations with the rows of one map in random order.
     p_value : float
-        The share of orders with a correlation as large, the given one among them.
+        (1 + the permutations with a correlation as large) / (1 + n_permutations).
     """
 
     alignment: Procrustes
@@ -57,12 +224,12 @@ class ProcrustesTest:
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the correlations of the permuted maps, and the one found.
+        """Plot the null distribution and the observed correlation.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a figure.
 
         Returns
         -------
@@ -76,12 +243,12 @@ class ProcrustesTest:
 def procrustes_test(
     reference: ArrayLike, embedding: ArrayLike, *, n_permutations: int = 999, random_state: Seed = None
 ) -> ProcrustesTest:
-    """Return how likely two maps of the same rows are as much alike when which point is which row is left to chance.
+    """Permutation test of the agreement of two maps of the same rows (PROTEST).
 
     Parameters
     ----------
     reference, embedding : array-like of shape (n_samples, n_components)
-        As in `procrustes`; mirrors are allowed.
+        As in `procrustes`, with reflection.
     n_permutations : int, default=999
     random_state : int, Generator or None, default=None
 
@@ -92,13 +259,13 @@ def procrustes_test(
     Raises
     ------
     DataError
-        When the maps differ in their number of rows, or all points of one are at one place.
+        When the maps differ in their number of rows, or all points of one coincide.
 
     Notes
     -----
-    The null hypothesis: the rows of one map could come in any order, each as likely. It is nearly always refused for two maps that
-    were made of the same table; the test is meant for maps of different measurements of the same rows. p is
-    (1 + the permutations with a correlation as large) / (1 + all). Cost O(n m^2) a permutation.
+    Null hypothesis: all assignments of the rows of one map to the rows of the other are equally likely. It is almost always
+    rejected for two maps of the same table; the test is meant for maps of different measurements of the same rows. The p-value is
+    (1 + the permutations with a correlation as large) / (1 + n_permutations). Cost O(n m^2) a permutation.
 
     References
     ----------
@@ -118,212 +285,41 @@ def procrustes_test(
     with parallel.thread_session():
         target, moving = read_maps(reference, embedding)
         size = max(1, _ROWS_PER_TASK // len(target.unit))
-        pieces = [stop - start for start, stop in parallel.block_ranges(n_permutations, size)]
-        seeds = rng.integers(0, 2**63, len(pieces))
+        counts = [stop - start for start, stop in parallel.block_ranges(n_permutations, size)]
+        seeds = rng.integers(0, 2**63, len(counts))
 
-        def drawn(piece: tuple[int, int]) -> Floats:
-            return _correlations(target.unit, moving.unit, piece[0], np.random.default_rng(piece[1]))
+        def permute(task: tuple[int, int]) -> Floats:
+            return _permuted_correlations(target.unit, moving.unit, task[0], np.random.default_rng(task[1]))
 
-        permuted = np.concatenate(list(parallel.map_blocks(drawn, zip(pieces, seeds.tolist(), strict=True))))
+        permuted = np.concatenate(list(parallel.map_blocks(permute, zip(counts, seeds.tolist(), strict=True))))
         alignment = procrustes(reference, embedding)
     correlation = alignment.correlation
     return ProcrustesTest(alignment, correlation, permuted, upper_p_value(permuted, correlation))
 
 
-def _correlations(target: Floats, moving: Floats, n_permutations: int, rng: np.random.Generator) -> Floats:
-    """Return the correlations of maps where the rows of one come in random orders."""
+def _permuted_correlations(target: Floats, moving: Floats, n_permutations: int, rng: np.random.Generator) -> Floats:
+    """Return the correlations of the maps with the rows of one in random orders."""
     orders = np.stack([rng.permutation(len(target)) for _ in range(n_permutations)])
-    # Ten times faster than moving[orders].
+    # take is ten times faster than moving[orders].
     permuted = moving.take(orders, axis=0)
     common = np.matmul(permuted.transpose(0, 2, 1), target)
     return np.asarray(np.linalg.svd(common, compute_uv=False).sum(axis=1))
 
 
-# What EmbeddingDisplay draws as a picture as well.
-_MAX_VECTOR_POINTS = 5000
-# Rows at one place but for rounding.
-_ROUNDING = 64 * float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Procrustes:
-    """A map moved onto a reference.
-
-    Attributes
-    ----------
-    reference : ndarray of shape (n_samples, n_components)
-        As given; with columns of zeros where the other map has more.
-    aligned : ndarray of shape (n_samples, n_components)
-        The other map in the place, the direction and, where asked for, the scale that suit the reference best:
-        scale * embedding @ rotation + translation.
-    rotation : ndarray of shape (n_components, n_components)
-        Orthogonal. Its determinant is -1 where the map is seen in a mirror.
-    scale : float
-    translation : ndarray of shape (n_components,)
-    statistic : float
-        Gower's m^2, in [0, 1], smaller is nearer: what is left of the sum of squares of the reference at the best scale, whether
-        `scale` was asked for or not. The same whichever map is moved onto the other.
-    residuals : ndarray of shape (n_samples,)
-        How far each row is from its place in the reference, in the unit of this.
-    n_columns : int
-        How many columns the map that was moved had.
-    """
-
-    reference: Floats
-    aligned: Floats
-    rotation: Floats
-    scale: float
-    translation: Floats
-    statistic: float
-    residuals: Floats
-    n_columns: int
-
-    @property
-    def correlation(self) -> float:
-        """The correlation of the two maps, the root of 1 - m^2, in [0, 1]."""
-        return float(np.sqrt(1.0 - self.statistic))
-
-    def transform(self, points: ArrayLike) -> Floats:
-        """Return other points of the map that was moved, moved as it was.
-
-        Parameters
-        ----------
-        points : array-like of shape (n_points, n_columns)
-        """
-        values = check_array(points, dtype=np.float64)
-        if values.shape[1] != self.n_columns:
-            raise DataError(f"The map that was moved has {self.n_columns} columns, got points of {values.shape[1]}.")
-        padded = _pad_columns(values, len(self.translation))
-        return _transform_points(padded, self.rotation, self.scale, self.translation)
-
-    def __repr__(self) -> str:
-        n_samples, n_components = self.aligned.shape
-        return (
-            f"<Procrustes of {n_samples:,} rows in {n_components} coordinates: m2={self.statistic:.4f}, "
-            f"correlation={self.correlation:.4f}>"
-        )
-
-    def plot(
-        self,
-        color: ArrayLike | None = None,
-        *,
-        color_label: str | None = None,
-        components: tuple[int, int] = (0, 1),
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw the rows where the moved map has them, and a line from each to its place in the reference.
-
-        Parameters
-        ----------
-        color : array-like of shape (n_samples,), default=None
-            A number or a class for every row, such as `residuals`.
-        color_label : str, default=None
-            What the colours are; None is the name of a series.
-        components : tuple of two int, default=(0, 1)
-            The coordinates drawn, counted from 0.
-        ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        display = EmbeddingDisplay(self.aligned, color=color, color_label=color_label, components=components).plot(ax)
-        panel, rasterized = display.ax_, len(self.aligned) > _MAX_VECTOR_POINTS
-        places = _display_coordinates(self.reference, components)
-        lines = figures.import_matplotlib("matplotlib.collections").LineCollection(
-            np.stack([_display_coordinates(self.aligned, components), places], axis=1),
-            colors=MUTED, linewidths=0.8, alpha=0.7, zorder=0.9, rasterized=rasterized,
-        )  # fmt: skip
-        panel.add_collection(lines)
-        panel.scatter(
-            places[:, 0], places[:, 1], s=0.7 * float(display.points_[-1].get_sizes()[0]),
-            facecolors="white", edgecolors=MUTED, linewidths=0.8, zorder=0.95, rasterized=rasterized,
-        )  # fmt: skip
-        told = f"○ reference   ● moved onto it   m² = {self.statistic:.3g}"
-        panel.set_title(told, loc="left", fontsize="small", color=INK)
-        return panel
-
-
-def procrustes(reference: ArrayLike, embedding: ArrayLike, *, scale: bool = True, reflect: bool = True) -> Procrustes:
-    """Return a map moved onto a reference: shifted, turned, mirrored and scaled until the squared distances are least.
-
-    .. math:: \\min_{s, Q, t} \\sum_i \\lVert x_i - s\\, Q^\\top y_i - t \\rVert^2, \\quad Q^\\top Q = I
-
-    Parameters
-    ----------
-    reference : array-like of shape (n_samples, n_components)
-        Stays where it is.
-    embedding : array-like of shape (n_samples, n_other_components)
-        The same rows in the same order. The map with fewer columns gets columns of zeros.
-    scale : bool, default=True
-        Whether it may be made larger or smaller.
-    reflect : bool, default=True
-        Whether it may be seen in a mirror. Maps are mostly found up to that.
-
-    Returns
-    -------
-    Procrustes
-
-    Raises
-    ------
-    DataError
-        When the maps differ in their number of rows, or all points of one are at one place.
-
-    Notes
-    -----
-    Cost O(n m^2). With A and B centred and of norm 1, and B'A = U S V', the rotation is U V' and m^2 = 1 - (tr S)^2; without
-    mirrors the least singular value counts as negative where det(U V') is below 0. The maps are compared with each other alone: an
-    error that both have does not show.
-
-    References
-    ----------
-    Schönemann (1966), A generalized solution of the orthogonal Procrustes problem, Psychometrika 31; Gower (1975), Generalized
-    Procrustes analysis, Psychometrika 40.
-
-    Examples
-    --------
-    >>> from tamiz.comparison import procrustes
-    >>> house = [[0, 0], [2, 0], [2, 2], [1, 3], [0, 2]]
-    >>> turned = [[5, 1], [5, 5], [1, 5], [-1, 3], [1, 1]]
-    >>> moved = procrustes(house, turned)
-    >>> moved
-    <Procrustes of 5 rows in 2 coordinates: m2=0.0000, correlation=1.0000>
-    >>> moved.aligned.round(6) + 0.0
-    array([[0., 0.],
-           [2., 0.],
-           [2., 2.],
-           [1., 3.],
-           [0., 2.]])
-    """
-    with parallel.thread_session():
-        target, moving = read_maps(reference, embedding)
-        rotation, root = _rotation(target.unit, moving.unit, reflect=reflect)
-        factor = root * (target.norm / moving.norm) if scale else 1.0
-        translation = target.mean - factor * (moving.mean @ rotation)
-        aligned = _transform_points(moving.values, rotation, factor, translation)
-        # From the residuals: 1 - root^2 would lose half the digits of maps that agree.
-        left = float(((target.unit - root * (moving.unit @ rotation)) ** 2).sum())
-        residuals = np.hypot.reduce(target.values - aligned, axis=1)
-    return Procrustes(
-        target.values, aligned, rotation, factor, translation, min(left, 1.0), residuals, moving.n_columns
-    )
-
-
 @dataclass(frozen=True)
 class CentredMap:
-    """The points of a map.
+    """A map with its centre and size.
 
     Attributes
     ----------
     values : ndarray of shape (n_samples, n_components)
     mean : ndarray of shape (n_components,)
     norm : float
-        The root of the sum of squares about the mean.
+        Square root of the sum of squares about the mean.
     unit : ndarray of shape (n_samples, n_components)
         Centred and divided by the norm.
     n_columns : int
-        Without those of zeros.
+        Number of columns before padding.
     """
 
     values: Floats
@@ -334,38 +330,40 @@ class CentredMap:
 
     @classmethod
     def from_points(cls, points: Floats, n_components: int, name: str) -> CentredMap:
-        """Return the points in a number of coordinates, refused where all are at one place."""
+        """Return the points padded to `n_components` columns; raise DataError if all coincide."""
         values = _pad_columns(points, n_components)
         mean = values.mean(axis=0)
         centred = values - mean
         largest = float(np.abs(centred).max())
         if largest <= _ROUNDING * float(np.abs(values).max()):
             raise DataError(
-                f"All {len(values):,} points of the {name} are at one place; a map without extent has no direction."
+                f"All {len(values):,} points of the {name} coincide; a map without extent has no direction."
             )
-        # Squares of very large or small numbers leave the range of floats.
+        # Rescaled first: squares of very large or small numbers overflow or underflow.
         centred /= largest
         norm = float(np.sqrt((centred**2).sum()))
         return cls(values, mean, norm * largest, centred / norm, points.shape[1])
 
 
 def read_maps(reference: ArrayLike, embedding: ArrayLike) -> tuple[CentredMap, CentredMap]:
-    """Return two maps of the same rows, of as many columns."""
+    """Check two maps of the same rows and pad them to the same number of columns."""
     first = check_array(reference, dtype=np.float64, input_name="reference")
     second = check_array(embedding, dtype=np.float64, input_name="embedding")
     if len(first) != len(second):
-        raise DataError(f"The reference has {len(first):,} rows and the embedding {len(second):,}; give the same rows.")
+        raise DataError(
+            f"The reference has {len(first):,} rows and the embedding {len(second):,}; pass maps of the same rows."
+        )
     m = max(first.shape[1], second.shape[1])
     return CentredMap.from_points(first, m, "reference"), CentredMap.from_points(second, m, "embedding")
 
 
 def _rotation(target: Floats, moving: Floats, *, reflect: bool) -> tuple[Floats, float]:
-    """Return what turns one onto the other best, and the trace of what they then have in common."""
+    """Return the rotation of least squares and the trace of the singular values, tr S."""
     left, singular, right = np.linalg.svd(moving.T @ target)
     if not reflect and np.linalg.det(left) * np.linalg.det(right) < 0:
         left[:, -1] *= -1.0
         singular[-1] *= -1.0
-    # On one coordinate without a mirror it may be negative: no scale above 0 then is better than none.
+    # In one dimension without reflection the trace may be negative; then the best scale is 0.
     return left @ right, min(max(float(singular.sum()), 0.0), 1.0)
 
 
@@ -374,12 +372,12 @@ def _transform_points(points: Floats, rotation: Floats, scale: float, translatio
 
 
 def _pad_columns(values: Floats, n_columns: int) -> Floats:
-    """Return the values with columns of zeros up to a number of columns, as an array of their own."""
+    """Return a copy padded with columns of zeros to `n_columns`."""
     return np.pad(values, ((0, 0), (0, n_columns - values.shape[1])))
 
 
 def _display_coordinates(points: Floats, components: tuple[int, int]) -> Floats:
-    """Return where a display draws points: a single coordinate against the number of the row."""
+    """Return the plotted coordinates; a one-dimensional map is plotted against the row number."""
     if points.shape[1] == 1:
         return np.column_stack([points[:, 0], np.arange(len(points), dtype=np.float64)])
     return points[:, list(components)]

@@ -1,4 +1,4 @@
-"""How many dimensions a map needs: its stress in each number of them."""
+"""Stress of maps by their number of dimensions, with an optional permutation null distribution."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tamiz.statistics.base import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Maps of more dimensions may end so much higher, as a share and at all, for where their iterations stopped.
+# The stress may rise with the dimension by this much, relative and absolute, because iterations stop before the exact minimum.
 _RELATIVE_TOLERANCE, _ABSOLUTE_TOLERANCE = 1e-3, 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StressByDimensions:
-    """The stress of maps of the same data in several numbers of dimensions.
+    """The stress of maps of the same data with several numbers of dimensions.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class StressByDimensions:
     maps : dict
         The fitted maps by number of dimensions.
     null_stress : ndarray of shape (n_permutations, n_numbers)
-        The stress of maps of permuted data; no rows where none were asked for.
+        The stress of maps of permuted data; no rows with n_permutations=0.
     """
 
     dimensions: tuple[int, ...]
@@ -48,29 +48,31 @@ class StressByDimensions:
 
     @property
     def p_values(self) -> Floats:
-        """The share of permutations with a stress as small, for every number of dimensions; NaN where there are none."""
+        """The permutation p-value for every number of dimensions; NaN with n_permutations=0."""
         if len(self.null_stress) == 0:
             return np.full(len(self.stress), np.nan)
-        return np.array([lower_p_value(self.null_stress[:, k], found) for k, found in enumerate(self.stress.tolist())])
+        return np.array(
+            [lower_p_value(self.null_stress[:, k], stress) for k, stress in enumerate(self.stress.tolist())]
+        )
 
     def __repr__(self) -> str:
         pairs = zip(self.dimensions, self.stress.tolist(), strict=True)
         return f"<StressByDimensions: {', '.join(f'{k}: {stress:.4f}' for k, stress in pairs)}>"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the stress against the number of dimensions, and what it would be by chance where that is known.
+        """Plot the stress against the number of dimensions, with its null distribution where there is one.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a figure.
 
         Returns
         -------
         matplotlib Axes
         """
-        chance = self.null_stress if len(self.null_stress) else None
-        return StressDisplay(self.stress, numbers=self.dimensions, reference=chance).plot(ax).ax_
+        null_stress = self.null_stress if len(self.null_stress) else None
+        return StressDisplay(self.stress, numbers=self.dimensions, reference=null_stress).plot(ax).ax_
 
 
 def stress_by_dimensions(
@@ -83,23 +85,23 @@ def stress_by_dimensions(
     n_permutations: int = 0,
     random_state: Seed = None,
 ) -> StressByDimensions:
-    """Return the stress of maps in several numbers of dimensions.
+    """Fit maps with several numbers of dimensions and return their stress.
 
     Parameters
     ----------
     X : array, data frame or Source
-        What the estimator maps: rows, or numbers of their pairs.
+        Input of the estimator: rows, or their dissimilarities or similarities.
     dimensions : list of int, default=range(1, 7)
     estimator : MDS, default=None
-        Not fitted, its `n_components` is not read; None is `MDS()`.
+        An unfitted estimator, whose `n_components` is ignored; None is `MDS()`.
     permute : {"columns", "pairs"}, default=None
-        What is permuted for the stress by chance, as in `stress_test`.
+        What is permuted for the null distribution, as in `stress_test`.
     weights : array-like of shape (n_samples, n_samples), default=None
-        Of pairs, as in `MDS.fit`.
+        Weights of pairs, as in `MDS.fit`.
     n_permutations : int, default=0
-        How many times the data are permuted and mapped in every number of dimensions.
+        Number of permutations, each mapped with every number of dimensions.
     random_state : int, Generator or None, default=None
-        Of the permutations, and of random starts of their maps.
+        Draws the permutations and the random starts of their maps.
 
     Returns
     -------
@@ -108,12 +110,13 @@ def stress_by_dimensions(
     Raises
     ------
     ValueError
-        When the list is empty or holds a number twice.
+        When the list is empty or contains a number twice.
 
     Notes
     -----
-    The least stress never rises with the number of dimensions; where that of the maps does, one of them is a local minimum, and a
-    warning tells of it. Look for a bend, or for the first numbers that are not below what chance gives.
+    The minimal stress never rises with the number of dimensions. Where the stress of the maps rises, one of them is a local
+    minimum, and a warning reports it. Choose the number of dimensions at a bend of the curve, or the largest one whose stress is
+    below the null distribution.
 
     References
     ----------
@@ -128,20 +131,20 @@ def stress_by_dimensions(
     """
     numbers = _check_dimensions(dimensions)
     n_permutations = check_integer("n_permutations", n_permutations, low=0)
-    given = clone_estimator(estimator)
-    if len(numbers) > 1 and not isinstance(given.get_params(deep=False).get("init", ""), str):
+    unfitted = clone_estimator(estimator)
+    if len(numbers) > 1 and not isinstance(unfitted.get_params(deep=False).get("init", ""), str):
         raise ValueError(
-            "A start that is given has one number of dimensions; use an estimator with init='classical' or 'random'."
+            "An init array has one number of dimensions; use an estimator with init='classical' or init='random'."
         )
     with parallel.thread_session():
-        # The most first: what there are too few rows for is refused at once.
+        # In descending order, so that a number of dimensions too large for the rows fails at once.
         fitted = {
-            k: fit_map(clone(given).set_params(n_components=k), X, weights) for k in sorted(numbers, reverse=True)
+            k: fit_map(clone(unfitted).set_params(n_components=k), X, weights) for k in sorted(numbers, reverse=True)
         }
         maps = {k: fitted[k] for k in numbers}
         permuted = np.empty((0, len(numbers)))
         if n_permutations:
-            _, model = create_null(X, given, weights, permute)
+            _, model = create_null(X, unfitted, weights, permute)
             permuted = model.draw_stress(numbers, n_permutations, make_rng(random_state))
     stress = np.array([maps[k].stress_ for k in numbers])
     _warn_about_rises(numbers, stress)
@@ -149,20 +152,20 @@ def stress_by_dimensions(
 
 
 def _check_dimensions(dimensions: Iterable[int]) -> tuple[int, ...]:
-    """Return the numbers of dimensions, each checked."""
+    """Return the numbers of dimensions; raise unless they are distinct positive integers."""
     if isinstance(dimensions, str) or not isinstance(dimensions, Iterable):
         raise TypeError(f"dimensions must be a list, got {dimensions!r}. Put it in brackets: [{dimensions}].")
     numbers = tuple(check_integer("dimensions", k, low=1) for k in dimensions)
     if not numbers:
-        raise ValueError("dimensions is an empty list; give at least one number.")
+        raise ValueError("dimensions is an empty list; pass at least one number.")
     for at, k in enumerate(numbers):
         if k in numbers[:at]:
-            raise ValueError(f"dimensions holds {k} twice; there is one map of each.")
+            raise ValueError(f"dimensions contains {k} twice; pass each number once.")
     return numbers
 
 
 def _warn_about_rises(numbers: tuple[int, ...], stress: Floats) -> None:
-    """Tell of maps with more stress than one in fewer dimensions."""
+    """Warn about maps whose stress is above that of a map with fewer dimensions."""
     for (fewer, lower), (more, higher) in pairwise(sorted(zip(numbers, stress.tolist(), strict=True))):
         if higher > lower * (1 + _RELATIVE_TOLERANCE) + _ABSOLUTE_TOLERANCE:
             warn_user(

@@ -1,4 +1,4 @@
-"""Laplacian eigenmaps over numbers of neighbours and widths of the kernel: the figure of Belkin and Niyogi (2003)."""
+"""Grid of Laplacian eigenmaps over numbers of neighbours and heat-kernel widths, as in Belkin and Niyogi (2003), figure 2."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Number = TypeVar("Number", int, float)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EigenmapGrid:
-    """Laplacian eigenmaps of one table, for every number of neighbours and every width asked for.
+    """Laplacian eigenmaps of one table for every combination of a number of neighbours and a kernel width.
 
     Attributes
     ----------
@@ -64,19 +64,19 @@ class EigenmapGrid:
         )
 
     def plot(self, color: ArrayLike | None = None, *, color_label: str | None = None) -> Figure:
-        """Draw the first two coordinates of every map: a column for each number of neighbours N, a row for each width t.
+        """Plot the first two coordinates of every map: a column for each number of neighbours N, a row for each width t.
 
         Parameters
         ----------
         color : array-like of shape (n_samples,), default=None
             A number or a class for every row.
         color_label : str, default=None
-            What the colours are; None is the name of a series.
+            Label of the colours; None uses the name of a Series.
 
         Returns
         -------
         matplotlib Figure
-            No two panels have a scale in common: only the shape of a map has a meaning.
+            Every panel has its own scale, because the size of an eigenmap has no meaning.
         """
         figure, axes = make_panels(len(self.t), len(self.n_neighbors), width=2.25, height=2.25)
         for (n_neighbors, t), ax in zip(self._panel_order(), axes.flat, strict=True):
@@ -102,7 +102,7 @@ def eigenmap_grid(
     metric: str = "euclidean",
     search: NeighborSearch | None = None,
 ) -> EigenmapGrid:
-    """Return Laplacian eigenmaps of a table for several numbers of neighbours and widths of the heat kernel.
+    """Fit Laplacian eigenmaps of a table for several numbers of neighbours and heat-kernel widths.
 
     Parameters
     ----------
@@ -110,11 +110,11 @@ def eigenmap_grid(
         As in `KNearest`.
     n_neighbors : list of int, default=(5, 10, 15)
     t : list of float, default=(5, 25, inf)
-        Widths of the heat kernel, in the square of the unit of the distances; infinity gives every edge the weight 1.
+        Widths of the heat kernel, in squared units of distance; infinity sets every edge weight to 1.
     n_components : int, default=2
         Number of coordinates of every map.
     disconnected : {"error", "connect", "per_component"}, default="error"
-        What to do with a graph in several components, as in `LaplacianEigenmaps`.
+        Handling of graphs with several components, as in `LaplacianEigenmaps`.
     metric, search
         As in `KNearest`.
 
@@ -125,14 +125,16 @@ def eigenmap_grid(
     Raises
     ------
     ValueError
-        When a list is empty or holds a value twice, there are not more rows than neighbours, a width is not above 0 or leaves no
-        edge a weight, or a graph falls apart and nothing was said of that.
+        When a list is empty or contains a value twice, `n_neighbors` is not below the number of rows, or a width is not above 0 or
+        so small that all edge weights vanish.
+    DataError
+        When a graph has several components and disconnected="error".
 
     Notes
     -----
-    The neighbours are searched once, as many as the largest graph has, and the smaller graphs take the nearest of them. After an
-    exact search every map is to the bit the one that is fitted alone; an approximate search for more neighbours finds the nearest
-    of them more surely.
+    One neighbour search serves all graphs: it finds as many neighbours as the largest graph needs, and smaller graphs use the
+    nearest of them. With an exact search every map equals a separate fit to the bit. With an approximate search the neighbours of
+    smaller graphs are more accurate than in a separate fit.
 
     References
     ----------
@@ -156,28 +158,28 @@ def eigenmap_grid(
     check_choice("disconnected", disconnected, DISCONNECTED_CHOICES)
     maps = {}
     with parallel.thread_session():
-        points, reading = read_points(X, metric, fill_missing=True)
+        points, encoder = read_points(X, metric, fill_missing=True)
         if max(numbers) >= points.n_samples:
             raise ValueError(
                 f"n_neighbors must be below the number of rows = {points.n_samples:,}, got {max(numbers):,}. "
-                "Leave it out, or pass more rows."
+                "Remove this value, or pass more rows."
             )
         index = choose_search(search, points).fit(points)
         nearest = index.query(max(numbers))
         for k in numbers:
             edges = undirected_edges(nearest.nearest(k))
-            origin = NeighborRule.from_index(index, reading, n_neighbors=k)
+            rule = NeighborRule.from_index(index, encoder, n_neighbors=k)
             _check_connected(
-                X, EdgeGraph.from_edge_lengths(edges, Binary(), neighbor_rule=origin).components, k, disconnected
+                X, EdgeGraph.from_edge_lengths(edges, Binary(), neighbor_rule=rule).components, k, disconnected
             )
             for width in widths:
-                graph = EdgeGraph.from_edge_lengths(edges, HeatKernel(width), neighbor_rule=origin)
+                graph = EdgeGraph.from_edge_lengths(edges, HeatKernel(width), neighbor_rule=rule)
                 maps[k, width] = LaplacianEigenmaps(n_components, graph=graph, disconnected=disconnected).fit(X)
     return EigenmapGrid(numbers, widths, maps)
 
 
 def _check_list(name: str, values: Iterable[Number], check: Callable[[Any], Number]) -> tuple[Number, ...]:
-    """Return a list's values, each checked."""
+    """Return the checked values of a list; raise if it is empty or contains a value twice."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise TypeError(f"{name} must be a list, got {values!r}. Put it in brackets: [{values}].")
     checked = tuple(check(value) for value in values)
@@ -185,24 +187,24 @@ def _check_list(name: str, values: Iterable[Number], check: Callable[[Any], Numb
         raise ValueError(f"{name} is an empty list; a grid needs at least one value.")
     for at, value in enumerate(checked):
         if value in checked[:at]:
-            raise ValueError(f"{name} holds {value:g} twice; a grid has one map of each.")
+            raise ValueError(f"{name} contains {value:g} twice; pass each value once.")
     return checked
 
 
 def _check_width(value: Any) -> float:
     width = check_real("t", value)
     if width <= 0:
-        raise ValueError(f"t must be above 0, got {width:g}. Infinity gives every edge the weight 1.")
+        raise ValueError(f"t must be above 0, got {width:g}. Infinity sets every edge weight to 1.")
     return width
 
 
 def _check_connected(X: Any, components: Components, n_neighbors: int, disconnected: str) -> None:
-    """Refuse a graph in several components, or tell of it where something was said of that."""
+    """Raise DataError for a graph with several components if disconnected="error", else warn."""
     if len(components) == 1:
         return
     fact = f"With {n_neighbors} neighbours the graph falls into {components.describe(row_numbers(X))}"
     if disconnected == "error":
-        raise DataError(f"{fact}. Take more neighbours, or say disconnected='connect' or 'per_component'.")
+        raise DataError(f"{fact}. Use more neighbours, or set disconnected='connect' or 'per_component'.")
     warn_user([f"{fact}."])
 
 

@@ -1,4 +1,4 @@
-"""Stress without structure: the maps of tables, or of dissimilarities, that were permuted."""
+"""Permutation test of stress: is the stress of a map below that of maps of permuted columns or dissimilarities?"""
 
 from __future__ import annotations
 
@@ -33,21 +33,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# MERGED: Is the stress of a map lower than that of a map of nothing? A permutation test.
+# Up to this many rows several maps are fitted at a time, one thread each; beyond, one after the other on all threads.
+_MAX_CONCURRENT_ROWS = 2000
+# Rows whose dissimilarities are computed in one parallel task.
+_ROWS_PER_TASK = 512
+_PAIR_DISSIMILARITIES = ("precomputed", "similarity")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class StressTest:
-    """The stress of a map beside that of maps of permuted data.
+    """The stress of a map and its permutation null distribution.
 
     Attributes
     ----------
     estimator : BaseEstimator
-        Fitted to the data as they are.
+        Fitted to the original data.
     stress : float
         Kruskal's stress-1 of that map.
     null_stress : ndarray of shape (n_permutations,)
         The stress of the maps of permuted data.
     p_value : float
-        The share of orders with a stress as small, the given one among them.
+        (1 + the maps of permuted data with a stress as small) / (1 + n_permutations).
     permute : str
         What was permuted: "columns" or "pairs".
     """
@@ -65,12 +71,12 @@ class StressTest:
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the stress of the maps of permuted data, and the one found.
+        """Plot the null distribution and the observed stress.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Axes to draw on; None creates a figure.
 
         Returns
         -------
@@ -88,24 +94,24 @@ def stress_test(
     n_permutations: int = 99,
     random_state: Seed = None,
 ) -> StressTest:
-    """Return how likely a stress as small is when the data have no structure: when they are permuted.
+    """Permutation test of the stress of a map against data without structure.
 
     Parameters
     ----------
     X : array, data frame or Source
-        What the estimator maps: rows, or numbers of their pairs.
+        Input of the estimator: rows, or their dissimilarities or similarities.
     estimator : MDS, default=None
-        Not fitted; None is `MDS()`.
+        An unfitted estimator; None is `MDS()`.
     permute : {"columns", "pairs"}, default=None
-        What chance is. "columns": every column of the table in an order of its own; the null hypothesis is that the columns are
-        independent, each with the values it has. "pairs": the dissimilarities that are present, each at another pair; the null
-        hypothesis is that any dissimilarity could be that of any pair. Missing ones and weights stay where they are. None is
-        "columns" for rows, and "pairs" where dissimilarities or similarities are given.
+        The null model. "columns" permutes every column of the table independently; the null hypothesis is that the columns are
+        independent, with their own distributions. "pairs" permutes the dissimilarities that are not missing over the pairs; the
+        null hypothesis is that they are exchangeable. Missing dissimilarities and weights stay in place. None is "columns" for
+        rows, and "pairs" for dissimilarities or similarities.
     weights : array-like of shape (n_samples, n_samples), default=None
-        Of pairs, as in `MDS.fit`.
+        Weights of pairs, as in `MDS.fit`.
     n_permutations : int, default=99
     random_state : int, Generator or None, default=None
-        Of the permutations, and of random starts of their maps.
+        Draws the permutations and the random starts of their maps.
 
     Returns
     -------
@@ -114,15 +120,15 @@ def stress_test(
     Raises
     ------
     ValueError
-        When columns are to be permuted and no rows are given.
+        When permute="columns" and X contains dissimilarities or similarities.
 
     Notes
     -----
-    Every permutation is mapped as the data are, p is (1 + the maps of permuted data with a stress as small) / (1 + all). "pairs" is
-    an easy null: permuted distances break the triangle inequality, so that nearly all that are distances of anything pass; it tells
-    noise from structure and not a good map from a bad one. "columns" leaves the distances of a table.
+    Every permutation is mapped with the settings of the estimator. "pairs" is a weak null model: permuted distances violate the
+    triangle inequality, so that almost any real distances are significant. It separates structure from noise, not good maps from
+    bad ones. "columns" compares with the distances of a table.
 
-    Cost that of n_permutations + 1 maps, two or more at a time up to 2,000 rows; "pairs" takes memory O(n^2) for each of these.
+    Costs n_permutations + 1 fits, several at a time up to 2,000 rows; "pairs" uses O(n^2) memory for each.
 
     References
     ----------
@@ -136,7 +142,7 @@ def stress_test(
     >>> from tamiz.comparison import stress_test
     >>> X = load_iris().data[::5]
     >>> tested = stress_test(X, n_permutations=19, random_state=0)
-    >>> tested.p_value, bool(tested.stress < tested.permuted.min())
+    >>> tested.p_value, bool(tested.stress < tested.null_stress.min())
     (0.05, True)
     """
     n_permutations = check_integer("n_permutations", n_permutations, low=1)
@@ -147,22 +153,15 @@ def stress_test(
     return StressTest(mapped, stress, permuted, lower_p_value(permuted, stress), permute)
 
 
-# Rows beyond which one map after another is fitted, on all threads, and not several at a time.
-_MAX_CONCURRENT_ROWS = 2000
-# Rows whose dissimilarities are measured at a time.
-_ROWS_PER_TASK = 512
-_PAIR_DISSIMILARITIES = ("precomputed", "similarity")
-
-
 class StressPermutation(ABC):
-    """What is exchanged at random, all else left as it is.
+    """A null model: draws permuted data and computes the stress of their maps.
 
     Attributes
     ----------
     estimator : BaseEstimator
-        What maps the permuted data.
+        Maps the permuted data.
     weights : ndarray or None
-        Of pairs, which stay where they are.
+        Weights of pairs, which are not permuted.
     n_samples : int
     """
 
@@ -175,11 +174,11 @@ class StressPermutation(ABC):
         """Return permuted data."""
 
     def draw_stress(self, n_components: Sequence[int], n_permutations: int, rng: np.random.Generator) -> Floats:
-        """Return the stress of maps of permuted data in numbers of dimensions, of shape (n_permutations, n_numbers)."""
+        """Return the stress of maps of permuted data for several dimensions, of shape (n_permutations, n_numbers)."""
 
         def one(seed: int) -> list[tuple[float, bool]]:
             own = np.random.default_rng(seed)
-            # What is to be said of the fits is said once, of all.
+            # Convergence is reported once, for all fits together.
             with parallel.thread_session(1 if several else None), capture_warnings():
                 X, starts = self.draw(own), int(own.integers(2**31))
                 return [self._fit_map(X, k, starts) for k in n_components]
@@ -193,8 +192,8 @@ class StressPermutation(ABC):
         if missed:
             warn_user(
                 [
-                    f"{missed:,} of {done.shape[0] * done.shape[1]:,} maps of permuted data did not converge within the "
-                    "iterations allowed, and their stress is a little too large; raise max_iter."
+                    f"{missed:,} of {done.shape[0] * done.shape[1]:,} maps of permuted data did not converge within max_iter "
+                    "iterations, so that their stress is slightly too large; raise max_iter."
                 ],
                 ConvergenceWarning,
             )
@@ -208,7 +207,7 @@ class StressPermutation(ABC):
 
 
 class ColumnwisePermutation(StressPermutation):
-    """Each column of a table in an order of its own, so that no column has to do with another.
+    """Permutes every column of a table independently.
 
     Parameters
     ----------
@@ -221,21 +220,23 @@ class ColumnwisePermutation(StressPermutation):
         self.estimator, self.weights = estimator, weights
         if estimator.dissimilarity in _PAIR_DISSIMILARITIES:
             raise ValueError(
-                f"permute='columns' needs the rows of a table, and dissimilarity={estimator.dissimilarity!r} reads numbers of "
-                "pairs; permute='pairs' permutes these."
+                f"permute='columns' needs the rows of a table, and dissimilarity={estimator.dissimilarity!r} reads pairs; "
+                "use permute='pairs'."
             )
         self._column_kinds = (
             {column.name: column.kind for column in X.schema.columns} if isinstance(X, Source) else None
         )
         table = X.frame() if isinstance(X, Source) else X
         if sparse.issparse(table):
-            raise TypeError("Columns of a sparse matrix are not permuted: pass X.toarray(), or permute='pairs'.")
+            raise TypeError(
+                "permute='columns' does not support sparse matrices; pass X.toarray(), or use permute='pairs'."
+            )
         self._frame = eager_frame(table) if is_frame(table) else None
         self._array = check_matrix(table) if self._frame is None else np.empty((0, 0))
         self.n_samples = len(self._array) if self._frame is None else len(self._frame)
 
     def draw(self, rng: np.random.Generator) -> Any:
-        """Return the table with every column permuted: an array, a frame or a source of one, as it was given."""
+        """Return the table with every column permuted, in the input type: an array, a data frame or a Source."""
         permuted = rng.permuted(self._array, axis=0) if self._frame is None else self._permute_frame(self._frame, rng)
         return permuted if self._column_kinds is None else open_source(permuted, kinds=self._column_kinds)
 
@@ -245,7 +246,7 @@ class ColumnwisePermutation(StressPermutation):
 
 
 class PairwisePermutation(StressPermutation):
-    """The dissimilarities that are present, given or measured, each at another pair; missing ones stay missing where they are.
+    """Permutes the dissimilarities over the pairs; missing ones stay in place.
 
     Parameters
     ----------
@@ -258,12 +259,12 @@ class PairwisePermutation(StressPermutation):
         self.estimator = clone(estimator).set_params(dissimilarity="precomputed")
         self.weights = weights
         self.n_samples = n = count_rows(X)
-        # The numbers themselves, and a permutation of them as a list and as a square for every map that is being fitted.
-        at_a_time = parallel.n_threads() if n <= _MAX_CONCURRENT_ROWS else 1
+        # The dissimilarities, and for every concurrent fit a permutation in condensed and in square form.
+        n_concurrent = parallel.n_threads() if n <= _MAX_CONCURRENT_ROWS else 1
         check_memory(
-            4.0 * n * n * (1 + 3 * at_a_time),
+            4.0 * n * n * (1 + 3 * n_concurrent),
             f"Permuting the dissimilarities of {n:,} rows",
-            "Take a sample of the rows.",
+            "Use a sample of the rows.",
         )
         self._values = squareform(_dissimilarities(X, estimator), checks=False)
         present = ~np.isnan(self._values)
@@ -282,31 +283,31 @@ _PERMUTATIONS = {"columns": ColumnwisePermutation, "pairs": PairwisePermutation}
 
 
 def create_null(X: Any, estimator: BaseEstimator, weights: Any, permute: str | None) -> tuple[str, StressPermutation]:
-    """Return what is permuted, by its name or by what the estimator reads, and the null model."""
+    """Return the name of the null model, by default the one for the estimator's input, and the model itself."""
     chosen = permute or ("pairs" if estimator.dissimilarity in _PAIR_DISSIMILARITIES else "columns")
     check_choice("permute, where it is not None,", chosen, tuple(_PERMUTATIONS))
     return chosen, _PERMUTATIONS[chosen](X, estimator, weights)
 
 
 def clone_estimator(estimator: BaseEstimator | None) -> BaseEstimator:
-    """Return a map by stress that is not fitted: a copy of one that is given, or the usual one."""
+    """Return an unfitted copy of the estimator, or `MDS()` for None."""
     if estimator is None:
         return MDS()
     if not isinstance(estimator, BaseEstimator) or "dissimilarity" not in estimator.get_params(deep=False):
-        raise TypeError(f"estimator must be a map by stress such as MDS(kind='ordinal'), got {estimator!r}.")
+        raise TypeError(f"estimator must be a stress-based map such as MDS(kind='ordinal'), got {estimator!r}.")
     return clone(estimator)
 
 
 def fit_map(estimator: BaseEstimator, X: Any, weights: Any) -> BaseEstimator:
-    """Fit a map, with the weights of pairs where there are any."""
+    """Fit a map, with weights of pairs unless they are None."""
     fitted = estimator.fit(X) if weights is None else estimator.fit(X, weights=weights)
     if "stress_" not in vars(fitted):
-        raise TypeError(f"{type(fitted).__name__} has no stress_; give an MDS.")
+        raise TypeError(f"{type(fitted).__name__} has no stress_; pass an MDS.")
     return fitted
 
 
 def _dissimilarities(X: Any, estimator: BaseEstimator) -> Floats:
-    """Return the dissimilarities of all rows, NaN where none is given."""
+    """Return the square matrix of dissimilarities, NaN where missing."""
     with parallel.thread_session():
         rows, _ = read_partial_dissimilarities(X, estimator.dissimilarity, type(estimator).__name__)
         out = np.empty((rows.points.n_samples, rows.points.n_samples))

@@ -71,7 +71,7 @@ class LinearProjection(Extension):
 
     def accepts(self, dissimilarities: Dissimilarities) -> bool:
         """Return whether it has one number for every number of a row."""
-        return dissimilarities.points.width == len(self.centre)
+        return dissimilarities.points.n_coordinates == len(self.centre)
 
     def transform(self, dissimilarities: Dissimilarities, queries: Any, embedding: Floats) -> Floats:  # noqa: ARG002
         """Return the places of new rows."""
