@@ -59,7 +59,7 @@ def test_of_two_limits_the_least_holds():
 
 def test_a_limit_that_leaves_no_room_for_the_libraries_is_refused_with_the_least_that_would_do():
     with (
-        pytest.raises(MemoryError, match=r"^100 MB of memory are too little .* State at least \d+ MB|GB\.$"),
+        pytest.raises(MemoryError, match=r"^100 MB of memory are too little .* at least \d+ MB|GB\.$"),
         limit_memory(10**8),
     ):
         pass
@@ -71,7 +71,7 @@ def test_a_source_keeps_to_its_memory_until_it_is_gone(monkeypatch):
     monkeypatch.setattr(memory, "_MIN_WORK_BYTES", 0.0)
     source = open_source(np.eye(3), memory=int(resident_memory()) + 10**8)
     assert memory.stated_limit() == source.memory_limit.n_bytes
-    with pytest.raises(MemoryError, match=r"are free of the .* that were stated\. State at least .* Ask for less\.$"):
+    with pytest.raises(MemoryError, match=r"are free of the limit of .* at least .* Ask for less\.$"):
         validation.check_memory(5e8, "Much", "Ask for less.")
     del source
     gc.collect()

@@ -1,25 +1,24 @@
-"""What tamiz raises and warns with.
+"""Classes of errors and warnings.
 
-A value that cannot be used is a ValueError, an argument of the wrong type a TypeError, a file that cannot be
-read or written an OSError, memory that is not there a MemoryError: the built-in classes, so that callers need
-no import from here to catch them.
+An invalid value raises ValueError, an argument of the wrong type TypeError, a file that cannot be read or written OSError, and
+a lack of memory MemoryError. These are built-in classes, so that callers can catch them without an import.
 """
 
 
 class DataError(ValueError):
-    """The table cannot be used as it is; the message names the column, row or line and the way out."""
+    """The table cannot be used as it is; the message names the column, row or line, and the remedy."""
 
 
 class TamizWarning(UserWarning):
-    """Something a reader of the numbers must know: rows dropped, gaps filled, a subset of no columns."""
+    """The results may not mean what they seem to: rows were dropped, missing values imputed, a subset is empty."""
 
 
 def __getattr__(name: str) -> type[TamizWarning]:
-    """Return `ConvergenceWarning`, made when it is first asked for: the command line starts without scikit-learn."""
+    """Return `ConvergenceWarning`, created at first use so that the command line starts without importing scikit-learn."""
     if name != "ConvergenceWarning":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from sklearn import exceptions as of_sklearn
+    from sklearn import exceptions as sklearn_exceptions
 
-    doc = "An iteration ended before it converged. Filters for scikit-learn's `ConvergenceWarning` apply to it too."
-    found = type(name, (TamizWarning, of_sklearn.ConvergenceWarning), {"__doc__": doc, "__module__": __name__})
+    doc = "An iterative method stopped before it converged. Filters for scikit-learn's `ConvergenceWarning` apply to it too."
+    found = type(name, (TamizWarning, sklearn_exceptions.ConvergenceWarning), {"__doc__": doc, "__module__": __name__})
     return globals().setdefault(name, found)

@@ -157,7 +157,7 @@ def test_no_plan_is_told_of_a_table_that_fits(tamiz, write):
 def test_memory_that_is_too_little_is_one_sentence(tamiz, iris):
     run = tamiz("rank", iris, "--target", "species", "--memory", "20MB")
     assert run.exit_code == 1
-    assert re.fullmatch(r"tamiz: 20 MB of memory are too little .*\. State at least .*\.\n", run.stderr)
+    assert re.fullmatch(r"tamiz: 20 MB of memory are too little .* at least .*\.\n", run.stderr)
 
 
 @pytest.mark.parametrize("command", ["rank", "select", "study"])

@@ -1,1 +1,1 @@
-"""What every package uses: validation, warnings, random draws, threads, memory, progress, registries."""
+"""Utilities for all packages: validation, warnings, random draws, threads, worker processes, memory, progress and registries."""

@@ -1,4 +1,4 @@
-"""How much memory there is: what the machine, the process's group, its own limits and the user leave to it."""
+"""Free memory: the least that the machine, the control group, the resource limits of the process and the user allow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SIZE_PATTERN = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-z]*)\s*")
 
 
 class MemoryLimit:
-    """Memory that the process may take in all, its programs and libraries included, for as long as this object is there.
+    """A limit on the memory of the whole process, libraries included, in force as long as this object exists.
 
     Attributes
     ----------
@@ -44,25 +44,28 @@ class MemoryLimit:
             _limits.add(self)
 
     def remove(self) -> None:
-        """End it before the object is gone."""
+        """Remove the limit."""
         with _lock:
             _limits.discard(self)
 
 
-# The share of a stated limit that is counted with: a little goes where nobody counts, into allocators and libraries.
+# The share of a limit that is used: allocators and libraries need the rest.
 _USABLE_SHARE = 0.95
-# What Python and the libraries take (350 MB), and pieces of a file on their way through them.
+# The memory of Python and the libraries (350 MB), and of blocks of a file.
 MIN_LIMIT = 5e8
 _MIN_WORK_BYTES = 5e7
 
-# A process has one memory, whoever asks in it: the least limit of all that are there holds.
+# The smallest limit of the process applies.
 _limits: weakref.WeakSet[MemoryLimit] = weakref.WeakSet()
 _lock = threading.Lock()
 
 
 @contextmanager
 def limit_memory(n_bytes: int | None) -> Iterator[MemoryLimit | None]:
-    """Hold the process to so much memory, refused where it is too little. It outlasts work that ends well, and not any other."""
+    """Limit the memory of the process; raise MemoryError if the limit is too small.
+
+    The limit stays in force after the block as long as the `MemoryLimit` exists, and is removed if the block raises an error.
+    """
     if n_bytes is None:
         yield None
         return
@@ -71,40 +74,40 @@ def limit_memory(n_bytes: int | None) -> Iterator[MemoryLimit | None]:
         check_limit(limit)
         yield limit
     except BaseException:
-        # Whoever keeps the error keeps what lay on the stack.
+        # A stored exception keeps the frames of its traceback alive, and with them the limit.
         limit.remove()
         raise
 
 
 def check_limit(limit: MemoryLimit) -> None:
-    """Refuse a limit that leaves nothing to work in beside the libraries."""
+    """Raise MemoryError for a limit that leaves no working memory beside the libraries."""
     least = max(MIN_LIMIT, resident_memory() + _MIN_WORK_BYTES)
     if limit.n_bytes < least:
         raise MemoryError(
-            f"{format_bytes(limit.n_bytes)} of memory are too little for Python, its libraries and pieces of a file. State at least "
-            f"{format_bytes(1e7 * math.ceil(least / 1e7))}."
+            f"{format_bytes(limit.n_bytes)} of memory are too little for Python, its libraries and blocks of a file. "
+            f"Set a limit of at least {format_bytes(1e7 * math.ceil(least / 1e7))}."
         )
 
 
 def stated_limit() -> float:
-    """Return the bytes that the process may take in all by what users stated, infinity where nobody did."""
+    """Return the smallest limit set by users in bytes, infinity if there is none."""
     with _lock:
         return float(min((limit.n_bytes for limit in _limits), default=float("inf")))
 
 
 def free_memory() -> float:
-    """Return the bytes of memory this process can still have, by the machine, its group, its own limits and the user's."""
+    """Return the bytes of memory that this process can still allocate, by the machine, control group, resource and user limits."""
     left = _USABLE_SHARE * stated_limit()
     return max(min(left - (resident_memory() if left < float("inf") else 0.0), system_free_memory()), 0.0)
 
 
 def system_free_memory() -> float:
-    """Return the bytes of memory this process can still have but for what a user stated."""
+    """Return the bytes of memory that this process can still allocate, without the limits set by users."""
     return min(_machine_memory(), _cgroup_memory(), _rlimit_memory())
 
 
 def resident_memory() -> float:
-    """Return the bytes that the process takes: its own and those of mapped files; 0 where the system does not tell."""
+    """Return the resident memory of the process in bytes, mapped files included; 0 if the system does not report it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return float(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -113,7 +116,7 @@ def resident_memory() -> float:
 
 
 def parse_size(name: str, value: Any) -> int:
-    """Return bytes for a number of them or for words such as "1GB", "800 MB" and "1.5 GiB"."""
+    """Return a size in bytes from a number or from text such as "1GB", "800 MB" and "1.5 GiB"."""
     if isinstance(value, Real) and not isinstance(value, bool):
         n_bytes = float(value)
     elif isinstance(value, str):
@@ -129,7 +132,7 @@ def parse_size(name: str, value: Any) -> int:
 
 
 def format_bytes(n_bytes: float) -> str:
-    """Return a number of bytes in the unit that a reader can take in."""
+    """Return a number of bytes as text with three digits and a unit, such as "1.5 GB"."""
     for unit in ("B", "kB", "MB", "GB"):
         if n_bytes < 999.5:
             return f"{n_bytes:.3g} {unit}"
@@ -138,17 +141,17 @@ def format_bytes(n_bytes: float) -> str:
 
 
 def _read_kilobyte_fields(path: str) -> dict[str, float]:
-    """Return the lines "name: number kB" of a file of the system in bytes, none where there is no such file."""
-    facts = {}
+    """Return the lines "name: number kB" of a system file, in bytes; none if there is no such file."""
+    fields = {}
     try:
         with open(path, encoding="ascii") as file:
             for line in file:
                 name, _, value = line.partition(":")
                 if value.endswith(" kB\n"):
-                    facts[name] = float(value.split()[0]) * 1024
+                    fields[name] = float(value.split()[0]) * 1024
     except OSError:
         pass
-    return facts
+    return fields
 
 
 def _machine_memory() -> float:
@@ -163,7 +166,7 @@ def _cgroup_memory() -> float:
         counts = dict(line.split() for line in (group / "memory.stat").read_text(encoding="ascii").splitlines())
     except OSError:
         return float("inf")
-    # Pages of files that were read or written count as used, and are given up when somebody needs the memory.
+    # Cached pages of files count as used, but the kernel frees them on demand.
     cached = float(counts.get("inactive_file", 0)) + float(counts.get("active_file", 0))
     return float(limit) - max(used - cached, 0.0) if limit != "max" else float("inf")
 
@@ -175,6 +178,6 @@ def _rlimit_memory() -> float:
         return float("inf")
     limits = {"VmSize": getrlimit(RLIMIT_AS)[0], "VmData": getrlimit(RLIMIT_DATA)[0]}
     limited = {name: limit for name, limit in limits.items() if limit != RLIM_INFINITY}
-    # Mostly there is no limit, and the file takes longer to read than much of what asks.
+    # Usually there is no limit, and reading the file takes longer than much of the work that calls this.
     used = _read_kilobyte_fields("/proc/self/status") if limited else {}
     return max(min((limit - used.get(name, 0.0) for name, limit in limited.items()), default=float("inf")), 0.0)

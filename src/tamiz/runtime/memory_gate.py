@@ -1,4 +1,4 @@
-"""Pieces of work that wait until there is memory for them."""
+"""A gate that lets tasks run concurrently while memory lasts, and makes the others wait."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from tamiz.runtime.memory import free_memory
 from tamiz.runtime.validation import check_memory
 
-# Work of fewer bytes takes no turn.
+# Smaller tasks do not wait.
 _UNGATED_BYTES = 2**24
 
 
 class MemoryGate:
-    """Lets as many pieces of work run at the same time as the free memory holds, and at least one."""
+    """Lets as many tasks run at the same time as the free memory allows, and at least one."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -23,12 +23,18 @@ class MemoryGate:
 
     @contextmanager
     def reserve(self, n_bytes: int, task: str, advice: str) -> Iterator[None]:
-        """Wait for the others to leave so much memory; work that is too large by itself is refused."""
+        """Wait until `n_bytes` are free, and reserve them for the block.
+
+        Raises
+        ------
+        MemoryError
+            If the task alone needs more than the free memory; the message names the task and adds the advice.
+        """
         if n_bytes < _UNGATED_BYTES:
             yield
             return
         with self._condition:
-            # Measured before any work: later on, much of what is taken may be what work left ready for the next.
+            # Measured before the first task: later, part of the used memory may be buffers kept for the next tasks.
             if self._free_bytes is None or n_bytes > self._free_bytes:
                 check_memory(n_bytes, task, advice)
                 self._free_bytes = free_memory()

@@ -1,4 +1,4 @@
-"""Packages that tamiz can do without: imported where they are needed, and asked for in one sentence where they are not there."""
+"""Imports of optional packages, with an error that names the missing package and the install command."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ def import_optional(module: str, *, feature: str, package: str, min_version: str
     Parameters
     ----------
     module : str
-        What to import, such as "matplotlib.pyplot".
+        The module to import, such as "matplotlib.pyplot".
     feature : str
-        What needs it, as the user calls it.
+        The feature that needs it, for the error message.
     package : str
-        The package's name where it is installed from.
+        The name of the package in the package index.
     min_version : str
-        The least version.
+        The minimum version.
     extra : str
         The extra of tamiz that installs it.
 
     Raises
     ------
     ImportError
-        When the package is not installed, or older.
+        If the package is not installed, or older than `min_version`.
     """
     way_out = f'Install it: pip install "tamiz[{extra}]"'
     try:
@@ -36,13 +36,13 @@ def import_optional(module: str, *, feature: str, package: str, min_version: str
         raise ImportError(
             f"{feature} needs {package} {min_version} or later, which is not installed. {way_out}"
         ) from None
-    # Told before it is imported: an old package may fail there in words of its own.
+    # Checked before the import, which may fail with another error in an old version.
     if _version_numbers(found) < _version_numbers(min_version):
         raise ImportError(f"{feature} needs {package} {min_version} or later, and {found} is installed. {way_out}")
     return import_module(module)
 
 
 def _version_numbers(text: str) -> tuple[int, ...]:
-    """Return the numbers that a version begins with."""
+    """Return the leading numbers of a version, such as (3, 9) of "3.9rc1"."""
     found = re.match(r"\d+(\.\d+)*", text)
     return tuple(map(int, found.group().split("."))) if found else ()

@@ -1,8 +1,8 @@
-"""Threads: blocks of work in a fixed order, and BLAS held at one thread while they run.
+"""Thread pools: blocks of work with results in a fixed order, and BLAS limited to one thread while they run.
 
-Work is split by the size of the data, never by the number of threads, and results are combined in the order of
-the blocks: the same bits at any `n_jobs`. A `session` is opened by every fit; inside it `map_blocks` shares one
-pool. A block that itself calls `map_blocks` runs its part alone, so pools never wait for each other.
+Work is split by the size of the data, not by the number of threads, and results are combined in the order of the blocks: the bits
+are the same for every `n_jobs`. Every fit opens a `thread_session`; inside it, all calls of `map_blocks` share one pool. A
+block that itself calls `map_blocks` runs that call serially, so that no pool waits for another.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _pool: ContextVar[tuple[ThreadPoolExecutor, int] | None] = ContextVar("tamiz_poo
 
 
 def n_threads(n_jobs: int | None = None) -> int:
-    """Return the threads that `n_jobs` stands for: None is every core this process may use, -1 likewise."""
+    """Return the number of threads for `n_jobs`: None and -1 mean every core that this process may use, -2 one fewer."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or n_jobs == 0 or n_jobs != int(n_jobs)):
         raise ValueError(f"n_jobs must be a positive number, -1 or None, got {n_jobs!r}.")
     if n_jobs is not None and n_jobs > 0:
@@ -56,7 +56,7 @@ def _openmp_threads() -> int | None:
 
 
 class _BlasLimit:
-    """One limit for the process, counted: the first session sets it, the last one lifts it."""
+    """The limit of BLAS threads of the process: the first session sets it, and the last one restores the original."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -82,14 +82,14 @@ class _BlasLimit:
                     self._clear_owner()
 
     def _controller(self) -> ThreadpoolController:
-        """Return what sets the threads of the loaded libraries. To look for them takes milliseconds, and they come with modules."""
+        """Return the controller of the loaded libraries, cached until a module is imported: finding them takes milliseconds."""
         if self._libraries is None or self._n_modules != len(sys.modules):
             self._libraries, self._n_modules = ThreadpoolController(), len(sys.modules)
         return self._libraries
 
     @staticmethod
     def _clear_owner() -> None:
-        """Let any thread set OpenBLAS's limit: since threadpoolctl 3.8 the first one to do so keeps that right."""
+        """Let any thread set the limit of OpenBLAS: since threadpoolctl 3.8 only the first thread that set it may change it."""
         if hasattr(OpenBLASController, "clear_controlling_thread"):
             OpenBLASController.clear_controlling_thread(force=True)
 
@@ -99,7 +99,7 @@ _blas = _BlasLimit()
 
 @contextmanager
 def thread_session(n_jobs: int | None = None) -> Iterator[None]:
-    """Open a pool of `n_jobs` threads for `map_blocks`, BLAS at one thread; inside a session it changes nothing."""
+    """Open a pool of `n_jobs` threads for `map_blocks`, and limit BLAS to one thread; no effect inside another session."""
     if _pool.get() is not None:
         yield
         return
@@ -116,7 +116,7 @@ def thread_session(n_jobs: int | None = None) -> Iterator[None]:
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Keep what is inside to one thread, this one: for work so small that handing it on costs more than doing it."""
+    """Run the block in this thread alone: for work so small that a thread pool costs more than it saves."""
     token = _pool.set(None)
     try:
         with thread_session(1):
@@ -126,72 +126,72 @@ def single_threaded() -> Iterator[None]:
 
 
 def n_session_threads() -> int:
-    """Return how many threads `map_blocks` has here."""
-    opened = _pool.get()
-    return 1 if opened is None else opened[1]
+    """Return the number of threads of `map_blocks` in the present session."""
+    session = _pool.get()
+    return 1 if session is None else session[1]
 
 
 def map_blocks(function: Callable[[Item], Output], items: Iterable[Item]) -> Iterator[Output]:
-    """Yield `function(item)` for every item, in the order of the items; a few run at the same time.
+    """Yield `function(item)` for every item, in the order of the items; the calls run in the threads of the session.
 
-    At most two items a thread are under way, so a long iterable of large blocks is never held whole. An only item is done at once,
-    in the thread that asks: a wait for another would take longer than small work itself.
+    At most two items per thread are in progress or waiting, so a long iterable of large blocks is never in memory as a whole. A
+    single item is processed in the calling thread: a switch to another thread takes longer than a small task.
     """
-    opened = _pool.get()
-    coming = iter(items)
-    first = list(islice(coming, 2))
-    items = chain(first, coming)
-    if opened is None or opened[1] == 1 or len(first) < 2:
+    session = _pool.get()
+    iterator = iter(items)
+    first = list(islice(iterator, 2))
+    items = chain(first, iterator)
+    if session is None or session[1] == 1 or len(first) < 2:
         yield from map(function, items)
         return
-    pool, threads = opened
-    # A context variable is not seen by the pool's threads: a nested call there finds no pool and runs alone.
-    waiting: deque[Future[Output]] = deque()
+    pool, threads = session
+    # The context variable is not set in the threads of the pool: a nested call there finds no pool and runs serially.
+    futures: deque[Future[Output]] = deque()
     try:
         for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > 2 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+            futures.append(pool.submit(function, item))
+            if len(futures) > 2 * threads:
+                yield futures.popleft().result()
+        while futures:
+            yield futures.popleft().result()
     finally:
-        for future in waiting:
+        for future in futures:
             future.cancel()
-        # Whoever goes on after an error or Ctrl-C finds no piece still at work on what he holds.
-        wait(future for future in waiting if not future.cancelled())
+        # After an error or Ctrl-C no task may still work on the data of the caller.
+        wait(future for future in futures if not future.cancelled())
 
 
 class BufferPool(Generic[Buffer]):
-    """Rooms to work in, lent to one piece of work after another: fresh memory costs more than much of what is done in it.
+    """Work buffers that are reused: allocating fresh memory costs more than much of the work in it.
 
-    Threads may borrow at the same time; each has a room of its own. A copy, also a stored one, starts without any.
+    Several threads may borrow at the same time; each gets its own buffer. A copy of the pool, also a pickled one, has no buffers.
 
     Parameters
     ----------
     make : callable
-        Makes another room when all are lent. What is in it is left from earlier work.
+        Returns a new buffer; called when all are in use. A reused buffer has the contents of earlier work.
     """
 
     def __init__(self, make: Callable[[], Buffer]) -> None:
         self._make = make
-        # Taking from a list and adding to it are each done at once, whatever other threads do.
+        # append and pop of a list are atomic, so no lock is needed.
         self._buffers: list[Buffer] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return how rooms are made, and none of them."""
+        """Return the factory without the buffers."""
         return {"_make": self._make, "_buffers": []}
 
     @contextmanager
     def borrow(self) -> Iterator[Buffer]:
-        """Lend a room, given back at the end, also when the work fails."""
+        """Borrow a buffer for the block; it returns to the pool at the end, also after an error."""
         try:
-            room = self._buffers.pop()
+            buffer = self._buffers.pop()
         except IndexError:
-            room = self._make()
+            buffer = self._make()
         try:
-            yield room
+            yield buffer
         finally:
-            self._buffers.append(room)
+            self._buffers.append(buffer)
 
 
 def block_ranges(n: int, size: int) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Progress of long work, told to whoever listens; nobody listens unless the command line or a caller asks."""
+"""Progress of long work, reported to a listener; there is none unless the command line or a caller sets one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import TypeAlias, TypeVar
 ProgressListener: TypeAlias = "Callable[[str, int, int | None], None]"
 Item = TypeVar("Item")
 
-# What nobody counts to the last digit.
+# Larger totals are shown rounded to two digits.
 _ROUNDED_TOTAL = 10**12
-# A log gets a line so often.
+# Seconds between two lines in a log.
 _LOG_INTERVAL = 5.0
 
 _listener: ContextVar[ProgressListener | None] = ContextVar("tamiz_listener", default=None)
@@ -23,13 +23,14 @@ _listener: ContextVar[ProgressListener | None] = ContextVar("tamiz_listener", de
 
 @contextmanager
 def show_progress(listener: ProgressListener | None = None) -> Iterator[None]:
-    """Show on standard error how far the work inside has come, or hand it to a function.
+    """Show the progress of the work inside on standard error, or pass it to a function.
 
     Parameters
     ----------
     listener : callable, default=None
-        Called as `listener(label, done, total)`: what is at work, how many of its pieces are done, and of how many, None where
-        nobody can know; what it raises ends the work. None shows a bar on a terminal and a line every 5 seconds in a log.
+        Called as `listener(label, done, total)` with the name of the step, the number of its parts that are done, and their total
+        number, None if unknown. An exception that it raises ends the work. By default a bar is shown on a terminal, and in a
+        log a line every 5 seconds.
 
     Returns
     -------
@@ -37,7 +38,7 @@ def show_progress(listener: ProgressListener | None = None) -> Iterator[None]:
 
     Notes
     -----
-    One `with` holds for everything that tamiz does inside it in this thread. Costs nothing measurable: pieces take milliseconds.
+    Applies to all work of tamiz inside the `with` block in this thread. The cost is not measurable: parts take milliseconds.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def show_progress(listener: ProgressListener | None = None) -> Iterator[None]:
 
 @contextmanager
 def use_listener(listener: ProgressListener) -> Iterator[None]:
-    """Call `listener(label, done, total)` as work inside goes on; `total` is None where nobody can know it."""
+    """Call `listener(label, done, total)` for the progress of the work inside; `total` is None if unknown."""
     token = _listener.set(listener)
     try:
         yield
@@ -64,14 +65,14 @@ def use_listener(listener: ProgressListener) -> Iterator[None]:
 
 
 def report_progress(label: str, done: int, total: int | None = None) -> None:
-    """Say how far the work named `label` has come."""
+    """Report the progress of the step `label` to the listener."""
     listener = _listener.get()
     if listener is not None:
         listener(label, done, total)
 
 
 def track_progress(label: str, items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
-    """Yield the items, telling how many are done."""
+    """Yield the items, and report the number of items done."""
     report_progress(label, 0, total)
     for done, item in enumerate(items, start=1):
         yield item
@@ -79,12 +80,12 @@ def track_progress(label: str, items: Iterable[Item], total: int | None = None) 
 
 
 def display_progress(write: Callable[[str], object]) -> AbstractContextManager[None]:
-    """Show work inside as a bar where standard error is a terminal, and else by lines that `write` takes."""
+    """Show progress as a bar if standard error is a terminal, and otherwise as lines passed to `write`."""
     return _progress_bar() if sys.stderr.isatty() else use_listener(_log_listener(write))
 
 
 def _log_listener(write: Callable[[str], object]) -> ProgressListener:
-    """Return a listener that writes a line where the last one is some seconds old, for a log."""
+    """Return a listener for a log, which writes at most one line every 5 seconds."""
     last = time.monotonic()
 
     def listen(label: str, done: int, total: int | None) -> None:
@@ -109,14 +110,14 @@ def _progress_bar() -> Iterator[None]:
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}", markup=False),
     )
-    # Standard output holds the answer and is not rich's to redirect.
+    # Standard output is for results, and rich must not redirect it.
     with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
         task, stage = bar.add_task("Starting", total=None, done="", left=""), ""
 
         def listen(label: str, done: int, total: int | None) -> None:
             nonlocal task, stage
             if (name := label.partition(",")[0]) != stage:
-                # The pace of one stage says nothing of the next.
+                # A new task, because the speed of one stage does not predict that of the next.
                 bar.remove_task(task)
                 task, stage = bar.add_task(label, total=total, done="", left=""), name
             bar.update(task, description=label, completed=done, total=total)
@@ -127,12 +128,12 @@ def _progress_bar() -> Iterator[None]:
 
 
 def _format_count(done: int, total: int | None) -> str:
-    """Return how far work has come, in numbers."""
+    """Return the number of parts done, and their total if known."""
     if total is None:
         return f"{done:,}"
     return f"{done:,} of {total:,}" if total < _ROUNDED_TOTAL else f"{done:,} of {total:.2g}"
 
 
 def _format_time_left(seconds: float | None) -> str:
-    """Return how long work goes on at its pace, where that is known."""
+    """Return the remaining time, or "" if it is unknown."""
     return f"about {timedelta(seconds=round(seconds))} left" if seconds else ""

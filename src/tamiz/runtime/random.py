@@ -1,4 +1,4 @@
-"""Seeds. One generator is made here and handed down; child seeds are drawn before work is split."""
+"""Random generators from seeds. A fit makes one generator, and draws the seeds of parallel tasks before it starts them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Seed: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
 
 def make_rng(random_state: Seed) -> np.random.Generator:
-    """Return a generator for a seed, a generator as it is, or fresh entropy for None."""
+    """Return a generator: from a seed, a given one unchanged, or one with fresh entropy for None."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
     if random_state is None or isinstance(random_state, np.random.Generator):

@@ -1,7 +1,7 @@
-"""Methods by name: one line of text each, classes loaded when asked for.
+"""Registries of methods: one line of text for each method, whose class is imported at first use.
 
-A registry is read as text so that `tamiz --help` can list every method without importing numpy. A line holds
-the name, "module:Name" (the module relative to the package), the kind and the label:
+A registry is text so that `tamiz --help` lists every method without importing numpy. A line has the name, "module:Name"
+(relative to the package), the kind and the label:
 
     information_gain   information_gain:InformationGain   relevance   Information gain
 """
@@ -13,19 +13,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
-
-
-# MERGED: What the parts of a study are called: as their registry lists them.
-def method_label(registry: Registry, method: Any) -> dict[str, str]:
-    """Return the name and label of a part; its class is its name where nothing lists it."""
-    name = type(method).__name__
-    entry = next((entry for entry in registry if entry.attribute == name), None)
-    return entry_label(entry) if entry else {"id": name, "label": name}
-
-
-def entry_label(entry: Entry) -> dict[str, str]:
-    """Return the name and label of what a registry lists."""
-    return {"id": entry.name, "label": entry.label}
 
 
 @dataclass(frozen=True)
@@ -40,12 +27,12 @@ class Entry:
     label: str
 
     def load(self) -> Any:
-        """Return the class or function that the line names."""
+        """Return the class or function of the entry."""
         return getattr(import_module(f"{self.package}.{self.module}"), self.attribute)
 
 
 class Registry:
-    """The lines of one package."""
+    """The methods of one package."""
 
     def __init__(self, package: str, lines: str) -> None:
         self.package = package
@@ -66,15 +53,15 @@ class Registry:
         return self._entries[name]
 
     def find(self, name: str, kind: str) -> Entry:
-        """Return the line of a kind that a name stands for, written as on the command line or as in the text."""
+        """Return the entry of a kind with a name, which may have dashes or underscores."""
         return find_entry({command_name(entry): entry for entry in self.of_kind(kind)}, name, kind)
 
     def of_kind(self, kind: str) -> list[Entry]:
-        """Return the lines of one kind, in the order of the text."""
+        """Return the entries of one kind, in the order of the registry."""
         return [entry for entry in self if entry.kind == kind]
 
     def lazy_module(self) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-        """Return `__getattr__`, `__dir__` and `__all__` of a package that imports its members on first use."""
+        """Return `__getattr__`, `__dir__` and `__all__` of a package that imports its members at first use."""
         members = {entry.attribute: entry for entry in self}
 
         def load(attribute: str) -> Any:
@@ -85,7 +72,7 @@ class Registry:
         return load, lambda: sorted(members), list(members)
 
     def stub(self) -> str:
-        """Return the type stub of the package: the same members, imported where a type checker sees them."""
+        """Return the type stub of the package, which imports all members for type checkers."""
         lines = [f"from {e.package}.{e.module} import {e.attribute} as {e.attribute}" for e in self]
         own = ["registry: Registry"] if "." in self.package else ["__version__: str", "registry: Registry"]
         return "\n".join(["from tamiz.runtime.registry import Registry", *sorted(lines), "", *own, ""])
@@ -97,25 +84,42 @@ def command_name(entry: Entry) -> str:
 
 
 def find_entry(entries: Mapping[str, Entry], name: str, kind: str) -> Entry:
-    """Return the line of a name with dashes or underscores; its first words do where no other line has them.
+    """Return the entry with a name, in dashes or underscores; its first words suffice if they are unambiguous.
 
     Parameters
     ----------
     entries : dict of str to Entry
-        By their names on the command line.
+        The entries by their names on the command line.
     name, kind : str
-        What is asked for, and what it should be.
+        The name, and the kind for the error message.
+
+    Raises
+    ------
+    ValueError
+        If no entry matches; the message suggests the closest name and lists all.
     """
-    asked = name.strip().lower().replace("_", "-")
-    begun = [known for known in entries if f"{known}-".startswith(f"{asked}-")]
-    if asked not in entries and len(begun) == 1:
-        asked = begun[0]
-    if asked not in entries:
-        raise ValueError(f"{name!r} is no {kind}{suggestion(asked, entries)}; there are: {', '.join(entries)}.")
-    return entries[asked]
+    key = name.strip().lower().replace("_", "-")
+    matches = [known for known in entries if f"{known}-".startswith(f"{key}-")]
+    if key not in entries and len(matches) == 1:
+        key = matches[0]
+    if key not in entries:
+        raise ValueError(f"{name!r} is no {kind}{suggestion(key, entries)}; there are: {', '.join(entries)}.")
+    return entries[key]
+
+
+def method_label(registry: Registry, method: Any) -> dict[str, str]:
+    """Return the name and label of a method; both are the name of its class if the registry does not list it."""
+    name = type(method).__name__
+    entry = next((entry for entry in registry if entry.attribute == name), None)
+    return entry_label(entry) if entry else {"id": name, "label": name}
+
+
+def entry_label(entry: Entry) -> dict[str, str]:
+    """Return the name and label of an entry."""
+    return {"id": entry.name, "label": entry.label}
 
 
 def suggestion(name: str, known: Any) -> str:
-    """Return `" (did you mean 'x'?)"` for the closest known name, or nothing."""
+    """Return `" (did you mean 'x'?)"` for the closest known name, or "" if none is close."""
     close = get_close_matches(str(name), [str(k) for k in known], n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""

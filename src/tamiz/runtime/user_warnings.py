@@ -1,4 +1,4 @@
-"""Warnings: each goes to the user once, from the line of theirs that called."""
+"""Warnings to the user, attributed to the line of the caller outside this package, and their collection for reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tamiz.exceptions import TamizWarning
 
-# Frames of this package are passed over when Python looks for the line to name.
+# Stack frames in this folder are skipped to find the line of the user.
 _PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
 
 
@@ -21,40 +21,40 @@ _collector: ContextVar[list[str] | None] = ContextVar("tamiz_warnings", default=
 
 @contextmanager
 def collect_warnings() -> Iterator[list[str]]:
-    """Give a list that every sentence told inside is added to, besides going to the user."""
-    sentences: list[str] = []
-    token = _collector.set(sentences)
+    """Yield a list to which every warning of the block is appended; the user still gets them."""
+    messages: list[str] = []
+    token = _collector.set(messages)
     try:
-        yield sentences
+        yield messages
     finally:
         _collector.reset(token)
 
 
-_capture: ContextVar[list[str] | None] = ContextVar("tamiz_held", default=None)
+_capture: ContextVar[list[str] | None] = ContextVar("tamiz_captured_warnings", default=None)
 
 
 @contextmanager
 def capture_warnings() -> Iterator[list[str]]:
-    """Give a list that every sentence told inside is added to, in place of going to the user."""
-    sentences: list[str] = []
-    token = _capture.set(sentences)
+    """Yield a list to which every warning of the block is appended instead of being shown to the user."""
+    messages: list[str] = []
+    token = _capture.set(messages)
     try:
-        yield sentences
+        yield messages
     finally:
         _capture.reset(token)
 
 
 def warn_user(messages: Iterable[str], category: type[TamizWarning] = TamizWarning) -> None:
-    """Warn of each sentence."""
-    kept = _capture.get()
-    if kept is not None:
-        kept.extend(messages)
+    """Issue a Python warning for each message, or append it to the list of `capture_warnings`."""
+    captured = _capture.get()
+    if captured is not None:
+        captured.extend(messages)
         return
-    into = _collector.get()
-    for sentence in messages:
-        if into is not None:
-            into.append(sentence)
-        warnings.warn(sentence, category, stacklevel=_stack_level())
+    collected = _collector.get()
+    for message in messages:
+        if collected is not None:
+            collected.append(message)
+        warnings.warn(message, category, stacklevel=_stack_level())
 
 
 def _stack_level() -> int:

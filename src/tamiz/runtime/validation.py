@@ -1,4 +1,4 @@
-"""Checks of parameters and of the room they ask for. Each failure is one sentence with the limit and the value."""
+"""Checks of parameters and of the memory that a task needs. Each error message has the limit and the value."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_real(name: str, value: Any, *, low: float | None = None) -> float:
 
 
 def check_n_features(name: str, value: Any, total: int) -> int:
-    """Return a number of columns of at least 1: a whole number, or a share in (0, 1] of `total`, rounded down."""
+    """Return a number of columns, at least 1: a whole number as it is, or a share in (0, 1] of `total`, rounded down."""
     if isinstance(value, Real) and not isinstance(value, Integral):
         share = float(value)
         if not 0 < share <= 1:
@@ -43,7 +43,7 @@ def check_n_features(name: str, value: Any, total: int) -> int:
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """Return `value` when it is one of `choices`."""
+    """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         meant = suggestion(value, choices) if isinstance(value, str) else ""
@@ -52,16 +52,16 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
 
 
 def check_memory(n_bytes: float, task: str, advice: str) -> None:
-    """Refuse work that needs more memory than this process can have, before it starts."""
+    """Raise MemoryError if a task needs more memory than this process can still allocate."""
     free = free_memory()
     if n_bytes <= free:
         return
-    of_stated = ""
+    limit_text = ""
     if stated_limit() < float("inf") and n_bytes <= system_free_memory():
-        # What is resident differs a little from run to run.
+        # 6 % more, because the resident memory varies from run to run.
         least = 1e7 * math.ceil(1.06 * (resident_memory() + n_bytes) / 1e7)
-        of_stated = f" of the {format_bytes(stated_limit())} that were stated"
-        advice = f"State at least {format_bytes(least)}. {advice}"
+        limit_text = f" of the limit of {format_bytes(stated_limit())}"
+        advice = f"Set a limit of at least {format_bytes(least)}. {advice}"
     raise MemoryError(
-        f"{task} needs {format_bytes(n_bytes)} of memory and {format_bytes(free)} are free{of_stated}. {advice}"
+        f"{task} needs {format_bytes(n_bytes)} of memory and {format_bytes(free)} are free{limit_text}. {advice}"
     )

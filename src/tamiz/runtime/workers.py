@@ -1,8 +1,8 @@
-"""Worker processes, for short work of Python's, of which the threads of one process do one piece at a time.
+"""Worker processes for short tasks in Python code, which threads cannot run in parallel because of the interpreter lock.
 
-A worker reads requests from its standard input and answers on its standard output. Its input ends with the process that started it,
-however that ends, and the worker with it: joblib's go on after SIGTERM or SIGKILL until their work and a waiting time are over.
-It never imports the user's main program. Workers are kept for later work, and end by themselves when there is none for a minute.
+A worker reads requests from its standard input and writes answers to its standard output. When the process that started it
+ends, for whatever reason, the input ends and so does the worker; workers of joblib go on after SIGTERM or SIGKILL until a
+timeout. A worker never imports the main program of the user. Workers are reused, and exit after a minute without a request.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any, BinaryIO
 
 from tamiz.runtime.memory import free_memory
 
-# Seconds without work after which a worker ends.
+# Seconds without a request after which a worker exits.
 _IDLE_SECONDS = 60.0
-# What a worker takes in memory with scikit-learn and tamiz, and the share of the free memory that all of them may take.
+# Memory of a worker with scikit-learn and tamiz, and the share of the free memory that all workers may use.
 _WORKER_BYTES, _MAX_MEMORY_SHARE = 3e8, 0.5
-# Set in workers, which start none of their own; BLAS and OpenMP run with one thread, as in a session of threads.
+# Set in workers, so that they start no workers themselves; BLAS and OpenMP run with one thread, as in a thread session.
 _WORKER_VARIABLE = "TAMIZ_WORKER"
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1")
 _WORKER_PROGRAM = (
@@ -36,7 +36,7 @@ _WORKER_PROGRAM = (
 
 
 class WorkerError(Exception):
-    """No worker could do the work: there was none, it ended, or request or answer could not be read."""
+    """A worker could not run a task: none was idle, it exited, or the request or the answer could not be pickled."""
 
 
 class _Worker:
@@ -65,7 +65,7 @@ class _Worker:
             self.kill()
             raise WorkerError("a worker process ended before it answered") from error
         except BaseException:
-            # Whatever it answers now would be taken for the answer to the next request.
+            # A late answer would be read as the answer to the next request.
             self.kill()
             raise
         if not is_done:
@@ -85,7 +85,7 @@ _idle_workers: list[_Worker] = []
 
 
 def can_start(n: int) -> bool:
-    """Return whether this process may start n workers: in a process that works for another one there are enough of them."""
+    """Return whether this process may start n workers; a worker, a child process or a thread other than the main one may not."""
     return (
         n > 1
         and bool(sys.executable)
@@ -97,9 +97,9 @@ def can_start(n: int) -> bool:
 
 
 def start(n: int, first_request: bytes) -> None:
-    """Start workers until there are n, and have them answer a first request; they get ready while this process goes on."""
+    """Start workers until there are n, without waiting for them; each becomes idle when it has answered the first request."""
     for worker in [worker for worker in _workers if not worker.is_alive]:
-        # Its pipes are closed.
+        # Closes its pipes.
         worker.kill()
         _workers.remove(worker)
     _idle_workers[:] = [worker for worker in _idle_workers if worker in _workers]
@@ -109,7 +109,7 @@ def start(n: int, first_request: bytes) -> None:
             worker.run_request(first_request)
             _idle_workers.append(worker)
 
-    # A system that allows no more processes is none to fail on.
+    # If the system allows no more processes, the caller does the work itself.
     with suppress(OSError):
         for _ in range(n - len(_workers)):
             _workers.append(worker := _Worker())
@@ -117,18 +117,18 @@ def start(n: int, first_request: bytes) -> None:
 
 
 def are_idle(n: int) -> bool:
-    """Return whether n workers are there and have nothing to do."""
+    """Return whether at least n workers are idle."""
     return sum(worker.is_alive for worker in _idle_workers) >= n
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function of a module returns in a worker that has nothing to do."""
+    """Call a function of a module in an idle worker, and return its result."""
     try:
         request = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
         worker = _idle_workers.pop()
     except IndexError:
         raise WorkerError("no worker process is free") from None
-    except Exception as error:  # whatever it is that cannot be pickled: the caller does the work itself
+    except Exception as error:  # pickling may raise anything; the caller then does the work itself
         raise WorkerError(f"the work cannot be sent to another process: {error}") from error
     try:
         return worker.run_request(request)
@@ -138,23 +138,23 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def serve() -> None:
-    """Answer requests until there are no more: what a worker does."""
-    # Ctrl-C reaches every process of a terminal; the one that started this one decides what it means.
+    """Answer requests until the input ends: the main function of a worker."""
+    # Ctrl-C reaches every process of a terminal; the parent process handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
-    # What a model prints must not get among the answers, nor a question of its own among the requests.
+    # Output of a model must not mix with the answers, nor may it read the requests.
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     with suppress(EOFError, BrokenPipeError):
         while True:
-            waiting = threading.Timer(_IDLE_SECONDS, os._exit, (0,))
-            waiting.daemon = True
-            waiting.start()
+            timer = threading.Timer(_IDLE_SECONDS, os._exit, (0,))
+            timer.daemon = True
+            timer.start()
             request = _read_message(requests)
-            waiting.cancel()
+            timer.cancel()
             _write_message(answers, _run_request(request))
-    # Nothing waits for what is left to do: threads of a library must not keep the process.
+    # Exit without waiting for threads of libraries.
     os._exit(0)
 
 
@@ -162,7 +162,7 @@ def _run_request(request: bytes) -> bytes:
     try:
         function, arguments = pickle.loads(request)
         return pickle.dumps((True, function(*arguments)), protocol=pickle.HIGHEST_PROTOCOL)
-    except Exception as error:  # noqa: BLE001 - sent back, whatever it is
+    except Exception as error:  # noqa: BLE001 - any error is sent back
         return pickle.dumps((False, f"{type(error).__name__}: {error}"))
 
 
@@ -190,7 +190,7 @@ def _kill_all() -> None:
 
 
 def _forget_all() -> None:
-    """Leave the workers to the process that forked this one."""
+    """Forget the workers after a fork: they belong to the parent process."""
     _workers.clear()
     _idle_workers.clear()
 

@@ -1,4 +1,4 @@
-"""Sets of columns that a search proposes: parents, and for every candidate what it flips in which parent."""
+"""Candidate subsets of a search: parent sets, and for every candidate the columns that it adds to or removes from its parent."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 Masks = NDArray[np.bool_]
-# Held in half the room where many are kept.
+# int32 where many are stored.
 Indices = NDArray[np.integer[Any]]
 
 
 class Proposal(ABC):
-    """What a search wants to know next."""
+    """The next sets that a search evaluates."""
 
     @abstractmethod
     def scan(self, budget: int | None) -> ScanResult:
-        """Return the sets to be evaluated, with what was found on the way to them by looking at no more than `budget` sets."""
+        """Return the sets to evaluate, and what is known after inspecting at most `budget` sets."""
 
 
 @dataclass(frozen=True)
 class Candidates(Proposal):
-    """Candidates as flips of few parents: an evaluator that knows a parent's sums needs only the flips.
+    """Candidates as flips of a few parents: an evaluator with the sums of a parent needs only the flips.
 
     Attributes
     ----------
     parents : ndarray of shape (n_parents, n_columns), bool
     parent_index : ndarray of shape (n_candidates,)
-        The row of `parents` that each candidate comes from.
+        The row of `parents` of each candidate.
     starts : ndarray of shape (n_candidates + 1,)
     flipped : ndarray
         Candidate c flips the columns flipped[starts[c] : starts[c + 1]].
@@ -45,21 +45,21 @@ class Candidates(Proposal):
 
     @classmethod
     def from_masks(cls, masks: Masks) -> Candidates:
-        """Return sets as they are."""
+        """Return candidates without flips, each its own parent."""
         masks = np.atleast_2d(masks)
         m = len(masks)
         return cls(masks, np.arange(m), np.zeros(m + 1, dtype=np.intp), np.empty(0, dtype=np.intp))
 
     @classmethod
     def from_flips(cls, parent: Masks, units: Sequence[NDArray[np.intp]]) -> Candidates:
-        """Return one candidate a unit of columns: the parent with that unit flipped."""
+        """Return one candidate for each unit of columns: the parent with that unit flipped."""
         starts = np.concatenate([[0], np.cumsum([len(unit) for unit in units])]).astype(np.intp)
         flipped = np.concatenate(units).astype(np.intp) if units else np.empty(0, dtype=np.intp)
         return cls(np.atleast_2d(parent), np.zeros(len(units), dtype=np.intp), starts, flipped)
 
     @classmethod
     def concatenate(cls, batches: Sequence[Candidates]) -> Candidates:
-        """Return several batches as one, in order; at least one is needed."""
+        """Return one or more batches as one, in order."""
         n_parents = np.cumsum([0, *(len(part.parents) for part in batches)])
         n_flipped = np.cumsum([0, *(len(part.flipped) for part in batches)])
         starts = [part.starts[:-1] + before for part, before in zip(batches, n_flipped[:-1], strict=True)]
@@ -70,22 +70,22 @@ class Candidates(Proposal):
             np.concatenate([part.flipped for part in batches]),
         )
 
-    def scan(self, budget: int | None) -> ScanResult:  # noqa: ARG002 - which of them are new, and fit the room, the run decides
-        """Return the candidates as they are."""
+    def scan(self, budget: int | None) -> ScanResult:  # noqa: ARG002 - the runner applies the budget
+        """Return all candidates."""
         return ScanResult(self)
 
     def __len__(self) -> int:
         return len(self.parent_index)
 
     def __getitem__(self, chosen: NDArray[Any]) -> Candidates:
-        """Return some of the candidates, by their numbers."""
+        """Return some of the candidates, by their indices."""
         widths = np.diff(self.starts)[chosen]
         starts = np.concatenate([[0], np.cumsum(widths)]).astype(np.intp)
-        places = np.arange(starts[-1]) - np.repeat(starts[:-1], widths) + np.repeat(self.starts[:-1][chosen], widths)
-        return Candidates(self.parents, self.parent_index[chosen], starts, self.flipped[places])
+        positions = np.arange(starts[-1]) - np.repeat(starts[:-1], widths) + np.repeat(self.starts[:-1][chosen], widths)
+        return Candidates(self.parents, self.parent_index[chosen], starts, self.flipped[positions])
 
     def flips_by_width(self, parent: int) -> Iterator[tuple[NDArray[np.intp], Indices]]:
-        """Yield the candidates of one parent, and their flips as a matrix, by the number of columns flipped."""
+        """Yield the candidates of one parent and their flips as a matrix, for each number of flipped columns."""
         mine = np.flatnonzero(self.parent_index == parent)
         widths = np.diff(self.starts)[mine]
         for width in np.unique(widths):
@@ -94,7 +94,7 @@ class Candidates(Proposal):
 
     @cached_property
     def packed_parents(self) -> NDArray[np.uint8]:
-        """The parents with eight columns in a byte, the first column the highest bit."""
+        """The parents with eight columns in a byte, the first column as the highest bit."""
         return np.ascontiguousarray(np.packbits(self.parents, axis=1))
 
     def masks(self) -> Masks:
@@ -108,25 +108,25 @@ class Candidates(Proposal):
         owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
         change = np.where(self.parents[self.parent_index[owner], self.flipped], -1, 1)
         grown = np.bincount(owner, change, len(self)) if len(owner) else np.zeros(len(self))
-        # Counting the bits of packed sets takes a tenth of the time of adding up bools.
+        # Counting bits of packed sets takes a tenth of the time of summing bools.
         sizes = np.bitwise_count(self.packed_parents).sum(axis=1, dtype=np.intp)
         return sizes[self.parent_index] + grown.astype(np.intp)
 
 
 @dataclass(frozen=True)
 class ScanResult:
-    """What came of a proposal.
+    """The result of a proposal.
 
     Attributes
     ----------
     candidates : Candidates
-        To be evaluated and written down; there may be none.
+        The sets to evaluate and record; there may be none.
     n_unrecorded : int
-        Sets beyond these that were looked at and found no better: they are counted, and not written down.
+        Further sets that were inspected and are no better; they are counted but not recorded.
     bound : float or None
-        No set that may be chosen has a higher merit; None where nothing is proven.
+        An upper bound of the merits of all admissible sets; None if none is proven.
     n_total : int or None
-        How many sets the whole search looks at, where that is known.
+        The number of sets of the whole search, if known.
     """
 
     candidates: Candidates

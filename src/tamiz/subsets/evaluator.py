@@ -1,4 +1,4 @@
-"""What gives merits to candidates."""
+"""Evaluators: the merits of candidate subsets over one table, and the properties of a merit that exact searches use."""
 
 from __future__ import annotations
 
@@ -15,91 +15,93 @@ from tamiz.subsets.candidates import Candidates, Masks
 Floats = NDArray[np.float64]
 Unit = NDArray[np.intp]
 
-# As many columns of a set are named in one sentence.
+# At most so many columns of a set are named in a message.
 _MAX_LISTED = 5
 
 
 class MeritProperties:
-    """What is known of a merit beyond its values: that is what exact searches live on."""
+    """Properties of a merit beyond its values, which exact searches and reports use."""
 
     @property
     def name(self) -> str:
-        """What the merit is called in messages."""
+        """Name of the merit in messages."""
         return type(self).__name__.strip("_").removesuffix("Evaluator")
 
     @property
     def method(self) -> str:
-        """How the merit of a set is found, a sentence; "" where that goes without saying."""
+        """How the merit is computed, one sentence for the report; "" if the name suffices."""
         return ""
 
     @property
     def evaluation_cost(self) -> float:
-        """How much work a set is, in sums of a few numbers: a microsecond or so each."""
+        """Cost of evaluating a set, in units of about a microsecond."""
         return 1.0
 
     def quadratic_form(self) -> tuple[Floats, Floats] | None:
-        """Return c and A where merit = c'x / sqrt(x'Ax), None where it is no such quotient."""
+        """Return c and A if the merit is c'x / sqrt(x'Ax), else None."""
         return None
 
     def upper_bounds(self, masks: Masks) -> Floats | None:  # noqa: ARG002 - a merit with a bound reads the masks
-        """Return upper bounds of the merits of all subsets of each mask, None where there is no bound."""
+        """Return for each mask an upper bound of the merits of all its subsets, None if the merit has no bound."""
         return None
 
     def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats | None:  # noqa: ARG002
-        """Return what each unit of columns is worth to the merit of a set that holds them, None where only other sets tell.
+        """Return the importance of each unit of columns within a set, None if only the merits of other sets show it.
 
         Parameters
         ----------
         mask : ndarray of shape (n_columns,), bool
         units : list of ndarray
-            Columns of the set that are judged together; there may be none.
+            Columns of the set that are evaluated together; there may be none.
         n_repeats : int
-            How often lots are drawn, where they are. They depend on the set and on the merit's seed alone.
+            Number of random repetitions, if the importance is random. Draws depend only on the set and the seed of the merit.
         """
         return None
 
     def max_bytes(self) -> float:
-        """Return what the merit holds in memory at most beyond the table."""
+        """Return the maximum memory of the evaluator in bytes, without the table."""
         return 0.0
 
     def identity_fields(self) -> dict[str, Any]:
-        """Return what the merits depend on beyond columns, data and the merit's name, as JSON has it."""
+        """Return what the merits depend on beyond columns, data and name of the merit, as JSON values; part of a journal's
+        identity.
+        """
         return {}
 
     def notes(self) -> list[str]:
-        """Return what the user is to be told at the end of a search, a sentence each."""
+        """Return notes for the user at the end of a search, one sentence each."""
         return []
 
-    def subset_notes(self, mask: Masks) -> list[str]:  # noqa: ARG002 - most have nothing to say of a set
-        """Return what a reader of the merit of a set must know, a sentence each."""
+    def subset_notes(self, mask: Masks) -> list[str]:  # noqa: ARG002 - most merits have no notes on a set
+        """Return notes on the merit of one set, one sentence each."""
         return []
 
 
 class Evaluator(MeritProperties, ABC):
-    """A merit over one table."""
+    """A merit for one table."""
 
     @abstractmethod
     def evaluate(self, candidates: Candidates) -> Floats:
-        """Return the merit of every candidate; each value depends on its candidate alone."""
+        """Return the merit of every candidate; each value depends only on its candidate."""
 
     def fold_scores(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - a merit with folds reads the candidates
-        """Return the scores whose mean over the folds is the merit, of shape (n_candidates, n_folds); None without folds."""
+        """Return the fold scores, shape (n_candidates, n_folds), whose means are the merits; None if the merit has no folds."""
         return None
 
     def evaluate_with_folds(self, candidates: Candidates) -> tuple[Floats, Floats | None]:
-        """Return the merit of every candidate, and its scores in the folds where the merit has folds, from one evaluation."""
+        """Return the merits and the fold scores (None if the merit has no folds) from one evaluation."""
         scores = self.fold_scores(candidates)
         return (self.evaluate(candidates), None) if scores is None else (scores.mean(axis=1), scores)
 
 
 class NaNCheckEvaluator(Evaluator):
-    """Merits that are numbers: a set whose merit is none is named.
+    """An evaluator that raises DataError for a set whose merit is NaN.
 
     Parameters
     ----------
     evaluator : Evaluator
     names : list of str
-        The columns' names.
+        The names of the columns.
     """
 
     def __init__(self, evaluator: Evaluator, names: Sequence[str]) -> None:
@@ -108,27 +110,27 @@ class NaNCheckEvaluator(Evaluator):
 
     @property
     def name(self) -> str:
-        """What the merit is called."""
+        """Name of the merit."""
         return self._evaluator.name
 
     @property
     def method(self) -> str:
-        """How the merit is found."""
+        """How the merit is computed."""
         return self._evaluator.method
 
     @property
     def evaluation_cost(self) -> float:
-        """How much work a set is."""
+        """Cost of evaluating a set."""
         return self._evaluator.evaluation_cost
 
     def evaluate(self, candidates: Candidates) -> Floats:
-        """Return the merits; a NaN is a DataError."""
+        """Return the merits; raise DataError for NaN."""
         merits = self._evaluator.evaluate(candidates)
         self._check(merits, candidates)
         return merits
 
     def fold_scores(self, candidates: Candidates) -> Floats | None:
-        """Return the scores in the folds; a NaN is a DataError."""
+        """Return the fold scores; raise DataError for NaN."""
         scores = self._evaluator.fold_scores(candidates)
         if scores is not None:
             self._check(scores.mean(axis=1), candidates)
@@ -143,7 +145,7 @@ class NaNCheckEvaluator(Evaluator):
         more = f", and {len(named) - _MAX_LISTED:,} more" if len(named) > _MAX_LISTED else ""
         raise DataError(
             f"The merit of the set of {', '.join(named[:_MAX_LISTED]) or 'no column'}{more} is not a number. "
-            "Every set must have one: leave out columns that the merit cannot take."
+            "Every set must have a merit: exclude columns that the criterion cannot use."
         )
 
     def quadratic_form(self) -> tuple[Floats, Floats] | None:
@@ -155,21 +157,21 @@ class NaNCheckEvaluator(Evaluator):
         return self._evaluator.upper_bounds(masks)
 
     def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats | None:
-        """Return what units of columns are worth to a set."""
+        """Return the importance of each unit of columns within a set."""
         return self._evaluator.importances(mask, units, n_repeats)
 
     def max_bytes(self) -> float:
-        """Return what the merit holds."""
+        """Return the maximum memory of the evaluator in bytes."""
         return self._evaluator.max_bytes()
 
     def identity_fields(self) -> dict[str, Any]:
-        """Return what the merits depend on."""
+        """Return what the merits depend on beyond columns, data and name."""
         return self._evaluator.identity_fields()
 
     def notes(self) -> list[str]:
-        """Return what the user is to be told."""
+        """Return notes for the user at the end of a search."""
         return self._evaluator.notes()
 
     def subset_notes(self, mask: Masks) -> list[str]:
-        """Return what a reader of the merit of a set must know."""
+        """Return notes on the merit of one set."""
         return self._evaluator.subset_notes(mask)
