@@ -159,7 +159,9 @@ class LazyColumn(NDArrayOperatorsMixin, ABC):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("A lazy column is read into new memory: an array without a copy (copy=False) is not possible.")
+            raise ValueError(
+                "A lazy column is read into new memory: an array without a copy (copy=False) is not possible."
+            )
         values = self.read()
         return values if dtype is None else values.astype(dtype, copy=False)
 

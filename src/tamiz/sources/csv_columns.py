@@ -1,7 +1,7 @@
 """Columns of a parsed CSV file, and their conversion to numbers, booleans, dates or text.
 
-A file of separated values is parsed once, as text, into an Arrow file that is mapped into memory (`TextTable`). The type of a column
-is found by all of its values, which are read piece by piece.
+A file of separated values is parsed once, as text, into an Arrow file that is mapped into memory (`TextTable`). The type of a
+column is inferred from all of its values, which are read piece by piece.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ _NOT_CP1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
 def find_encoding(path: Path) -> str:
     """Return Python's name of a file's encoding.
 
-    A byte order mark decides. Without one the encoding is UTF-8 if the whole file is valid UTF-8, otherwise Windows-1252 or Latin-1.
+    A byte order mark decides. Without one the encoding is UTF-8 if the whole file is valid UTF-8, otherwise Windows-1252 or
+    Latin-1.
     """
     try:
         with path.open("rb") as file:
@@ -305,8 +306,8 @@ def _header_note(path: Path, first: Sequence[str], *, has_header: bool) -> str:
             "header=False."
         )
     return (
-        f"The first row of {path.name} ({fields}) was read as a row of values, and the columns are named x0, x1, ... If it contains "
-        "the column names, use --header or header=True."
+        f"The first row of {path.name} ({fields}) was read as a row of values, and the columns are named x0, x1, ... If it "
+        "contains the column names, use --header or header=True."
     )
 
 

@@ -165,8 +165,8 @@ def raw_date_warnings(schema: Schema) -> list[str]:
     one = len(dates) == 1
     return [
         f"{'Column' if one else 'Columns'} {', '.join(dates)}: {'a date is' if one else 'dates are'} scored as one number, seconds "
-        "since 1970. For year, month, weekday and hour fit on tamiz.sources.split_dates(open_source(...)); to use the number without "
-        "this warning declare the kind numeric."
+        "since 1970. For year, month, weekday and hour, fit on tamiz.sources.split_dates(open_source(...)). To use the number "
+        "without this warning, declare the kind numeric."
     ]
 
 

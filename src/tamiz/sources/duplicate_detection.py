@@ -19,7 +19,6 @@ from tamiz.sources.base import PIECE_ROWS, Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
 
-
 Hashes: TypeAlias = NDArray[np.uint64]
 
 # Rows are not compared in larger tables; the memory is for two hashes per row and as much again for sorting them.

@@ -1,6 +1,7 @@
 """Functions that return a `Source`: `open_source` for files and data, `as_source` for the arguments of `fit`.
 
-New rows for a fitted model are read with the model's schema: `open_with_reader` finds columns by name, `align_to_schema` by position.
+New rows for a fitted model are read with the model's schema: `open_with_reader` finds columns by name, `align_to_schema` by
+position.
 """
 
 from __future__ import annotations
@@ -28,79 +29,6 @@ from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.schema_reader import SchemaReader, encode_known_column
 from tamiz.sources.sparse import SparseTable, open_sparse
 from tamiz.sources.table import OpenOptions, TableSource
-
-
-def mask_infinite(data: Any) -> tuple[Any, bytes]:
-    """Return an array or a frame with missing in place of infinite values, and a hash of the positions of these.
-
-    Without infinite values the data is returned as it is, with an empty hash.
-    """
-    if isinstance(data, np.ndarray):
-        infinite = np.isinf(data) if data.dtype.kind == "f" else np.zeros(0, dtype=bool)
-        return (np.where(infinite, np.nan, data), _position_digest(infinite, data)) if infinite.any() else (data, b"")
-    if not is_frame(data):
-        return data, b""
-    frame, digest = eager_frame(data), b""
-    for j, dtype in enumerate(frame.schema.values()):
-        if not dtype.is_float():
-            continue
-        series = frame[:, j]
-        values = series.to_numpy().astype(np.float64, copy=False)
-        infinite = np.isinf(values)
-        if infinite.any():
-            digest += str(j).encode() + _position_digest(infinite, values)
-            masked = nw.new_series(series.name, np.where(infinite, np.nan, values), backend=frame.implementation)
-            frame = frame.with_columns(masked)
-    return (frame.to_native(), digest) if digest else (data, b"")
-
-
-def _position_digest(infinite: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> bytes:
-    at = np.flatnonzero(infinite)
-    return hashlib.sha256(at.tobytes() + np.signbit(values.ravel()[at]).tobytes()).digest()
-
-
-def align_to_schema(X: Any, schema: Schema) -> Source:
-    """Return new rows with the kinds, levels and excluded columns of a fitted schema; columns are found by position.
-
-    A level that is not in the schema becomes missing, with a warning. A source whose columns have the same names, kinds and levels,
-    such as one opened with `open_source(schema=)`, is returned as it is. Any other source, such as a file with a level more or less,
-    is read into memory.
-    """
-    if isinstance(X, Source) and _same_columns(X.schema, schema):
-        return X
-    if (whole := merge_date_parts(schema)) is not schema:
-        return split_dates_like(align_to_schema(X, whole), schema)
-    row_numbers = None
-    if isinstance(X, Source):
-        row_numbers = X.row_numbers
-        X = X.frame([j for j, column in enumerate(X.schema.columns) if not column.date_part])
-    sparse_table = SparseTable(X) if sparse.issparse(X) else None
-    names, load = column_loader(X) if sparse_table is None else (sparse_table.names, sparse_table.raw_column)
-    if len(names) != schema.n_columns:
-        raise DataError(f"X has {len(names)} features, but fit had {schema.n_columns}.")
-    n = len(load(names[0]))
-    rows = np.arange(n) if row_numbers is None else row_numbers
-
-    def describe_row(at: int) -> str:
-        return f"row {rows[at]}"
-
-    columns, values = list(schema.columns), dict[int, NDArray[Any]]()
-    warnings: list[str] = []
-    for j in schema.used.tolist():
-        columns[j], values[j], column_warnings = encode_known_column(schema.columns[j], load(names[j]), describe_row)
-        warnings += column_warnings
-    if sparse_table is not None:
-        values |= sparse_table.as_floats().lazy_columns(j for j in values if columns[j].is_number)
-    warn_user(warnings)
-    return TableSource(Schema(tuple(columns), n), values, None, None, rows, lambda *_: X)
-
-
-def _same_columns(new: Schema, known: Schema) -> bool:
-    """Whether two schemas have the same used columns, with equal names, kinds and levels."""
-    if new.n_columns != known.n_columns or not np.array_equal(new.used, known.used):
-        return False
-    pairs = ((new.columns[j], known.columns[j]) for j in known.used.tolist())
-    return all((a.name, a.kind, a.levels) == (b.name, b.kind, b.levels) for a, b in pairs)
 
 
 def open_source(
@@ -313,3 +241,76 @@ def _open_file(path: Path, options: OpenOptions) -> Source:
             f"header= and --header apply to files of separated values only; {path} contains column names: omit them."
         )
     return reader.load()(path, options)
+
+
+def align_to_schema(X: Any, schema: Schema) -> Source:
+    """Return new rows with the kinds, levels and excluded columns of a fitted schema; columns are found by position.
+
+    A level that is not in the schema becomes missing, with a warning. A source whose columns have the same names, kinds and levels,
+    such as one opened with `open_source(schema=)`, is returned as it is. Any other source, such as a file with a level more or
+    less, is read into memory.
+    """
+    if isinstance(X, Source) and _same_columns(X.schema, schema):
+        return X
+    if (whole := merge_date_parts(schema)) is not schema:
+        return split_dates_like(align_to_schema(X, whole), schema)
+    row_numbers = None
+    if isinstance(X, Source):
+        row_numbers = X.row_numbers
+        X = X.frame([j for j, column in enumerate(X.schema.columns) if not column.date_part])
+    sparse_table = SparseTable(X) if sparse.issparse(X) else None
+    names, load = column_loader(X) if sparse_table is None else (sparse_table.names, sparse_table.raw_column)
+    if len(names) != schema.n_columns:
+        raise DataError(f"X has {len(names)} features, but fit had {schema.n_columns}.")
+    n = len(load(names[0]))
+    rows = np.arange(n) if row_numbers is None else row_numbers
+
+    def describe_row(at: int) -> str:
+        return f"row {rows[at]}"
+
+    columns, values = list(schema.columns), dict[int, NDArray[Any]]()
+    warnings: list[str] = []
+    for j in schema.used.tolist():
+        columns[j], values[j], column_warnings = encode_known_column(schema.columns[j], load(names[j]), describe_row)
+        warnings += column_warnings
+    if sparse_table is not None:
+        values |= sparse_table.as_floats().lazy_columns(j for j in values if columns[j].is_number)
+    warn_user(warnings)
+    return TableSource(Schema(tuple(columns), n), values, None, None, rows, lambda *_: X)
+
+
+def _same_columns(new: Schema, known: Schema) -> bool:
+    """Whether two schemas have the same used columns, with equal names, kinds and levels."""
+    if new.n_columns != known.n_columns or not np.array_equal(new.used, known.used):
+        return False
+    pairs = ((new.columns[j], known.columns[j]) for j in known.used.tolist())
+    return all((a.name, a.kind, a.levels) == (b.name, b.kind, b.levels) for a, b in pairs)
+
+
+def mask_infinite(data: Any) -> tuple[Any, bytes]:
+    """Return an array or a frame with missing in place of infinite values, and a hash of the positions of these.
+
+    Without infinite values the data is returned as it is, with an empty hash.
+    """
+    if isinstance(data, np.ndarray):
+        infinite = np.isinf(data) if data.dtype.kind == "f" else np.zeros(0, dtype=bool)
+        return (np.where(infinite, np.nan, data), _position_digest(infinite, data)) if infinite.any() else (data, b"")
+    if not is_frame(data):
+        return data, b""
+    frame, digest = eager_frame(data), b""
+    for j, dtype in enumerate(frame.schema.values()):
+        if not dtype.is_float():
+            continue
+        series = frame[:, j]
+        values = series.to_numpy().astype(np.float64, copy=False)
+        infinite = np.isinf(values)
+        if infinite.any():
+            digest += str(j).encode() + _position_digest(infinite, values)
+            masked = nw.new_series(series.name, np.where(infinite, np.nan, values), backend=frame.implementation)
+            frame = frame.with_columns(masked)
+    return (frame.to_native(), digest) if digest else (data, b"")
+
+
+def _position_digest(infinite: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> bytes:
+    at = np.flatnonzero(infinite)
+    return hashlib.sha256(at.tobytes() + np.signbit(values.ravel()[at]).tobytes()).digest()

@@ -87,6 +87,6 @@ def _check_names(fitted: Any, n_fitted: int, names: list[str]) -> None:
     for j, name in enumerate(names if fitted is not None else ()):
         if name != fitted[j]:
             raise DataError(
-                f"Column {j} of the source is {name!r}, but in fit it was {fitted[j]!r}. Reorder the columns, or open the source with "
-                "open_source(..., schema=model.schema_), which finds columns by name."
+                f"Column {j} of the source is {name!r}, but in fit it was {fitted[j]!r}. Reorder the columns, or open the source "
+                "with open_source(..., schema=model.schema_), which finds columns by name."
             )

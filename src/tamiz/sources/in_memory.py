@@ -29,30 +29,6 @@ from tamiz.sources.schema import Column
 from tamiz.sources.table import OpenOptions, TableSource, build_table, check_weights, is_every_row
 from tamiz.sources.text_values import as_exact_integers
 
-
-def code_vector(values: ArrayLike, name: str) -> tuple[NDArray[np.int32], int]:
-    """Return the values as codes, -1 for missing values, and the number of distinct values."""
-    encoded = encode_target(to_raw_column(values, name), "categorical", lambda at: f"value {at}")
-    if encoded.values is None:
-        return np.full(encoded.column.n_missing, -1, dtype=np.int32), 0
-    return np.ascontiguousarray(encoded.values, dtype=np.int32), len(encoded.column.levels)
-
-
-def weight_vector(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """Return the weights of n values, ones by default; raise a DataError for invalid weights."""
-    if sample_weight is None:
-        return np.ones(n)
-
-    def describe_row(at: int) -> str:
-        return f"value {at}"
-
-    weight, _ = to_numbers(to_raw_column(sample_weight, "sample_weight"), describe_row)
-    if len(weight) != n:
-        raise DataError(f"sample_weight has {len(weight)} values for {n}: inconsistent numbers of samples.")
-    check_weights(weight, describe_row)
-    return np.ascontiguousarray(weight, dtype=np.float64)
-
-
 # Number of values of a piece of work.
 _MAX_PIECE_VALUES = 2**18
 
@@ -361,3 +337,26 @@ def raw_from_arrow(name: str, values: pa.Array) -> RawColumn:
     if pa.types.is_string_view(kind):
         values = values.cast(pa.string())
     return RawColumn(name, values)
+
+
+def code_vector(values: ArrayLike, name: str) -> tuple[NDArray[np.int32], int]:
+    """Return the values as codes, -1 for missing values, and the number of distinct values."""
+    encoded = encode_target(to_raw_column(values, name), "categorical", lambda at: f"value {at}")
+    if encoded.values is None:
+        return np.full(encoded.column.n_missing, -1, dtype=np.int32), 0
+    return np.ascontiguousarray(encoded.values, dtype=np.int32), len(encoded.column.levels)
+
+
+def weight_vector(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Return the weights of n values, ones by default; raise a DataError for invalid weights."""
+    if sample_weight is None:
+        return np.ones(n)
+
+    def describe_row(at: int) -> str:
+        return f"value {at}"
+
+    weight, _ = to_numbers(to_raw_column(sample_weight, "sample_weight"), describe_row)
+    if len(weight) != n:
+        raise DataError(f"sample_weight has {len(weight)} values for {n}: inconsistent numbers of samples.")
+    check_weights(weight, describe_row)
+    return np.ascontiguousarray(weight, dtype=np.float64)

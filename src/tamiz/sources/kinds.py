@@ -1,4 +1,4 @@
-"""The kind of a column, and its values as numbers or codes: one set of rules for every source."""
+"""Inference of a column's kind, and its values as numbers or codes: one set of rules for all sources."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from tamiz.sources.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.schema import Column, Kind, sort_levels
 from tamiz.sources.text_values import as_dates, recognize_format
 
-# float64, or float32 as it came.
+# float64, or float32 if the input is float32.
 Numbers = NDArray[np.floating[Any]]
 
-# An integer target of more values than this is a number, not a set of classes.
+# An integer target with more distinct values than this is numeric, not a set of classes.
 MAX_INTEGER_CLASSES = 20
-# Below this many rows, values that all differ say little about whether they are names of rows.
+# With fewer rows, distinct values are no evidence that a column identifies the rows.
 MIN_ID_ROWS = 10
-# Text of more distinct values than this, in over half of the rows, is prose or a name, not a category.
+# Text with more distinct values than this, in more than half as many rows, is excluded as free text.
 MIN_TEXT_LEVELS = 20
-# The square of a larger number, summed over many rows, is no longer finite.
+# The squares of larger numbers, summed over many rows, overflow.
 LARGEST_NUMBER = np.float64(1e150)
 
-# Numbers looked at in one go: what is made of them stays in cache.
+# Numbers are checked in pieces of this size, so that temporary arrays stay in cache.
 _PIECE_VALUES = 2**16
 
-# Looking for each word in turn is faster than counting, for so few.
+# Up to this many words, searching for each is faster than counting all codes.
 _MAX_LINEAR_WORDS = 32
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
@@ -49,9 +49,16 @@ _ID_NAME_PATTERN = re.compile(
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """A column with its kind, its values (floats with NaN, codes with -1, or None when left out), and what to warn of.
+    """A column with its kind and its encoded values.
 
-    Of a target of classes, `labels` are what the user wrote for each.
+    Attributes
+    ----------
+    column : Column
+    values : ndarray or None
+        Floats with NaN for missing values, or codes with -1; None if the column is excluded.
+    warnings : tuple of str
+    labels : ndarray or None
+        The original value of each class of a target.
     """
 
     column: Column
@@ -63,9 +70,17 @@ class EncodedColumn:
 def encode_column(
     raw: RawColumn, override: Kind | None, describe_row: Callable[[int], str], *, has_name: bool = True
 ) -> EncodedColumn:
-    """Give a feature its kind. `describe_row` words a position for a message: "line 12" or "row 11".
+    """Infer the kind of a feature and encode its values.
 
-    Without a name of the user's, no column is taken for an id.
+    Parameters
+    ----------
+    raw : RawColumn
+    override : Kind or None
+        The kind that the user declared.
+    describe_row : callable
+        Turns the position of a row into words of a message: "line 12" or "row 11".
+    has_name : bool, default=True
+        Whether the column has a name given by the user; without one it is not inferred to be an id.
     """
     kind = override or raw.kind
     if kind in ("text", "id"):
@@ -77,7 +92,7 @@ def encode_column(
 
 
 def encode_target(raw: RawColumn, override: Kind | None, describe_row: Callable[[int], str]) -> EncodedColumn:
-    """Give the target its kind: text, boolean and categorical are classes, and integers of up to 20 values."""
+    """Infer the kind of the target and encode it: text, booleans and categories are classes, integers of up to 20 values too."""
     kind = override or raw.kind
     if kind in ("text", "id"):
         kind = "categorical"
@@ -108,7 +123,7 @@ def _is_temporal(values: Numbers | pa.Array) -> bool:
 
 
 def _count_distinct(values: Numbers | pa.Array, numbers: Numbers) -> int:
-    """Return how many values differ; whole numbers beyond 2**53 may be one as float64 that are several."""
+    """Return the number of distinct present values; integers beyond 2**53 are compared exactly and not as float64."""
     if not isinstance(values, np.ndarray) and (pa.types.is_integer(values.type) or pa.types.is_decimal(values.type)):
         return int(pc.count_distinct(values, mode="only_valid").as_py())
     return len(np.unique(numbers[~np.isnan(numbers)]))
@@ -116,8 +131,8 @@ def _count_distinct(values: Numbers | pa.Array, numbers: Numbers) -> int:
 
 def _count_missing(raw: RawColumn) -> int:
     if raw.categories is not None:
-        nothing = [code for code, word in enumerate(raw.categories) if word is None]
-        return int(np.count_nonzero((raw.values < 0) | np.isin(raw.values, nothing)))
+        missing = [code for code, word in enumerate(raw.categories) if word is None]
+        return int(np.count_nonzero((raw.values < 0) | np.isin(raw.values, missing)))
     return int(np.isnan(raw.values).sum()) if isinstance(raw.values, np.ndarray) else int(raw.values.null_count)
 
 
@@ -129,28 +144,29 @@ def _encode_numbers(
     kind = kind or ("date" if is_date else "numeric")
     if isinstance(raw.values, np.ndarray) or not np.fmax.reduce(np.abs(numbers), initial=0) >= LARGEST_EXACT_INTEGER:
         return EncodedColumn(numeric_column(raw.name, kind, numbers, n_missing, inferred=inferred), numbers)
-    n_given, n_left = _count_distinct(raw.values, numbers), len(np.unique(numbers[~np.isnan(numbers)]))
-    column = numeric_column(raw.name, kind, numbers, n_missing, inferred=inferred, n_distinct=n_given)
-    lost = (
-        f"Column {raw.name}: its {n_given:,} different values become {n_left:,} as numbers, of which float64 keeps 15 digits. If "
-        "they are codes, declare the column categorical or id with --kinds or kinds=."
+    n_exact, n_rounded = _count_distinct(raw.values, numbers), len(np.unique(numbers[~np.isnan(numbers)]))
+    column = numeric_column(raw.name, kind, numbers, n_missing, inferred=inferred, n_distinct=n_exact)
+    precision_warning = (
+        f"Column {raw.name}: its {n_exact:,} different values become {n_rounded:,} as float64, which stores 15 digits. If they are "
+        "codes, declare the column categorical or id with --kinds or kinds=."
     )
-    return EncodedColumn(column, numbers, (lost,) if n_left < n_given and column.exclusion_reason is None else ())
+    has_loss = n_rounded < n_exact and column.exclusion_reason is None
+    return EncodedColumn(column, numbers, (precision_warning,) if has_loss else ())
 
 
 def check_finite(numbers: Numbers, name: str, describe_row: Callable[[int], str]) -> int:
-    """Refuse infinities and numbers near them, naming the first, and return how many numbers are missing."""
+    """Return the number of missing values; raise a DataError that names the first infinite or too large number."""
     pieces = (numbers[start:stop] for start, stop in parallel.block_ranges(len(numbers), _PIECE_VALUES))
     n_missing = len(numbers) - sum(int(np.count_nonzero(np.abs(piece) <= LARGEST_NUMBER)) for piece in pieces)
     if n_missing and (bad := np.flatnonzero(np.abs(numbers) > LARGEST_NUMBER)).size:
         at = int(bad[0])
         if np.isinf(numbers[at]):
             raise DataError(
-                f"{describe_row(at)}, column {name}: {numbers[at]} is infinite (infinity is no measurement). "
-                "Leave the value empty if it is not known, or replace it."
+                f"{describe_row(at)}, column {name}: {numbers[at]} is infinite. "
+                "Leave the value empty if it is unknown, or replace it (infinity is not a measurement)."
             )
         raise DataError(
-            f"{describe_row(at)}, column {name}: {numbers[at]} is too large to be squared; change the unit."
+            f"{describe_row(at)}, column {name}: {numbers[at]} is too large to be squared; use another unit."
         )
     return n_missing
 
@@ -158,14 +174,14 @@ def check_finite(numbers: Numbers, name: str, describe_row: Callable[[int], str]
 def numeric_column(
     name: str, kind: Kind, numbers: Numbers, n_missing: int, *, inferred: bool, n_distinct: int | None = None
 ) -> Column:
-    """Describe a column of numbers whose missing ones are NaN.
+    """Return the description of a column of numbers, in which missing values are NaN.
 
-    `n_distinct` is how many of them differ, where float64 does not tell.
+    `n_distinct` is the number of distinct values if it cannot be counted as float64.
     """
     if n_missing == len(numbers):
         return Column(name, kind, n_missing=n_missing, constant=True, exclusion_reason="no value is present")
     first = numbers[0]
-    # Most columns differ in their first rows: look at the whole only when they do not.
+    # Most columns differ between the first and the last row; only otherwise all rows are compared.
     constant = n_missing == 0 and bool(numbers[-1] == first) and bool((numbers == first).all())
     if inferred and kind == "numeric" and n_missing == 0 and (reason := _id_reason(name, numbers, n_distinct)):
         return Column(name, "id", n_missing=0, exclusion_reason=reason)
@@ -184,15 +200,15 @@ def _id_reason(name: str, numbers: Numbers, n_distinct: int | None) -> str | Non
         and np.all(head == np.floor(head))
         and (n_distinct or len(np.unique(numbers))) == n
     ):
-        return "every value is another one, and its name says that it identifies rows"
+        return "all values are distinct, and its name is that of an identifier"
     return None
 
 
 def to_numbers(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | None = None) -> tuple[Numbers, bool]:
     """Return the values as floats with NaN for missing, and whether they are dates (seconds since 1970).
 
-    float32 stays as it is, all else becomes float64. Durations and times of day are seconds too. Text is read as numbers, or as
-    dates where that is the kind.
+    float32 is kept; all other types become float64. Durations and times of day are in seconds. Text is parsed as dates if `kind` is
+    "date", otherwise as numbers.
     """
     values = raw.values
     if raw.categories is not None:
@@ -221,9 +237,9 @@ def to_numbers(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | 
 
 
 def _to_floats(values: pa.Array) -> Numbers:
-    """Return floats with NaN for null; whole numbers without gaps become float64 as well."""
-    found = values.to_numpy(zero_copy_only=False)
-    return np.asarray(found, dtype=np.float32 if found.dtype == np.float32 else np.float64)
+    """Return floats with NaN for null; integers become float64."""
+    numbers = values.to_numpy(zero_copy_only=False)
+    return np.asarray(numbers, dtype=np.float32 if numbers.dtype == np.float32 else np.float64)
 
 
 def _parse_dates(name: str, values: pa.Array, describe_row: Callable[[int], str]) -> pa.Array:
@@ -244,7 +260,7 @@ def _parse_numbers(name: str, values: pa.Array, describe_row: Callable[[int], st
     try:
         return _to_floats(pc.utf8_trim_whitespace(values).cast(pa.float64()))
     except pa.ArrowInvalid:
-        # A date that was declared numeric is seconds since 1970, in a file of text as in a frame of dates.
+        # A date that was declared numeric is in seconds since 1970, in a text file as in a data frame.
         if (dates := as_dates(pc.utf8_trim_whitespace(values))) is not None:
             return _to_floats(dates.cast(pa.int64()).cast(pa.float64(), safe=False)) / 1e6
         for at, text in enumerate(values.to_pylist()):
@@ -258,18 +274,18 @@ def _reads_as_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    # Python's own digits in groups are no way to write a number in a table.
+    # Python accepts underscores between digits; in a table they are not part of a number.
     return "_" not in text
 
 
 def _number_as_level(text: str) -> str:
-    """Return the text that a number has as a level, all its digits kept where it is whole."""
+    """Return the level of a number; an integer keeps all its digits."""
     return str(int(text)) if _INTEGER.fullmatch(text) else _number_text(float(text))
 
 
 def _encode_levels(raw: RawColumn, kind: Kind | None, *, inferred: bool, has_name: bool = True) -> EncodedColumn:
     codes, present = _observed_levels(raw)
-    # Of a boolean the first level is the one that counts 0.
+    # The first level of a boolean has code 0.
     levels = present if raw.ordered and kind != "boolean" else sort_levels(present)
     n_missing = int(np.count_nonzero(codes < 0))
     n = len(codes)
@@ -279,40 +295,44 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, inferred: bool, has_nam
             None,
         )
     if kind == "boolean" and len(levels) > 2:
-        raise DataError(f"Column {raw.name} has {len(levels):,} values; a boolean has 2. Say 'categorical'.")
-    looks = recognize_format(levels) if inferred else None
-    warned = () if looks is None else (_text_format_warning(raw.name, *looks),)
-    if inferred and (reason := _text_exclusion(raw.name, levels, n - n_missing, has_name=has_name)):
-        return EncodedColumn(Column(raw.name, reason[0], n_missing=n_missing, exclusion_reason=reason[1]), None, warned)
+        raise DataError(
+            f"Column {raw.name} has {len(levels):,} distinct values, and a boolean has 2. Declare it categorical."
+        )
+    recognized = recognize_format(levels) if inferred else None
+    warnings = () if recognized is None else (_text_format_warning(raw.name, *recognized),)
+    if inferred and (exclusion := _text_exclusion(raw.name, levels, n - n_missing, has_name=has_name)):
+        excluded_kind, reason = exclusion
+        column = Column(raw.name, excluded_kind, n_missing=n_missing, exclusion_reason=reason)
+        return EncodedColumn(column, None, warnings)
     if kind is None:
         kind = "boolean" if not isinstance(raw.values, np.ndarray) and pa.types.is_boolean(raw.values.type) else None
     constant = len(levels) == 1 and n_missing == 0
     column = Column(raw.name, kind or "categorical", tuple(levels), n_missing, constant)
-    return EncodedColumn(column, _recode(codes, present, levels), warned)
+    return EncodedColumn(column, _recode(codes, present, levels), warnings)
 
 
 def _text_format_warning(name: str, format_name: str, example: str) -> str:
     return (
-        f"Column {name}: values such as {example!r} look like {format_name}, and are taken as text. Write them as plain numbers or as "
-        "YYYY-MM-DD to use them as such, or declare the column categorical or text with --kinds or kinds=."
+        f"Column {name}: values such as {example!r} look like {format_name}, but were read as text. Write them as plain numbers or "
+        "as YYYY-MM-DD to use them as such, or declare the column categorical or text with --kinds or kinds=."
     )
 
 
 def _text_exclusion(name: str, levels: list[str], n_present: int, *, has_name: bool) -> tuple[Kind, str] | None:
     if len(levels) == n_present and n_present >= MIN_ID_ROWS:
         if not has_name:
-            return "text", "every value is another one"
-        prose = sum(" " in level.strip() for level in levels[:1000]) > len(
-            levels[:1000]
-        ) / 2 and not _ID_NAME_PATTERN.search(name)
-        return ("text", "free text: every value is another one") if prose else ("id", "every value is another one")
+            return "text", "all values are distinct"
+        sample = levels[:1000]
+        has_blanks = sum(" " in level.strip() for level in sample) > len(sample) / 2
+        is_prose = has_blanks and not _ID_NAME_PATTERN.search(name)
+        return ("text", "free text: all values are distinct") if is_prose else ("id", "all values are distinct")
     if len(levels) > MIN_TEXT_LEVELS and 2 * len(levels) > n_present:
-        return "text", f"{len(levels):,} different values in {n_present:,} rows"
+        return "text", f"{len(levels):,} distinct values in {n_present:,} rows"
     return None
 
 
 def _observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
-    """Return codes into the values that occur (-1 where missing), and those values as text."""
+    """Return the values as codes, -1 where missing, and the distinct values as text."""
     if raw.categories is not None:
         return _drop_unused_words(raw.values, list(raw.categories))
     values = raw.values
@@ -333,12 +353,12 @@ def _observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
 
 
 def _drop_unused_words(codes: NDArray[Any], words: list[str | None]) -> tuple[NDArray[Any], list[str]]:
-    """Drop the words that no code stands for, and make one of equal ones."""
+    """Remove the words that no code refers to, and merge equal words."""
     if len(words) <= _MAX_LINEAR_WORDS:
-        found = [code for code in range(len(words)) if (codes == code).any()]
+        used = [code for code in range(len(words)) if (codes == code).any()]
     else:
-        found = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(words))).tolist()
-    present = [word for word in dict.fromkeys(words[code] for code in found) if word is not None]
+        used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(words))).tolist()
+    present = [word for word in dict.fromkeys(words[code] for code in used) if word is not None]
     if present == words:
         return codes, present
     order = {word: code for code, word in enumerate(present)}
@@ -347,22 +367,22 @@ def _drop_unused_words(codes: NDArray[Any], words: list[str | None]) -> tuple[ND
 
 
 def level_codes(raw: RawColumn, levels: tuple[str, ...]) -> NDArray[Any]:
-    """Return codes into given levels; a value that is not among them is missing."""
+    """Return the values as codes of the given levels; values that are not among them are missing."""
     return match_levels(raw, levels).codes
 
 
 @dataclass(frozen=True)
 class LevelCodes:
-    """Values as codes into levels that were known before.
+    """Values as codes of known levels.
 
     Attributes
     ----------
     codes : ndarray
-        -1 for what is missing or none of the levels.
+        -1 for values that are missing or not among the levels.
     unknown : tuple of str
-        The values that are none of the levels.
+        The values that are not among the levels.
     n_unknown : int
-        The rows that hold one of these.
+        Number of rows with such a value.
     """
 
     codes: NDArray[Any]
@@ -371,65 +391,66 @@ class LevelCodes:
 
 
 def match_levels(raw: RawColumn, levels: tuple[str, ...]) -> LevelCodes:
-    """Return codes into given levels, and the values that are not among them.
+    """Return the values as codes of the given levels, and the values that are not among them.
 
-    A level is a value's text; where that is not among the levels, a value that reads as a number, as true or false or as a day is
-    the level of that: which of them a column was written as may change from file to file. Where a level is digits with zeros in
-    front, numbers are codes, and are what they are written as.
+    A value is matched by its text. If that is not among the levels, it is matched as a number, as true or false, or as a day,
+    because the spelling of these may change from file to file. If a level has leading zeros, all levels are codes and numbers are
+    matched by their text only.
     """
     codes, present = _observed_levels(raw)
     known = set(levels)
     if known.issuperset(present):
         return LevelCodes(_recode(codes, present, levels))
     are_codes = any(_reads_as_number(level) and _number_as_level(level) != level for level in levels)
-    readings = partial(_level_spellings, allow_numbers=not are_codes)
-    meant = [next((text for text in readings(word) if text in known), word) for word in present]
-    unknown = tuple(sort_levels({word for word in meant if word not in known}))
+    spellings = partial(_level_spellings, allow_numbers=not are_codes)
+    matched = [next((text for text in spellings(word) if text in known), word) for word in present]
+    unknown = tuple(sort_levels({word for word in matched if word not in known}))
     if not unknown:
-        return LevelCodes(_recode(codes, meant, levels))
-    odd = [code for code, word in enumerate(meant) if word not in known]
-    return LevelCodes(_recode(codes, meant, levels), unknown, int(np.count_nonzero(np.isin(codes, odd))))
+        return LevelCodes(_recode(codes, matched, levels))
+    unknown_codes = [code for code, word in enumerate(matched) if word not in known]
+    n_unknown = int(np.count_nonzero(np.isin(codes, unknown_codes)))
+    return LevelCodes(_recode(codes, matched, levels), unknown, n_unknown)
 
 
 def missing_codes(n_rows: int, levels: Sequence[str]) -> NDArray[Any]:
-    """Return codes into levels for rows of which none has a value."""
+    """Return the codes of a column whose values are all missing."""
     return np.full(n_rows, -1, dtype=_code_dtype(levels))
 
 
 def _level_spellings(word: str, *, allow_numbers: bool) -> Iterator[str]:
-    """Yield the texts that a value may have as a level."""
+    """Yield the levels that a value may belong to, its own text first."""
     yield word
     number = word.replace(",", ".") if word.count(",") == 1 and "." not in word else word
     if allow_numbers and _reads_as_number(number) and np.isfinite(float(number)):
         yield _number_as_level(number)
     if word.lower() in ("true", "false"):
         yield word.capitalize()
-    # A column of nothing but days was read as moments.
+    # A column of days was read with the time 00:00:00.
     if word.endswith(_MIDNIGHT):
         yield word.removesuffix(_MIDNIGHT)
 
 
 def _recode(codes: NDArray[Any], old_levels: list[str], levels: Sequence[str]) -> NDArray[Any]:
-    """Return codes into `levels` for codes into `old_levels`, -1 for what is missing in either, as narrow as can be."""
-    width = _code_dtype(levels)
-    if old_levels == list(levels) and codes.dtype == width:
+    """Convert codes of `old_levels` to codes of `levels`, in the narrowest type; -1 for missing values and dropped levels."""
+    dtype = _code_dtype(levels)
+    if old_levels == list(levels) and codes.dtype == dtype:
         return codes
     order = {level: code for code, level in enumerate(levels)}
-    table = np.array([order.get(level, -1) for level in old_levels] + [-1], dtype=width)
+    table = np.array([order.get(level, -1) for level in old_levels] + [-1], dtype=dtype)
     return table.take(codes, mode="wrap")
 
 
 def _code_dtype(levels: Sequence[str]) -> type[np.signedinteger[Any]]:
-    """Return the narrowest type that holds codes into levels."""
-    return next(width for width in (np.int8, np.int16, np.int32) if len(levels) <= np.iinfo(width).max)
+    """Return the narrowest integer type for the codes of these levels."""
+    return next(dtype for dtype in (np.int8, np.int16, np.int32) if len(levels) <= np.iinfo(dtype).max)
 
 
 def level_text(value: Any) -> str | None:
-    """Return the text that a value has as a level, None for a missing one."""
+    """Return the text of a value as a level, None for a missing value."""
     if value is None:
         return None
     if isinstance(value, Decimal):
-        return f"{value:f}".rstrip("0").rstrip(".") if value.as_tuple().exponent else str(value)  # no zeros at its end
+        return f"{value:f}".rstrip("0").rstrip(".") if value.as_tuple().exponent else str(value)  # no trailing zeros
     return _number_text(value) if isinstance(value, float) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""Columnar files: Parquet (a file or a folder of files) and Arrow, read a column at a time."""
+"""Reader of columnar files: Parquet (a file or a folder of files) and Arrow IPC, read one column at a time."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.table import OpenOptions, build_table, is_every_row
 from tamiz.sources.text_values import encode_dictionary
 
-# Memory a row that reading and encoding a column takes.
+# Memory per row for reading and encoding a column.
 _BYTES_PER_ROW = 32
 _BATCH_ROWS = 2**17
-# Columns are read side by side, not their pieces: one is read ahead, where Arrow would hold a hundred.
+# Columns are read in parallel, and the batches of a column one after another. By default Arrow would read a hundred batches ahead.
 _SCAN_OPTIONS = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
 
-# Endings of names and what Arrow calls the format.
+# Arrow's names of the formats.
 FORMAT_BY_SUFFIX = {"parquet": "parquet", "arrow": "ipc", "feather": "ipc"}
 _FORMAT_LABELS = {"parquet": "Parquet", "ipc": "Arrow IPC"}
 
 
 def open_parquet(path: Path, options: OpenOptions) -> Source:
-    """Open a Parquet file, or a folder of them with the same columns; dictionary columns are categorical."""
+    """Open a Parquet file, or a folder of Parquet files with the same columns; dictionary columns are categorical."""
     return _open_columnar(path, options, "parquet")
 
 
@@ -41,17 +41,17 @@ def open_arrow(path: Path, options: OpenOptions) -> Source:
 
 
 def open_dataset(path: Path, file_format: str) -> tuple[ds.Dataset, int]:
-    """Return a file or folder and how many rows it has."""
+    """Return the dataset of a file or folder, and its number of rows."""
     label = _FORMAT_LABELS[file_format]
     try:
-        # Files whose names begin with a dot or an underscore are the leavings of whoever wrote the folder.
+        # In a folder, Arrow ignores files whose names begin with a dot or an underscore.
         data = ds.dataset(path, format=file_format, partitioning="hive" if path.is_dir() else None)
         n_rows = data.count_rows()
     except PermissionError:
         raise PermissionError(f"{path} cannot be read: permission denied.") from None
     except (pa.ArrowInvalid, OSError) as error:
         if "duplicate field names" in str(error):
-            raise DataError(f"{path} has two columns of one name; give every column a name of its own.") from None
+            raise DataError(f"{path} has two columns with the same name; rename one of them.") from None
         raise DataError(f"{path} cannot be read as {label}: {str(error).splitlines()[0]}") from error
     return data, n_rows
 
@@ -64,21 +64,26 @@ def _open_columnar(path: Path, options: OpenOptions, file_format: str) -> Source
     def load(name: str) -> RawColumn:
         return _read_column(data, name, n_rows)
 
-    def frame_of(names: Sequence[str], rows: NDArray[Any]) -> Any:
+    def make_frame(names: Sequence[str], rows: NDArray[Any]) -> Any:
         table = data.to_table({name: ds.field(name) for name in names})
         return table if is_every_row(rows, n_rows) else table.take(pa.array(rows))
 
-    with temporary_store() as room:
-        room.choose_location(8 * n_rows * len(data.schema.names))
+    with temporary_store() as store:
+        store.choose_location(8 * n_rows * len(data.schema.names))
         source = build_table(
-            data.schema.names, load, options, frame_of, store_column=room.store, column_memory=_BYTES_PER_ROW * n_rows
+            data.schema.names,
+            load,
+            options,
+            make_frame,
+            store_column=store.store,
+            column_memory=_BYTES_PER_ROW * n_rows,
         )
-        room.delete_with(source)
+        store.delete_with(source)
     return source
 
 
 def _read_column(data: ds.Dataset, name: str, n_rows: int) -> RawColumn:
-    """Read a column; floats and text piece by piece, so that they are never there twice."""
+    """Read a column; floats and text are read piece by piece, so that memory contains them once only."""
     kind = data.schema.field(name).type
     if kind in (pa.float64(), pa.float32()):
         numbers, start = np.empty(n_rows, kind.to_pandas_dtype()), 0
@@ -87,10 +92,8 @@ def _read_column(data: ds.Dataset, name: str, n_rows: int) -> RawColumn:
             start += len(piece)
         return RawColumn(name, numbers, original=numbers)
     if kind in (pa.string(), pa.large_string()):
-        return RawColumn(
-            name,
-            encode_dictionary(name, map(pa.chunked_array, ([piece] for piece in _checked_pieces(data, name, n_rows)))),
-        )
+        pieces = (pa.chunked_array([piece]) for piece in _checked_pieces(data, name, n_rows))
+        return RawColumn(name, encode_dictionary(name, pieces))
     values = pa.chunked_array(list(_checked_pieces(data, name, n_rows)), kind)
     return raw_from_arrow(
         name, values.unify_dictionaries().combine_chunks() if pa.types.is_dictionary(kind) else values.combine_chunks()
@@ -98,7 +101,7 @@ def _read_column(data: ds.Dataset, name: str, n_rows: int) -> RawColumn:
 
 
 def _checked_pieces(data: ds.Dataset, name: str, n_rows: int) -> Iterator[pa.Array]:
-    """Yield a whole column, refused where the file has not as many rows as it had when it was opened."""
+    """Yield a column piece by piece; raise a DataError if the number of rows has changed since the file was opened."""
     seen = 0
     for piece in _pieces(data, name):
         seen += len(piece)
@@ -106,22 +109,21 @@ def _checked_pieces(data: ds.Dataset, name: str, n_rows: int) -> Iterator[pa.Arr
             break
         yield piece
     if seen != n_rows:
-        what = "more" if seen > n_rows else f"{seen:,}"
+        count = "more" if seen > n_rows else f"{seen:,}"
         raise DataError(
-            f"Column {name}: the file had {n_rows:,} rows when it was opened and has {what} now, so that it was written to "
-            "meanwhile; open it again."
+            f"Column {name}: the file had {n_rows:,} rows when it was opened and now has {count}. It was modified; open it again."
         )
 
 
 def _pieces(data: ds.Dataset, name: str, n_rows: int = _BATCH_ROWS) -> Iterator[pa.Array]:
-    """Yield the rows of a column in order, the empty ends of files left out."""
+    """Yield the batches of a column in order, without empty batches at the end of files."""
     for batch in data.to_batches(columns={name: ds.field(name)}, batch_size=n_rows, **_SCAN_OPTIONS):
         if batch.num_rows:
             yield batch.column(0)
 
 
 def read_head(data: ds.Dataset, n_rows: int) -> pa.Table:
-    """Return some of the first rows, read column by column: Arrow would take in all columns of a file for any of them."""
+    """Return up to `n_rows` of the first rows, read column by column, because Arrow would decode all columns at once."""
     first = {name: next(_pieces(data, name, n_rows)).slice(0, n_rows) for name in data.schema.names}
-    least = min(map(len, first.values()))
-    return pa.table({name: values.slice(0, least) for name, values in first.items()})
+    n_head = min(map(len, first.values()))
+    return pa.table({name: values.slice(0, n_head) for name, values in first.items()})

@@ -1,4 +1,4 @@
-"""A look at the beginning of a large file: what its columns are like, before all of it is read."""
+"""Preview of a large file: the schema of its first rows and the estimated size of the table, before the file is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import OpenOptions
 
-# Its codes are as wide as those of any column with the same levels.
+# The codes of this column have the type of those of any column with the same levels.
 _EMPTY_COLUMN = RawColumn("", pa.array([], pa.string()))
 _HEAD_BYTES = 2**20
 _HEAD_ROWS = 2**13
@@ -26,16 +26,16 @@ _HEAD_ROWS = 2**13
 
 @dataclass(frozen=True)
 class Preview:
-    """What a file holds, judged by its first rows.
+    """The estimated contents of a file.
 
     Attributes
     ----------
     schema : Schema
-        The columns as the first rows show them, and about how many rows there are.
+        The columns as inferred from the first rows, with the estimated number of rows of the file.
     parsed_bytes : int
-        The size of a file that is parsed before it is read; 0 for one that is read column by column.
+        The size of a text file, which is parsed before its columns are read; 0 for a columnar file.
     disk_bytes : int
-        About what the temporary files take at most.
+        The estimated maximum size of the temporary files.
     """
 
     schema: Schema
@@ -43,18 +43,19 @@ class Preview:
     disk_bytes: int
 
     def column_bytes(self, column: int) -> int:
-        """Return what a column takes, the target among them."""
+        """Return the memory of a column; `column` may be the number of the target."""
         described = self.schema.column(column)
         size = 8 if described.is_number else level_codes(_EMPTY_COLUMN, described.levels).itemsize
         return size * self.schema.n_rows
 
 
 def read_preview(path: Path, options: OpenOptions, min_bytes: float = 0.0) -> Preview | None:
-    """Look at a file; None for one that is small or whose beginning does not tell.
+    """Return a preview of a file, None for a small file and for one whose first rows cannot be read.
 
-    Text of fewer than `min_bytes` / 8 bytes is small: no table of it takes `min_bytes` bytes, for a value and its end are a byte or more.
+    A text file of fewer than `min_bytes` / 8 bytes is small: a value needs at least one byte in the file and at most 8 in memory,
+    so that its table has fewer than `min_bytes` bytes.
 
-    Of the target, the kind and the levels are those that the first rows show: one class where the file is sorted by class.
+    The kind and the levels of the target are inferred from the first rows as well; a file that is sorted by class shows one class.
     """
     options = replace(options, is_head=True)
     try:
@@ -63,7 +64,7 @@ def read_preview(path: Path, options: OpenOptions, min_bytes: float = 0.0) -> Pr
             return _preview_columnar(path, options, FORMAT_BY_SUFFIX.get(ending, "parquet"))
         return None if ending == "arff" else _preview_text(path, options, min_bytes)
     except (DataError, OSError, MemoryError):
-        # Whoever reads it all says what is wrong, if anything is.
+        # The reader of the whole file reports errors.
         return None
 
 
@@ -85,8 +86,8 @@ def _preview_text(path: Path, options: OpenOptions, min_bytes: float) -> Preview
     ):
         return None
     with path.open("rb") as file, tempfile.TemporaryDirectory(prefix="tamiz-") as folder:
-        begun = file.read(_HEAD_BYTES)
+        head = file.read(_HEAD_BYTES)
         sample = Path(folder) / f"head{path.suffix}"
-        sample.write_bytes(begun[: begun.rfind(b"\n") + 1])
+        sample.write_bytes(head[: head.rfind(b"\n") + 1])
         schema = open_csv(sample, options).schema
     return Preview(replace(schema, n_rows=layout.estimated_rows), size, layout.disk_bytes)

@@ -1,4 +1,4 @@
-"""A column as a reader hands it over, before it has a kind."""
+"""A column as it is read, before its kind is inferred."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from numpy.typing import NDArray
 
 from tamiz.sources.schema import Kind
 
-# Of whole numbers beyond this one, several may be one as float64.
+# Larger integers are not represented exactly by float64.
 LARGEST_EXACT_INTEGER = 2**53
 
 
 @dataclass(frozen=True)
 class RawColumn:
-    """Values and what the source itself declares about them.
+    """The values of a column and what its source declares about them.
 
     Attributes
     ----------
     name : str
     values : ndarray or pyarrow.Array
-        float64 or float32 with NaN for missing; or an Arrow array: string, dictionary of strings, bool, date or timestamp,
-        whole (integer or decimal) or floating point, null for missing. Whole numbers beyond 2**53 are never floats, for as labels,
-        groups or columns that are carried along every digit counts.
+        float64 or float32 with NaN for missing; or an Arrow array, with null for missing, of strings, a dictionary of strings,
+        booleans, dates, timestamps, integers, decimals or floats. Integers beyond 2**53 are never floats, because all digits matter
+        for labels, groups and columns that are copied to the output.
     categories : tuple of str or None
-        What codes stand for, where `values` are codes (whole numbers, -1 for missing) and not numbers.
+        The words of the codes if `values` are codes (integers, -1 for missing); None if they are numbers.
     kind : Kind or None
-        The kind that the source declares (a data frame's category, ARFF's nominal), None where it is to be guessed.
+        The kind that the source declares (category of a data frame, nominal of ARFF); None to infer it.
     ordered : bool
-        Whether the source declares an order of the levels, in which `categories` or the dictionary have them.
+        Whether `categories` or the dictionary have an order that the source declares.
     original : ndarray or series, or None
-        The values in the type that they came in, for labels of classes; None where `values` tell it, or no type was said.
+        The values in their original type, for the labels of classes; None if `values` have it, or if the source has no types.
     """
 
     name: str
@@ -44,7 +44,7 @@ class RawColumn:
     original: Any = None
 
     def take(self, rows: NDArray[Any]) -> RawColumn:
-        """Return the column with some of its rows; `rows` are numbers, or booleans as long as the column."""
+        """Return some rows of the column; `rows` are row numbers or a boolean mask."""
         if isinstance(self.values, np.ndarray):
             return replace(self, values=self.values[rows], original=None)
         index = np.flatnonzero(rows) if rows.dtype == bool else rows

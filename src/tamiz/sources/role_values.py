@@ -1,4 +1,4 @@
-"""What rows are to folds: the group that each is of, and its place in time."""
+"""Values of columns with a role: the labels of classes, the groups of rows and the times of rows."""
 
 from __future__ import annotations
 
@@ -19,62 +19,65 @@ from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.text_values import as_dates, as_numbers, try_cast
 from tamiz.statistics.base import Codes
 
-# MERGED: The classes of a target as the user wrote them, for estimators and scorers to which they mean something.
-# What int64 holds.
+Times = NDArray[np.float64] | NDArray[np.int64]
+
 _LARGEST_INT64 = 2**63 - 1
+# Months, quarters and weeks of a year sort by time as text: 2024-03, 2024-Q1, 2024-W07.
+_PERIOD_PATTERNS = (r"^\d{4}-\d{2}$", r"^\d{4}-?Q\d$", r"^\d{4}-?W\d{2}$")
+_ADVICE = "Fill it in, or leave the row out."
 
 
 def class_labels(raw: RawColumn, codes: NDArray[Any], levels: Sequence[str]) -> NDArray[Any]:
-    """Return the value that every level stands for, in the order of the codes.
+    """Return the original value of each level of the target, in the order of the codes.
 
-    Values given in memory keep their type, as scikit-learn's estimators see them; those of a file have the type that the file says,
-    and numbers in text are integers where every one is whole.
+    Values in memory keep their type, as scikit-learn's estimators see them. Values of a file have the type that the file declares;
+    numbers in text are integers if all are whole.
 
     Parameters
     ----------
     raw : RawColumn
         The target as it was read.
     codes : ndarray of shape (n_rows,)
-        Of every row, -1 where the target is missing; every level occurs.
+        The code of each row, -1 where the target is missing; every level occurs.
     levels : sequence of str
     """
     present = np.flatnonzero(codes >= 0)[::-1]
     rows = np.empty(len(levels), dtype=np.intp)
-    # Of several values assigned to one place the last one stays: that of the first row.
+    # Reversed, because the last of several assignments to an element is kept: this is the first row of each level.
     rows[codes[present]] = present
-    if raw.original is not None and _is_typed(found := _original_labels(raw.original, rows)):
-        return found
-    if isinstance(raw.values, pa.Array) and _is_typed(found := _arrow_labels(raw.values, rows)):
-        return found
+    if raw.original is not None and _is_typed(labels := _original_labels(raw.original, rows)):
+        return labels
+    if isinstance(raw.values, pa.Array) and _is_typed(labels := _arrow_labels(raw.values, rows)):
+        return labels
     return _parse_labels(levels)
 
 
 def _original_labels(original: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
     if isinstance(original, np.ndarray):
         return original[rows]
-    taken = nw.from_native(original, series_only=True)[rows.tolist()].to_native()
-    # As an estimator of scikit-learn's reads a series: pandas' own integers and booleans become float64.
-    return np.asarray(column_or_1d(taken))
+    selected = nw.from_native(original, series_only=True)[rows.tolist()].to_native()
+    # As scikit-learn reads a series: pandas' nullable integers and booleans become float64.
+    return np.asarray(column_or_1d(selected))
 
 
 def _arrow_labels(values: pa.Array, rows: NDArray[np.intp]) -> NDArray[Any]:
-    taken = values.take(pa.array(rows))
-    taken = taken.dictionary_decode() if pa.types.is_dictionary(taken.type) else taken
-    found = taken.to_numpy(zero_copy_only=False)
-    return np.array(found.tolist()) if _is_text(found) else found
+    selected = values.take(pa.array(rows))
+    selected = selected.dictionary_decode() if pa.types.is_dictionary(selected.type) else selected
+    labels = selected.to_numpy(zero_copy_only=False)
+    return np.array(labels.tolist()) if _is_text(labels) else labels
 
 
-def _is_typed(found: NDArray[Any]) -> bool:
-    """Whether these are values of one type: objects of several cannot be put in order."""
-    return found.dtype.kind != "O" or _is_text(found)
+def _is_typed(labels: NDArray[Any]) -> bool:
+    """Whether the values have one type; objects of several types cannot be sorted."""
+    return labels.dtype.kind != "O" or _is_text(labels)
 
 
-def _is_text(found: NDArray[Any]) -> bool:
-    return found.dtype.kind == "O" and all(isinstance(value, str) for value in found.tolist())
+def _is_text(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind == "O" and all(isinstance(value, str) for value in labels.tolist())
 
 
 def _parse_labels(levels: Sequence[str]) -> NDArray[Any]:
-    """Return integers where every level is one, numbers where every one is, text otherwise; "01" is text."""
+    """Return integers if all levels are integers, floats if all are numbers, text otherwise; "01" is text."""
     if all(map(_is_integer_text, levels)):
         return np.array([int(level) for level in levels], dtype=np.int64)
     if all(_is_integer_text(level) or _is_float_text(level) for level in levels):
@@ -96,15 +99,8 @@ def _is_float_text(level: str) -> bool:
         return False
 
 
-Times = NDArray[np.float64] | NDArray[np.int64]
-
-# Months, quarters and weeks of a year, which sort as text in the order of time: 2024-03, 2024-Q1, 2024-W07.
-_PERIOD_PATTERNS = (r"^\d{4}-\d{2}$", r"^\d{4}-?Q\d$", r"^\d{4}-?W\d{2}$")
-_ADVICE = "Fill it in, or leave the row out."
-
-
 def group_codes(raw: RawColumn, describe_row: Callable[[int], str]) -> tuple[Codes, tuple[str, ...]]:
-    """Return the group of every row as a code, and the groups' names in code order; a row without one is refused."""
+    """Return the group of each row as a code, and the names of the groups in code order; raise a DataError if one is missing."""
     encoded = encode_target(raw, "categorical", describe_row)
     codes = np.full(len(raw), -1) if encoded.values is None else encoded.values
     _check_no_missing(codes < 0, "group", describe_row)
@@ -112,10 +108,9 @@ def group_codes(raw: RawColumn, describe_row: Callable[[int], str]) -> tuple[Cod
 
 
 def time_values(raw: RawColumn, describe_row: Callable[[int], str]) -> Times:
-    """Return numbers that sort as the rows do in time; a row without a time is refused.
+    """Return numbers that sort the rows by time; raise a DataError if a time is missing.
 
-    Numbers and dates are taken as they are, in their own unit; so is text that reads as such, and years with a month, quarter or
-    week.
+    Numbers and dates keep their unit. Text may be numbers, dates, or years with a month, a quarter or a week.
     """
     values = raw.values
     if raw.categories is not None:
@@ -141,28 +136,28 @@ def _plain_times(values: Any) -> Times:
         return np.asarray(values.cast(pa.int64()), dtype=np.int64)
     if pa.types.is_integer(values.type) or (pa.types.is_decimal(values.type) and not values.type.scale):
         whole = try_cast(values, pa.int64())
-        # Those that are too long are replaced by their order: float64 may make one time of several.
+        # Integers beyond int64 are replaced by their ranks, since float64 would merge several times.
         return np.asarray(pc.rank(values, tiebreaker="dense") if whole is None else whole, dtype=np.int64)
     return np.asarray(values.cast(pa.float64(), safe=False), dtype=np.float64)
 
 
 def _parse_times(name: str, text: Any, describe_row: Callable[[int], str]) -> Any:
-    """Return text as what it says: numbers, dates, or the order of periods."""
+    """Parse text as numbers, as dates, or as periods, which are replaced by their ranks."""
     text = pc.utf8_trim_whitespace(text)
-    readers: list[Callable[[Any], Any]] = [
+    parsers: list[Callable[[Any], Any]] = [
         _parse_integers,
         _parse_floats,
         as_dates,
         *(partial(_parse_periods, form) for form in _PERIOD_PATTERNS),
     ]
-    for read in readers:
-        if (found := read(text)) is not None:
-            return found
-    first = [read for read in readers if read(text[:1]) is not None]
+    for parse in parsers:
+        if (times := parse(text)) is not None:
+            return times
+    first = [parse for parse in parsers if parse(text[:1]) is not None]
     at = next(at for at in range(len(text)) if not first or first[0](text[at : at + 1]) is None)
     raise DataError(
-        f"{describe_row(at)}, column {name}: {text[at].as_py()!r} is no time as the others are; times are numbers, dates "
-        "(YYYY-MM-DD), or all of the form YYYY-MM, YYYY-Q1 or YYYY-W01."
+        f"{describe_row(at)}, column {name}: {text[at].as_py()!r} is not a time in the format of the others; times are numbers, "
+        "dates (YYYY-MM-DD), or all of the form YYYY-MM, YYYY-Q1 or YYYY-W01."
     )
 
 
@@ -184,4 +179,4 @@ def _parse_periods(pattern: str, text: Any) -> Any:
 def _check_no_missing(missing: NDArray[np.bool_], role: str, describe_row: Callable[[int], str]) -> None:
     if missing.any():
         at = int(np.flatnonzero(missing)[0])
-        raise DataError(f"{describe_row(at)}: the {role} is missing, and every row needs one. {_ADVICE}")
+        raise DataError(f"{describe_row(at)}: the {role} is missing, but every row needs one. {_ADVICE}")

@@ -1,4 +1,4 @@
-"""Rows of one group in a ranking: how much they count together, and columns that identify the group."""
+"""Groups of rows in a ranking: weights that make each group count once, and columns that identify the group."""
 
 from __future__ import annotations
 
@@ -14,26 +14,30 @@ from tamiz.sources.base import Source
 from tamiz.sources.views import target_array, weight_array, with_weight
 from tamiz.statistics.base import Codes
 
-# The share of the groups with several rows that a column must set apart to identify the group.
+# A column identifies the group if at most this share of the groups with several rows has values in common with other groups.
 _MAX_MIXED_SHARE = 0.1
-# The share of a column's variation that lies between groups, where it is a property of the group rather than of the row.
+# A column is a property of the group and not of the row if at least this share of its variance is between groups.
 _MIN_BETWEEN_SHARE = 0.9
-# Of fewer groups a column sets each apart by chance.
+# With fewer groups a column may separate them by chance.
 _MIN_GROUPS = 10
 _MAX_NAMED = 5
 
 
 def weight_groups_equally(source: Source) -> Source:
-    """Return the table as a criterion of counts reads it: where the target is one per group, each group counts as one row.
+    """Return the table for criteria that count rows: if the target is constant within every group, each group counts as one row.
 
-    Rows of a group whose target is constant in every group repeat one observation of the target. Each row is weighted by 1 over the
+    If the target is constant within groups, the rows of a group repeat one observation of it. Each row is then weighted by 1 / the
     number of rows of its group, times its own weight, so that cut points and scores are those of as many independent rows as there
-    are groups: the effective number of rows at an intraclass correlation of 1, which overstates nothing. The source itself is
-    returned where it has no groups of several rows, no target, or a target that varies within a group.
+    are groups. This is the effective number of rows at an intraclass correlation of 1, so that scores are not overstated.
 
     Parameters
     ----------
     source : Source
+
+    Returns
+    -------
+    Source
+        The source itself if no group has several rows, if it has no target, or if the target varies within a group.
 
     References
     ----------
@@ -49,7 +53,9 @@ def weight_groups_equally(source: Source) -> Source:
 
 
 def group_warnings(source: Source) -> list[str]:
-    """Return how rows of one group count in a ranking, and which columns identify the group; none without groups.
+    """Return warnings on how the rows of a group count in a ranking, and on columns that identify the group.
+
+    The list is empty if no group has several rows.
 
     Parameters
     ----------
@@ -58,30 +64,32 @@ def group_warnings(source: Source) -> list[str]:
     groups, schema = source.groups, source.schema
     if groups is None or not _has_repeated_groups(groups):
         return []
-    n_groups, named = len(np.unique(groups)), schema.groups or "group"
-    found = _inspect_columns(source, groups)
-    sentences = []
+    n_groups, name = len(np.unique(groups)), schema.groups or "group"
+    inspected = _inspect_columns(source, groups)
+    warnings = []
     if schema.target is not None and _is_group_level_target(source, groups):
-        sentences.append(
-            f"The target {schema.target.name!r} has one value in each of the {n_groups:,} groups of {named!r}: scores from counts, "
+        warnings.append(
+            f"The target {schema.target.name!r} has one value in each of the {n_groups:,} groups of {name!r}: scores from counts, "
             f"their cut points and CFS weight each of the {schema.n_rows:,} rows by 1 / the number of rows of its group, so that "
-            "each group counts once. Scores of models and of neighbours read all rows alike."
+            "each group counts once. Scores of models and of neighbours weight all rows equally."
         )
     elif schema.target is not None and (
-        constant := [schema.columns[one.column].name for one in found if one.is_group_level]
+        constant := [schema.columns[one.column].name for one in inspected if one.is_group_level]
     ):
-        sentences.append(
-            f"The target {schema.target.name!r} varies within groups of {named!r}, so every row counts in the ranking. Scores of "
-            f"columns that are constant within groups, or nearly so, are overstated, for the table has {n_groups:,} independent "
-            f"values of them: {_join_names(constant)}. The score with whole groups held out (--assess) is not overstated."
+        warnings.append(
+            f"The target {schema.target.name!r} varies within groups of {name!r}, so every row counts in the ranking. Scores of "
+            f"columns that are constant or nearly constant within groups are overstated, because the table has only {n_groups:,} "
+            f"independent values of them: {_join_names(constant)}. The score of nested cross-validation with whole groups in one "
+            "fold (--assess) is not overstated."
         )
-    if identify := [schema.columns[one.column].name for one in found if one.identifies]:
-        verb = "identifies" if len(identify) == 1 else "identify"
-        sentences.append(
-            f"{_join_names(identify)} {verb} the group {named!r}: in at least {1 - _MAX_MIXED_SHARE:.0%} of the groups all values differ "
-            "from those of every other group. A model can learn the group from it by heart, which helps with no new group."
+    if identifying := [schema.columns[one.column].name for one in inspected if one.identifies]:
+        verb = "identifies" if len(identifying) == 1 else "identify"
+        warnings.append(
+            f"{_join_names(identifying)} {verb} the group {name!r}: in at least {1 - _MAX_MIXED_SHARE:.0%} of the groups all "
+            "values differ from those of every other group. A model can memorise the groups from it, which does not generalise to "
+            "new groups."
         )
-    return sentences
+    return warnings
 
 
 @dataclass(frozen=True)
@@ -96,67 +104,68 @@ def _has_repeated_groups(groups: Codes) -> bool:
 
 
 def _is_group_level_target(source: Source, groups: Codes) -> bool:
-    """Whether the target has one value in every group."""
+    """Whether the target is constant within every group."""
     if source.schema.target is None:
         return False
     y = target_array(source)
-    one = np.empty(int(groups.max()) + 1, y.dtype)
-    one[groups] = y
-    return bool((y == one[groups]).all())
+    value_of_group = np.empty(int(groups.max()) + 1, y.dtype)
+    value_of_group[groups] = y
+    return bool((y == value_of_group[groups]).all())
 
 
 def _inspect_columns(source: Source, groups: Codes) -> list[_GroupedColumn]:
     schema = source.schema
     wanted = [j for j in schema.used.tolist() if not schema.columns[j].constant]
 
-    def look(j: int) -> _GroupedColumn:
+    def inspect(j: int) -> _GroupedColumn:
         values = np.concatenate([block.column(j) for block in source.blocks([j])])
         present = ~np.isnan(values) if schema.columns[j].is_number else values >= 0
-        some, of = values[present], np.unique(groups[present], return_inverse=True)[1]
-        if not len(some):
+        values, present_groups = values[present], np.unique(groups[present], return_inverse=True)[1]
+        if not len(values):
             return _GroupedColumn(j, False, False)
-        between = between_group_share(some, of, is_number=schema.columns[j].is_number)
-        return _GroupedColumn(j, identifies_groups(some, of), between >= _MIN_BETWEEN_SHARE)
+        between = between_group_share(values, present_groups, is_number=schema.columns[j].is_number)
+        return _GroupedColumn(j, identifies_groups(values, present_groups), between >= _MIN_BETWEEN_SHARE)
 
-    return list(parallel.map_blocks(look, wanted))
+    return list(parallel.map_blocks(inspect, wanted))
 
 
 def identifies_groups(values: NDArray[Any], groups: NDArray[Any]) -> bool:
-    """Return whether nearly every group of several rows has values of its own: an interval that holds no value of another group.
+    """Return whether the values of nearly every group of several rows form an interval without values of other groups.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows,)
         Numbers or codes, none missing.
     groups : ndarray of shape (n_rows,)
-        Codes from 0 on, each in some row.
+        Codes from 0 on, without unused codes.
     """
     order = np.lexsort((groups, values))
     value, group = values[order], groups[order]
     changes = np.flatnonzero(group[1:] != group[:-1]) + 1
     starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [len(group)]])
     size = np.bincount(groups)
-    # A run apart: between values of other groups, none of them equal to its own.
-    below = np.concatenate([[True], value[starts[1:]] > value[starts[1:] - 1]])
-    above = np.concatenate([below[1:], [True]])
-    whole = (ends - starts == size[group[starts]]) & below & above
-    several = size > 1
-    if np.count_nonzero(several) < _MIN_GROUPS:
+    # A run of one group is separate if it contains the whole group and its values differ from those of the runs around it.
+    differs_before = np.concatenate([[True], value[starts[1:]] > value[starts[1:] - 1]])
+    differs_after = np.concatenate([differs_before[1:], [True]])
+    is_separate_run = (ends - starts == size[group[starts]]) & differs_before & differs_after
+    has_several_rows = size > 1
+    if np.count_nonzero(has_several_rows) < _MIN_GROUPS:
         return False
-    apart = np.zeros(len(size), dtype=bool)
-    apart[group[starts[whole]]] = True
-    return bool(np.count_nonzero(apart & several) >= (1 - _MAX_MIXED_SHARE) * np.count_nonzero(several))
+    is_separate = np.zeros(len(size), dtype=bool)
+    is_separate[group[starts[is_separate_run]]] = True
+    n_separate = np.count_nonzero(is_separate & has_several_rows)
+    return bool(n_separate >= (1 - _MAX_MIXED_SHARE) * np.count_nonzero(has_several_rows))
 
 
 def between_group_share(values: NDArray[Any], groups: NDArray[Any], *, is_number: bool) -> float:
-    """Return the share of the variance (of codes: of Gini's impurity) that lies between groups, adjusted for their number.
+    """Return the share of the variance that is between groups, adjusted for the number of groups; Gini impurity for codes.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows,)
         None missing.
     groups : ndarray of shape (n_rows,)
-        Codes from 0 on, each in some row.
+        Codes from 0 on, without unused codes.
     is_number : bool
     """
     n, size = len(values), np.bincount(groups)

@@ -1,4 +1,7 @@
-"""Whether the order of the rows has to do with the target: a sorted table, a series in time, units of several rows."""
+"""Order of the rows: tests whether it depends on the target, and columns by which the rows are sorted.
+
+Neighbouring rows are alike in a sorted table, in a time series, and if several rows belong to one unit.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,14 @@ from tamiz.runtime import parallel
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_array
 
-# MERGED: Columns that grow or fall with the row number: the rows are sorted by them.
-# A rank correlation with the row number beyond this is a sorted column, some neighbours exchanged or not.
+# The rows are sorted by a column if its rank correlation with the row number exceeds this; some rows may be out of order.
 _MIN_ROW_CORRELATION = 0.999
-# Of fewer rows the best of many columns comes near that by chance.
+# With fewer rows, the best of many columns may reach this correlation by chance.
 _MIN_SORTED_ROWS = 20
-# Steps looked at first, and the share of them that go one way in a column that may be sorted.
+# Number of steps that are checked first, and the share of them with one sign in a column that may be sorted.
 _MAX_STEPS, _MIN_STEP_SHARE = 100, 0.8
 _MAX_NAMED = 5
-# Values of one piece of work: few columns of a long table, many of a short one.
+# Number of values of a piece of work: few columns of a long table, many of a short one.
 _TASK_VALUES = 2**16
 
 
@@ -37,7 +39,7 @@ class MonotoneColumn:
     ----------
     name : str
     correlation : float
-        Spearman's, with the row number, over the rows that have a value.
+        Spearman's rank correlation with the row number, over the rows in which the value is present.
     """
 
     name: str
@@ -45,9 +47,9 @@ class MonotoneColumn:
 
 
 def monotone_columns(source: Source) -> list[MonotoneColumn]:
-    """Return the numbers and dates whose Spearman correlation with the row number is above .999 or below -.999.
+    """Return the numbers and dates whose Spearman correlation with the row number is above 0.999 or below -0.999.
 
-    Dates that take part by their calendar parts are among them, the parts are not.
+    Dates that are replaced by their calendar parts are included, the parts are not.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def monotone_columns(source: Source) -> list[MonotoneColumn]:
 
     Notes
     -----
-    Cost O(n) for a column, and a sort for one of which most of a hundred steps over the whole length go one way.
+    The cost is O(n) per column, and a sort for a column in which most of 100 steps over its whole length have the same sign.
     """
     schema = source.schema
     wanted = [
@@ -66,18 +68,18 @@ def monotone_columns(source: Source) -> list[MonotoneColumn]:
         and (column.exclusion_reason is None or column.name in schema.split_dates)
     ]
 
-    def look(columns: list[int]) -> list[float]:
+    def correlate(columns: list[int]) -> list[float]:
         blocks = list(source.blocks(columns))
         return [_row_correlation(np.concatenate([block.column(j) for block in blocks])) for j in columns]
 
     size = max(1, _TASK_VALUES // max(schema.n_rows, 1))
     tasks = [wanted[start : start + size] for start in range(0, len(wanted), size)]
-    found = zip(wanted, chain.from_iterable(parallel.map_blocks(look, tasks)), strict=True)
-    return [MonotoneColumn(schema.columns[j].name, rho) for j, rho in found if abs(rho) > _MIN_ROW_CORRELATION]
+    correlations = zip(wanted, chain.from_iterable(parallel.map_blocks(correlate, tasks)), strict=True)
+    return [MonotoneColumn(schema.columns[j].name, rho) for j, rho in correlations if abs(rho) > _MIN_ROW_CORRELATION]
 
 
 def monotone_column_warnings(source: Source, leakage_columns: Collection[str] = ()) -> list[str]:
-    """Return the warning that names the columns by which the rows are sorted, none where there are none.
+    """Return a warning that lists the columns by which the rows are sorted; an empty list if there are none.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def monotone_column_warnings(source: Source, leakage_columns: Collection[str] = 
     found = monotone_columns(source)
     if not found:
         return []
-    named = ", ".join(
+    listed = ", ".join(
         f"{one.name!r} (Spearman correlation with the row number {one.correlation:.4g}"
         f"{'; also a possible target leakage' if one.name in leakage_columns else ''})"
         for one in found[:_MAX_NAMED]
@@ -96,13 +98,13 @@ def monotone_column_warnings(source: Source, leakage_columns: Collection[str] = 
     more = f" and {len(found) - _MAX_NAMED:,} more" if len(found) > _MAX_NAMED else ""
     which = "it" if len(found) == 1 else "one of them"
     return [
-        f"The rows are sorted by {named}{more}. If {which} is the time of a row, name it (time=, --time): folds then test on later "
-        "rows, and it is no feature. If it only numbers the rows, declare the kind id."
+        f"The rows are sorted by {listed}{more}. If {which} is the time of a row, pass it as time= (--time): folds then test on "
+        "later rows, and it is not a feature. If it only numbers the rows, declare the kind id."
     ]
 
 
 def _row_correlation(values: NDArray[Any]) -> float:
-    """Return the rank correlation of present values with the row number, 0 where it is seen to be far from 1 and -1."""
+    """Return the rank correlation of present values with the row number; 0 if a sample of steps shows that it is far from +-1."""
     present = np.flatnonzero(~np.isnan(values))
     n = len(present)
     if n < _MIN_SORTED_ROWS:
@@ -115,36 +117,37 @@ def _row_correlation(values: NDArray[Any]) -> float:
     return float(np.corrcoef(ranks, np.arange(n))[0, 1])
 
 
-# An order is reported when it is both certain and strong.
+# A dependence on the order is reported if it is both significant and strong.
 _MIN_Z = 6.0
 _MIN_SERIAL_CORRELATION, _MAX_RUN_SHARE = 0.25, 0.75
-# Of fewer rows outside the commonest value, a pair of neighbours decides the figures, and they are far from normal.
+# With fewer rows outside the most frequent value, z is determined by a few pairs of neighbours and far from normal.
 _MIN_OTHER_ROWS = 30
-# A random order is sorted this rarely where the table is called sorted: about as rarely as z exceeds 6.
+# A table is reported as sorted if a random order is sorted with at most this probability, about that of z > 6.
 _MAX_CHANCE_SORTED = 1e-9
 
 
 @dataclass(frozen=True)
 class RowOrder:
-    """How much a row's target resembles that of the row before it.
+    """Similarity of each row's target to that of the row before it.
 
     Attributes
     ----------
     measure : {"correlation", "runs"}
-        For numbers the serial correlation of the ranks, 1 minus half the rank von Neumann ratio; for classes the runs of one class
-        as a share of those that a random order is expected to have.
+        For a numeric target the serial correlation of the ranks, 1 - (rank von Neumann ratio) / 2; for classes the number of runs
+        of one class, divided by its expectation for a random order.
     effect : float
-        The value of the measure: a random order has a correlation of 0, and a share of 1.
+        The value of the measure; for a random order the correlation is 0 and the ratio of runs 1.
     n_runs : int
+        Number of runs of one class; 0 for a numeric target.
     expected_runs : float
-        Of classes; 0 for numbers.
+        Expected number of runs for a random order; 0 for a numeric target.
     z : float
-        The distance from a random order in standard errors, positive where neighbours are alike.
+        The difference from a random order in standard errors, positive if neighbours are alike.
     is_sorted : bool
-        Whether the rows are sorted by the target, upwards or downwards, or the rows of each class follow one another; and a random
-        order would hardly ever be.
+        Whether the rows are sorted by the target, in ascending or descending order or class by class, and this is improbable for a
+        random order.
     is_dependent : bool
-        Whether neighbours are alike beyond doubt, and strongly so.
+        Whether neighbours are significantly and strongly alike.
     """
 
     measure: str
@@ -157,7 +160,7 @@ class RowOrder:
 
 
 def row_order(y: NDArray[Any], *, has_classes: bool) -> RowOrder:
-    """Return how much neighbouring rows resemble each other in the target.
+    """Measure how similar neighbouring rows are in the target.
 
     Parameters
     ----------
@@ -171,7 +174,7 @@ def row_order(y: NDArray[Any], *, has_classes: bool) -> RowOrder:
 
     Notes
     -----
-    The cost is a sort. Ties of numbers share their mean rank. A constant target depends on no order.
+    The cost is a sort. Tied numbers have their mean rank. A constant target is not dependent and not sorted.
 
     References
     ----------
@@ -193,13 +196,13 @@ def row_order(y: NDArray[Any], *, has_classes: bool) -> RowOrder:
 
 @dataclass(frozen=True)
 class RowOrderWarning:
-    """What a reader of cross-validated scores must know of the order of the rows.
+    """A warning that the order of the rows affects, or does not affect, cross-validated scores.
 
     Attributes
     ----------
     message : str
     is_doubtful : bool
-        Whether scores by shuffled folds may be too good: neighbours are alike, and not because the table is sorted.
+        Whether scores of shuffled folds may be too optimistic: neighbours are alike although the table is not sorted.
     """
 
     message: str
@@ -207,35 +210,35 @@ class RowOrderWarning:
 
 
 def describe_row_order(source: Source) -> RowOrderWarning | None:
-    """Return what is remarkable about a table's row order and its target; None where the order is random, or stated.
+    """Return a warning if the target depends on the order of the rows, None otherwise.
 
     Parameters
     ----------
     source : Source
-        With groups or times, what belongs together is known, and nothing is reported.
+        With groups or times, folds account for the dependence, and the result is None.
     """
     target = source.schema.target
     if target is None or source.groups is not None or source.time is not None:
         return None
     found = row_order(target_array(source), has_classes=source.schema.has_classes)
     if found.is_sorted:
-        sentence = (
-            f"The rows are sorted by the target {target.name!r}. Folds are shuffled, so scores do not depend on that; rows that "
-            "belong to one unit or to a time still need groups= (--group) or time= (--time)."
+        message = (
+            f"The rows are sorted by the target {target.name!r}. Folds are shuffled, so scores do not depend on this order; rows "
+            "that belong to one unit or have a time still need groups= (--group) or time= (--time)."
         )
-        return RowOrderWarning(sentence, is_doubtful=False)
+        return RowOrderWarning(message, is_doubtful=False)
     if not found.is_dependent:
         return None
     if found.measure == "runs":
-        how = f"they form {found.n_runs:,} runs of one class, and a random order {found.expected_runs:,.0f}"
+        evidence = f"they form {found.n_runs:,} runs of one class, and a random order {found.expected_runs:,.0f}"
     else:
-        how = f"their ranks have a serial correlation of {found.effect:.2f}, and those of a random order 0"
-    sentence = (
-        f"Neighbouring rows are alike in the target {target.name!r}: {how}. If they follow one another in time, name the column of "
-        "the time with time= (--time); if they belong to one unit, such as a patient, name it with groups= (--group). If the table "
-        "is merely sorted, the shuffled folds are right."
+        evidence = f"their ranks have a serial correlation of {found.effect:.2f}, and those of a random order 0"
+    message = (
+        f"Neighbouring rows are alike in the target {target.name!r}: {evidence}. If the rows are ordered by time, pass the column "
+        "of the time as time= (--time); if several rows belong to one unit, such as a patient, pass it as groups= (--group). If "
+        "the table is merely sorted, shuffled folds are correct."
     )
-    return RowOrderWarning(sentence, is_doubtful=True)
+    return RowOrderWarning(message, is_doubtful=True)
 
 
 def _serial_correlation(y: NDArray[Any]) -> RowOrder:
@@ -246,7 +249,7 @@ def _serial_correlation(y: NDArray[Any]) -> RowOrder:
         return RowOrder("correlation", 0.0, 0, 0.0, 0.0, False, False)
     steps = np.diff(ranks)
     effect = 1 - float((steps**2).sum()) / spread / 2
-    # The variance of the ratio, Bartels' equation for ranks without ties; ties hardly change it.
+    # Bartels' variance of the ratio for ranks without ties; ties hardly change it.
     variance = 4 * (n - 2) * (5 * n**2 - 2 * n - 9) / (5 * n * (n + 1) * (n - 1) ** 2)
     z = 2 * effect / math.sqrt(variance)
     _, counts = np.unique(ranks, return_counts=True)
@@ -271,6 +274,6 @@ def _class_runs(y: NDArray[Any]) -> RowOrder:
 
 
 def _is_rare(counts: NDArray[Any], log_orders: float) -> bool:
-    """Whether a random order of values that occur so often is hardly ever one of exp(log_orders) sorted ones."""
+    """Whether a random order is improbable to be one of the exp(log_orders) sorted orders, given the counts of the values."""
     log_p = log_orders + float(gammaln(np.asarray(counts) + 1.0).sum() - gammaln(counts.sum() + 1.0))
     return log_p < math.log(_MAX_CHANCE_SORTED)

@@ -1,4 +1,4 @@
-"""What a table's columns are: kinds, levels, gaps, and which are left out and why."""
+"""Schema of a table: kinds and levels of its columns, numbers of missing values, and reasons of excluded columns."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants,
 Kind = Literal["numeric", "categorical", "boolean", "date", "text", "id"]
 KINDS: tuple[Kind, ...] = ("numeric", "categorical", "boolean", "date", "text", "id")
 
-# As many columns left out are named in one sentence.
+# Maximum number of columns listed in a message.
 _MAX_NAMED = 5
-# What a table writes for a number: neither Python's digits in groups nor the words for what is not finite.
+# Numbers as they are written in tables: without Python's underscores between digits, and finite.
 _NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -31,18 +31,19 @@ class Column:
     ----------
     name : str
     kind : {"numeric", "categorical", "boolean", "date", "text", "id"}
-        Dates count as numbers: seconds since 1970-01-01.
+        Dates are numbers, in seconds since 1970-01-01.
     levels : tuple of str
-        The values of a categorical or boolean column that occur, in the order that the table declares (nominal attributes of ARFF,
-        ordered categories of pandas and Arrow, an Enum of polars), otherwise sorted: as numbers where all are numbers, as text
-        otherwise.
+        The values of a categorical or boolean column that occur. They have the order that the table declares (nominal attributes of
+        ARFF, ordered categories of pandas and Arrow, Enum of polars), otherwise they are sorted: as numbers if all are numbers, as
+        text otherwise.
     n_missing : int
     constant : bool
-        Whether every row holds the same value and none is missing, or no value is present at all.
+        Whether all rows have the same value and none is missing, or all values are missing.
     exclusion_reason : str or None
-        Why the column takes no part, or None.
+        Why the column is excluded; None for a used column.
     date_part : tuple of (str, str), or None
-        The date that a calendar part is computed from, and the part: ("departure", "month"). None for a column of the user's table.
+        For a calendar part, the date that it is computed from and the part, such as ("departure", "month"). None for a column of
+        the user's table.
     """
 
     name: str
@@ -51,7 +52,7 @@ class Column:
     n_missing: int = 0
     constant: bool = False
     exclusion_reason: str | None = None
-    # Fingerprints are of this text, and a part is known by its name and values.
+    # Not in the repr, which `Source.fingerprint` hashes: a part is identified by its name and values.
     date_part: tuple[str, str] | None = field(default=None, repr=False)
 
     invariants: ClassVar[Invariants] = {
@@ -66,30 +67,30 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether the column is held as float64 (numeric and date) rather than as codes of levels."""
+        """Whether the column is stored as float64 (numeric and date) and not as codes of levels."""
         return self.kind in ("numeric", "date")
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, those of a role (target, weight, groups, time) apart.
+    """The columns of a table. Columns with a role (target, weight, groups, time) are listed separately.
 
     Attributes
     ----------
     columns : tuple of Column
-        Every column without a role, in the table's order, those left out among them.
+        The columns without a role, in the table's order, including excluded columns.
     n_rows : int
-        Rows that count: those with a target, where there is one.
+        Number of rows, without those whose target is missing.
     target : Column or None
-        Categorical or boolean: classes, the levels in code order. Numeric: a number.
+        A categorical or boolean target has classes, its levels in the order of their codes.
     weight : str or None
-        The name of the weights, where rows have any.
+        The name of the weights; None if rows have no weights.
     n_dropped : int
-        Rows left out because their target is missing.
+        Number of rows that were left out because their target is missing.
     notes : tuple of str
-        What a reader of the numbers must know, a sentence each.
+        Sentences that explain how the table was read.
     groups, time : str or None
-        The names of the rows' groups and of their times, where they have any.
+        The names of the groups and of the times of the rows; None if there are none.
     """
 
     columns: tuple[Column, ...]
@@ -117,74 +118,74 @@ class Schema:
 
     @property
     def dropped_row_notes(self) -> list[str]:
-        """The sentence that tells of rows left out, none where every row counts."""
-        rows = "row" if self.n_dropped == 1 else "rows"
-        return [f"{self.n_dropped:,} {rows} without a target left out."] if self.n_dropped else []
+        """A sentence on the rows that were left out because their target is missing; empty if there are none."""
+        rows, verb = ("row", "was") if self.n_dropped == 1 else ("rows", "were")
+        return [f"{self.n_dropped:,} {rows} without a target {verb} left out."] if self.n_dropped else []
 
     @property
     def excluded_column_notes(self) -> list[str]:
-        """The sentence that tells of columns that take no part, none where every column does."""
-        out = [
+        """A sentence that lists the excluded columns with their reasons; empty if there are none."""
+        excluded = [
             f"{column.name} ({column.exclusion_reason})"
             for column in self.columns
             if column.exclusion_reason is not None and column.name not in self.split_dates
         ]
-        if not out:
+        if not excluded:
             return []
-        verb = "takes" if len(out) == 1 else "take"
-        more = f", and {len(out) - _MAX_NAMED:,} more" if len(out) > _MAX_NAMED else ""
-        named = ", ".join(out[:_MAX_NAMED])
-        n_given = sum(column.date_part is None for column in self.columns)
-        return [f"{len(out):,} of {n_given:,} columns {verb} no part: {named}{more}."]
+        verb = "is" if len(excluded) == 1 else "are"
+        more = f", and {len(excluded) - _MAX_NAMED:,} more" if len(excluded) > _MAX_NAMED else ""
+        listed = ", ".join(excluded[:_MAX_NAMED])
+        n_columns = sum(column.date_part is None for column in self.columns)
+        return [f"{len(excluded):,} of {n_columns:,} columns {verb} excluded: {listed}{more}."]
 
     @cached_property
     def split_dates(self) -> frozenset[str]:
-        """Names of the dates that take part by their calendar parts."""
+        """Names of the dates that are replaced by their calendar parts."""
         return frozenset(column.date_part[0] for column in self.columns if column.date_part is not None)
 
     @property
     def n_columns(self) -> int:
-        """Number of columns, those left out among them. As a column's number it stands for the target."""
+        """Number of columns, including excluded ones. It is also the column number of the target."""
         return len(self.columns)
 
     @cached_property
     def names(self) -> list[str]:
-        """The columns' names; made once, for there may be 100,000, and not to be changed."""
+        """The names of the columns; cached, because there may be 100,000: do not modify the list."""
         return [column.name for column in self.columns]
 
     @cached_property
     def used(self) -> NDArray[np.intp]:
-        """Numbers of the columns that take part."""
+        """Numbers of the columns that are not excluded."""
         return np.array([j for j, c in enumerate(self.columns) if c.exclusion_reason is None], dtype=np.intp)
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:
-        """Numbers of the columns held as float64."""
+        """Numbers of the used columns that are stored as float64."""
         return tuple(int(j) for j in self.used if self.columns[j].is_number)
 
     @cached_property
     def categorical(self) -> tuple[int, ...]:
-        """Numbers of the columns held as codes."""
+        """Numbers of the used columns that are stored as codes."""
         return tuple(int(j) for j in self.used if not self.columns[j].is_number)
 
     @cached_property
     def n_levels(self) -> dict[int, int]:
-        """How many levels each column has that is held as codes."""
+        """Number of levels of each categorical column, by column number."""
         return {j: len(self.columns[j].levels) for j in self.categorical}
 
     @cached_property
     def n_coordinates(self) -> int:
-        """How many numbers most models and maps see of a row: each number, and an indicator for every level."""
+        """Number of coordinates of an encoded row: one per numeric column and one per level of the categorical columns."""
         return len(self.numeric) + sum(self.n_levels.values())
 
     @property
     def has_classes(self) -> bool:
-        """Whether the target is a set of classes."""
+        """Whether the target has classes."""
         return self.target is not None and not self.target.is_number
 
     @property
     def n_classes(self) -> int:
-        """Number of classes of the target, 0 where it has none."""
+        """Number of classes of the target; 0 if it has none."""
         return len(self.target.levels) if self.target is not None and self.has_classes else 0
 
     def column(self, j: int) -> Column:
@@ -197,9 +198,9 @@ class Schema:
 
 
 def sort_levels(levels: Iterable[str]) -> list[str]:
-    """Sort levels as numbers where every one is a number, as text otherwise: one order whatever the source."""
+    """Sort levels as numbers if all are numbers, otherwise as text, so that the order does not depend on the type of source."""
     listed = list(levels)
     if all(_NUMBER_PATTERN.fullmatch(level) and math.isfinite(float(level)) for level in listed):
-        # Whole numbers as they are: beyond 2**53 several are one as floats.
+        # Integers are compared exactly: beyond 2**53 float64 would merge several.
         return sorted(listed, key=lambda level: (int(level) if level.lstrip("+-").isdecimal() else float(level), level))
     return sorted(listed)

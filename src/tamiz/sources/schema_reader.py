@@ -1,4 +1,4 @@
-"""New rows under the columns of a table that was fitted: taken by name, their kinds and levels given and never guessed."""
+"""Reading new rows with the schema of a fitted table: columns are found by name, and their kinds and levels are not inferred."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from tamiz.sources.kinds import LevelCodes, check_finite, match_levels, missing_
 from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.schema import Column, Kind, Schema
 
-# Columns and levels that are named in one sentence.
+# Maximum number of columns and levels listed in a message.
 _MAX_NAMED = 5
-_COUNTED_MISSING = "such a value counts as missing"
-_ADVICE = "Columns are taken by name: rename what is called otherwise, or add an empty column."
+_READ_AS_MISSING = "these values are treated as missing"
+_ADVICE = "Columns are found by name: rename a column with another name, or add an empty column."
 
 
 @dataclass(frozen=True)
 class SchemaReader:
-    """How new rows are read.
+    """Options for reading new rows.
 
     Attributes
     ----------
     schema : Schema
-        The columns of fit. Those that take part are read, and the others need not be there.
+        The columns of fit. Used columns are read; excluded columns may be absent.
     fill_absent : bool
-        Whether a column that is not there is missing in every row; else it is refused.
+        Whether an absent column is filled with missing values; otherwise it raises a DataError.
     unknown_effect : str
-        What becomes of values that are none of the levels, for the sentence that tells of them.
+        How values that are not among the levels are treated, for the warning about them.
     advice : str
-        What to do where a column is not there, a sentence.
+        A sentence of advice for the error about absent columns.
     """
 
     schema: Schema
     fill_absent: bool = False
-    unknown_effect: str = _COUNTED_MISSING
+    unknown_effect: str = _READ_AS_MISSING
     advice: str = _ADVICE
 
     def kind_of(self, name: str) -> Kind | None:
-        """Return the kind of a column that takes part or is the target, None of any other."""
+        """Return the kind of a used column or of the target; None for other columns."""
         known = [c for c in self.schema.columns if c.exclusion_reason is None]
         target = [] if self.schema.target is None else [self.schema.target]
         return next((column.kind for column in (*known, *target) if column.name == name), None)
@@ -59,57 +59,62 @@ class SchemaReader:
         store_column: Callable[[NDArray[Any]], NDArray[Any]],
         column_memory: int,
     ) -> tuple[Schema, dict[int, NDArray[Any]]]:
-        """Return the columns as the new rows have them, and the values of those that take part; parameters as of `build`."""
+        """Return the schema of the new rows and the values of the used columns; parameters as of `table.build_table`."""
         columns, used = list(self.schema.columns), self.schema.used.tolist()
-        given = set(names)
-        absent = [columns[j].name for j in used if columns[j].name not in given]
+        available = set(names)
+        absent = [columns[j].name for j in used if columns[j].name not in available]
         if absent and not self.fill_absent:
             known = set(self.schema.names)
             others = [name for name in names if name not in known]
             raise DataError(_absent_message(absent, others, self.advice))
-        turns = MemoryGate()
+        memory_gate = MemoryGate()
 
         def read(j: int) -> tuple[Column, NDArray[Any], list[str]]:
-            with turns.reserve(column_memory, f"Reading column {columns[j].name}", "A column is read whole."):
-                seen, values, told = encode_known_column(
+            with memory_gate.reserve(column_memory, f"Reading column {columns[j].name}", "A column is read whole."):
+                column, values, column_warnings = encode_known_column(
                     columns[j], load(columns[j].name), describe_row, self.unknown_effect
                 )
-                return seen, store_column(values), told
+                return column, store_column(values), column_warnings
 
         values: dict[int, NDArray[Any]] = {}
-        sentences: list[str] = []
-        there = [j for j in used if columns[j].name not in absent]
+        warnings: list[str] = []
+        present = [j for j in used if columns[j].name not in absent]
         with parallel.thread_session():
-            for j, (column, held, told) in zip(there, parallel.map_blocks(read, there), strict=True):
-                columns[j], values[j] = column, held
-                sentences += told
-                progress.report_progress("Reading columns", len(values), len(there))
-        n_rows = len(values[there[0]]) if there else len(load(names[0]))
-        for j in set(used).difference(there):
-            columns[j], values[j] = (
-                replace(columns[j], n_missing=n_rows),
-                store_column(_missing_column(columns[j], n_rows)),
-            )
+            for j, (column, stored, column_warnings) in zip(present, parallel.map_blocks(read, present), strict=True):
+                columns[j], values[j] = column, stored
+                warnings += column_warnings
+                progress.report_progress("Reading columns", len(values), len(present))
+        n_rows = len(values[present[0]]) if present else len(load(names[0]))
+        for j in set(used).difference(present):
+            values[j] = store_column(_missing_column(columns[j], n_rows))
+            columns[j] = replace(columns[j], n_missing=n_rows)
         if absent:
-            sentences.append(_filled_message(absent, n_rows))
-        warn_user(sentences)
+            warnings.append(_filled_message(absent, n_rows))
+        warn_user(warnings)
         return Schema(tuple(columns), n_rows), {j: values[j] for j in used}
 
 
 def encode_known_column(
-    column: Column, raw: RawColumn, describe_row: Callable[[int], str], unknown_effect: str = _COUNTED_MISSING
+    column: Column, raw: RawColumn, describe_row: Callable[[int], str], unknown_effect: str = _READ_AS_MISSING
 ) -> tuple[Column, NDArray[Any], list[str]]:
-    """Return new values of a column of fit: the column with their gaps, the values, and what is to be told of them.
+    """Encode new values of a column of fit.
 
     Parameters
     ----------
     column : Column
-        As fit saw it; it takes part.
+        A used column of the schema of fit.
     raw : RawColumn
     describe_row : callable
-        Words a row for a message.
+        Turns the position of a row into words of a message.
     unknown_effect : str
-        What becomes of values that are none of the levels.
+        How values that are not among the levels are treated, for the warning about them.
+
+    Returns
+    -------
+    column : Column
+        With the number of missing values of the new rows.
+    values : ndarray
+    warnings : list of str
     """
     if column.is_number:
         numbers, _ = to_numbers(raw, describe_row, column.kind)
@@ -134,27 +139,27 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _absent_message(absent: Sequence[str], others: Sequence[str], advice: str) -> str:
-    """Return which columns are not there, and which of those that fit did not have may be meant."""
-    meant = [f"{name!r}{suggestion(name, others)}" for name in absent[:_MAX_NAMED]]
+    """Return an error message that lists the absent columns, with suggestions from the columns that fit did not have."""
+    listed = [f"{name!r}{suggestion(name, others)}" for name in absent[:_MAX_NAMED]]
     if len(absent) == 1:
-        return f"There is no column {meant[0]}, which fit had. {advice}"
+        return f"There is no column {listed[0]}, which fit had. {advice}"
     more = f" and {len(absent) - _MAX_NAMED:,} more" if len(absent) > _MAX_NAMED else ""
-    return f"{len(absent):,} columns that fit had are not there: {', '.join(meant)}{more}. {advice}"
+    return f"{len(absent):,} columns of fit are absent: {', '.join(listed)}{more}. {advice}"
 
 
 def _filled_message(absent: Sequence[str], n_rows: int) -> str:
-    """Return which columns count as missing."""
+    """Return a warning that lists the absent columns, which are filled with missing values."""
     columns, rows = ("column is", "columns are")[len(absent) > 1], ("rows", "row")[n_rows == 1]
-    return f"{len(absent):,} {columns} not there and missing in all {n_rows:,} {rows}: {_join_names(absent)}."
+    return f"{len(absent):,} {columns} absent and filled with missing values in all {n_rows:,} {rows}: {_join_names(absent)}."
 
 
 def _unknown_level_warnings(name: str, known: LevelCodes, unknown_effect: str) -> list[str]:
-    """Return which values of a column are none of its levels."""
+    """Return a warning that lists the values of a column which are not among its levels; an empty list if there are none."""
     n = len(known.unknown)
     if not n:
         return []
     levels, rows = ("level", "levels")[n > 1], ("row", "rows")[known.n_unknown > 1]
     return [
-        f"Column {name}: {n:,} {levels} in {known.n_unknown:,} {rows} {'was' if n == 1 else 'were'} not there in fit: "
+        f"Column {name}: {n:,} {levels} in {known.n_unknown:,} {rows} {'was' if n == 1 else 'were'} not present in fit: "
         f"{_join_names(known.unknown)}; {unknown_effect}."
     ]

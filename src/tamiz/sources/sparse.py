@@ -1,4 +1,4 @@
-"""Sparse matrices of scipy: a table of numbers whose zeros take no memory, read column by column."""
+"""Sparse matrices of scipy as tables of numbers; columns are made dense one at a time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tamiz.sources.table import OpenOptions, TableSource, build_table, check_nam
 
 
 class SparseColumn(LazyColumn):
-    """A column of a sparse matrix, its zeros written out when it is read.
+    """A column of a sparse matrix, made dense when it is read.
 
     Parameters
     ----------
     matrix : csc_array
-        In canonical form: rows ascending, none twice.
+        In canonical form: row indices sorted and without duplicates.
     column : int
     rows : range
     """
@@ -41,18 +41,18 @@ class SparseColumn(LazyColumn):
         return len(self._rows)
 
     def slice_rows(self, rows: slice) -> SparseColumn:
-        """Return some rows in a row."""
+        """Return a range of rows."""
         return SparseColumn(self._matrix, self._column, self._rows[rows])
 
     def read(self) -> NDArray[Any]:
         """Return the values."""
         start, stop = self._matrix.indptr[self._column : self._column + 2]
-        at, held = self._matrix.indices[start:stop], self._matrix.data[start:stop]
+        rows, data = self._matrix.indices[start:stop], self._matrix.data[start:stop]
         if len(self._rows) < self._matrix.shape[0]:
-            first, end = np.searchsorted(at, [self._rows.start, self._rows.stop])
-            at, held = at[first:end] - self._rows.start, held[first:end]
+            first, end = np.searchsorted(rows, [self._rows.start, self._rows.stop])
+            rows, data = rows[first:end] - self._rows.start, data[first:end]
         values = np.zeros(len(self._rows), self.dtype)
-        values[at] = held
+        values[rows] = data
         return values
 
 
@@ -70,20 +70,20 @@ class SparseTable:
         if matrix.dtype.kind == "c":
             raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
         check_shape(*matrix.shape)
-        held = sparse.csc_array(matrix)
-        if not held.has_canonical_format:
-            held = held.copy()
-            held.sum_duplicates()
-        self._matrix = held
-        self.n_rows, n_columns = held.shape
+        columns = sparse.csc_array(matrix)
+        if not columns.has_canonical_format:
+            columns = columns.copy()
+            columns.sum_duplicates()
+        self._matrix = columns
+        self.n_rows, n_columns = columns.shape
         self.names = [f"x{j}" for j in range(n_columns)]
 
     def raw_column(self, name: str) -> RawColumn:
-        """Return a column, its zeros written out."""
+        """Return a column as a dense raw column."""
         return raw_from_array(name, SparseColumn(self._matrix, int(name[1:]), range(self.n_rows)).read())
 
     def as_floats(self) -> SparseTable:
-        """Return the table with values that columns of numbers hold."""
+        """Return the table with float32 or float64 values."""
         return SparseTable(self._matrix.astype(to_float_type(self._matrix.dtype), copy=False))
 
     def take_rows(self, rows: NDArray[np.intp]) -> SparseTable:
@@ -91,63 +91,71 @@ class SparseTable:
         return SparseTable(self._matrix.tocsr()[rows])
 
     def lazy_columns(self, columns: Iterable[int]) -> dict[int, Any]:
-        """Return columns that are read when they are used."""
+        """Return columns that are made dense when they are used."""
         return {j: SparseColumn(self._matrix, j, range(self.n_rows)) for j in columns}
 
     def describe_columns(self, describe_row: Callable[[int], str]) -> list[Column]:
-        """Return what the columns are, as numbers; refuse those too large, `describe_row` wording a row of the user's table."""
+        """Return the descriptions of the columns; raise a DataError for infinite or too large numbers.
+
+        `describe_row` turns the position of a row into words of the message.
+        """
         data, starts = self._matrix.data, self._matrix.indptr
-        if (odd := np.flatnonzero(np.abs(data) > LARGEST_NUMBER)).size:
-            j = int(np.searchsorted(starts, odd[0], side="right")) - 1
+        if (too_large := np.flatnonzero(np.abs(data) > LARGEST_NUMBER)).size:
+            j = int(np.searchsorted(starts, too_large[0], side="right")) - 1
             check_finite(np.asarray(self.lazy_columns([j])[j]), self.names[j], describe_row)
-        owners = np.searchsorted(starts, np.flatnonzero(np.isnan(data)), side="right") - 1
-        n_missing = np.bincount(owners, minlength=len(self.names))
-        least, most = (found.toarray().ravel() for found in (self._matrix.min(axis=0), self._matrix.max(axis=0)))
+        columns_of_missing = np.searchsorted(starts, np.flatnonzero(np.isnan(data)), side="right") - 1
+        counts = np.bincount(columns_of_missing, minlength=len(self.names))
+        smallest, largest = (ends.toarray().ravel() for ends in (self._matrix.min(axis=0), self._matrix.max(axis=0)))
         return [
-            Column(name, "numeric", n_missing=gaps, constant=True, exclusion_reason="no value is present")
-            if gaps == self.n_rows
-            else Column(name, "numeric", n_missing=gaps, constant=same)
-            for name, gaps, same in zip(self.names, n_missing.tolist(), (least == most).tolist(), strict=True)
+            Column(name, "numeric", n_missing=n_missing, constant=True, exclusion_reason="no value is present")
+            if n_missing == self.n_rows
+            else Column(name, "numeric", n_missing=n_missing, constant=constant)
+            for name, n_missing, constant in zip(
+                self.names, counts.tolist(), (smallest == largest).tolist(), strict=True
+            )
         ]
 
 
 def open_sparse(data: Any, options: OpenOptions) -> TableSource:
-    """Open a sparse matrix; its columns are called x0, x1, ...
+    """Open a sparse matrix; its columns are named x0, x1, ...
 
-    Numbers stay sparse. Booleans, columns that are given another kind, and new rows of a fit take the general road.
+    Numbers remain sparse. `build_table` encodes dense columns for booleans, for columns of another kind than numeric, and for new
+    rows that are read with a schema.
     """
     table = SparseTable(data)
 
-    def frame_of(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
-        held = data.tocsr()
-        part = held if is_every_row(rows, table.n_rows) else held[rows]
+    def make_frame(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        matrix = data.tocsr()
+        part = matrix if is_every_row(rows, table.n_rows) else matrix[rows]
         return part if list(wanted) == table.names else part[:, [int(name[1:]) for name in wanted]]
 
     if data.dtype.kind == "b" or options.reader is not None or not _all_numeric(table.names, options.kinds):
-        return build_table(table.names, table.raw_column, options, frame_of, has_names=False)
+        return build_table(table.names, table.raw_column, options, make_frame, has_names=False)
     check_names(table.names, options)
     features = [j for j, name in enumerate(table.names) if name not in options.role_by_column]
     if not features:
         raise DataError("The table has no column beside the target; at least 1 feature is needed.")
-    # The target and other roles take the general road, over a table of one column that stands for the others.
-    stand_in = RawColumn("", np.arange(table.n_rows, dtype=np.float64)[::-1])
-    loaded = {"": stand_in, **{name: table.raw_column(name) for name in options.role_by_column}}
-    frame = build_table(list(loaded), loaded.__getitem__, replace(options, kinds=None), frame_of)
+    # `build_table` reads the target and the other roles, with a placeholder for the columns of the matrix.
+    placeholder = RawColumn("", np.arange(table.n_rows, dtype=np.float64)[::-1])
+    loaded = {"": placeholder, **{name: table.raw_column(name) for name in options.role_by_column}}
+    frame = build_table(list(loaded), loaded.__getitem__, replace(options, kinds=None), make_frame)
     numbers = (table.take_rows(frame.row_numbers) if frame.schema.n_dropped else table).as_floats()
     described = numbers.describe_columns(lambda at: f"row {int(frame.row_numbers[at])}")
     schema = replace(frame.schema, columns=tuple(described[j] for j in features))
     (block,) = frame.blocks()
-    taken = (k for k, column in enumerate(schema.columns) if column.exclusion_reason is None)
-    held = numbers.lazy_columns(features)
-    values = {k: held[features[k]] for k in taken}
-    source = TableSource(schema, values, block.y, block.weight, frame.row_numbers, frame_of, column_names=table.names)
+    lazy_columns = numbers.lazy_columns(features)
+    values = {k: lazy_columns[features[k]] for k in schema.used.tolist()}
+    source = TableSource(schema, values, block.y, block.weight, frame.row_numbers, make_frame, column_names=table.names)
     source.class_labels = frame.class_labels
     source.groups, source.group_names, source.time = frame.groups, frame.group_names, frame.time
     return source
 
 
 def find_sparse_matrix(X: Any) -> Any:
-    """Return a sparse matrix as it is, and that of a table whose columns are all present numbers; None where there is none."""
+    """Return the sparse matrix of X; None if there is none.
+
+    X is a sparse matrix, or a source opened from one whose columns are all numeric, used and without missing values.
+    """
     if not isinstance(X, Source):
         return X if sparse.issparse(X) else None
     if any(not column.is_number or column.n_missing or column.exclusion_reason for column in X.schema.columns):
@@ -157,7 +165,7 @@ def find_sparse_matrix(X: Any) -> Any:
 
 
 def _all_numeric(names: Sequence[str], kinds: Mapping[str, Kind] | Kind | None) -> bool:
-    """Whether no column is said to be anything but a number."""
+    """Whether all declared kinds are numeric."""
     if isinstance(kinds, Mapping):
         return set(kinds.values()) <= {"numeric"} and set(names).issuperset(kinds)
     return kinds in (None, "numeric")

@@ -1,4 +1,8 @@
-"""A table of encoded columns: what every reader ends in, in memory or in files mapped into it."""
+"""`TableSource`, a table of encoded columns, and `build_table`, by which all readers create it from raw columns.
+
+`build_table` reads the columns with a role (target, weight, groups, time), leaves out rows without a target, infers the kinds of
+the features and encodes them.
+"""
 
 from __future__ import annotations
 
@@ -27,26 +31,34 @@ from tamiz.sources.schema_reader import SchemaReader
 from tamiz.statistics.base import Block, Codes, Floats
 
 StoreColumn = Callable[[NDArray[Any]], NDArray[Any]]
-# Values of one piece of encoding.
-_TASK_VALUES = 2**21
-_WHOLE_COLUMN_ADVICE = "A column is read whole, so that every rule on it is exact."
 MakeFrame = Callable[[Sequence[str], NDArray[np.intp]], Any]
 
-# In fewer rows nothing varies.
+# Number of values that a thread encodes at a time.
+_TASK_VALUES = 2**21
+_WHOLE_COLUMN_ADVICE = "A column is read whole, because its kind is inferred from all of its values."
 _MIN_ROWS = 2
-# Squares and products of sums of weights stay finite and apart from 0 between these.
+# Within these limits, squares and products of sums of weights neither overflow nor underflow.
 _MIN_WEIGHT_SUM, _MAX_WEIGHT_SUM = 1e-100, 1e100
 
 
 class TableSource(Source):
-    """Encoded columns, one block. Where it can be, a column is the user's own memory; it may lie on disk.
+    """A table of encoded columns in one block. Columns share the user's memory if possible; they may be stored on disk.
 
     Parameters
     ----------
+    schema : Schema
+    values : mapping of int to ndarray or LazyColumn
+        The used columns.
+    y : ndarray of shape (n_rows,) or None
+    weight : ndarray of shape (n_rows,) or None
     rows : ndarray of shape (n_rows,) or None
-        The number that every row has in the user's table; None where all rows count.
+        The position of each row in the user's table; None if no row was left out.
+    make_frame : callable
+        Returns columns of the user's table by their names and the positions of rows.
+    numeric_matrix : ndarray of shape (n_rows, n_columns), default=None
+        The matrix whose columns are the used columns, if there is one.
     column_names : sequence of str, default=None
-        Every column of the user's table, those with a role and those that take no part among them; None is those of the schema.
+        The columns of the user's table, including columns with a role and excluded columns; by default those of the schema.
     """
 
     def __init__(
@@ -71,59 +83,57 @@ class TableSource(Source):
         yield self._block if columns is None else self._block.select_columns(columns)
 
     def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
-        """Return columns of the table as the user gave it."""
+        """Return columns of the user's table with their original types."""
         names = [self.schema.names[j] for j in (range(self.schema.n_columns) if columns is None else columns)]
         return self.frame_by_name(names, rows)
 
     def frame_by_name(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
-        """Return columns of the table as the user gave it, by name."""
-        numbers = self.row_numbers if rows is None else self.row_numbers[rows]
-        # A reader learns the number of rows from a column: one is read and dropped where none is asked for.
-        return (
-            self._make_frame(names, numbers)
-            if names
-            else frame_columns_at(self._make_frame(self.column_names[:1], numbers), [])
-        )
+        """Return columns of the user's table by name, with their original types."""
+        row_numbers = self.row_numbers if rows is None else self.row_numbers[rows]
+        if names:
+            return self._make_frame(names, row_numbers)
+        # A frame without columns still has a number of rows, which only a column can provide: one is read and dropped.
+        return frame_columns_at(self._make_frame(self.column_names[:1], row_numbers), [])
 
     @property
     def row_numbers(self) -> NDArray[np.intp]:
-        """The number that every row that counts has in the user's table."""
+        """The position of each row in the user's table."""
         return np.arange(self.schema.n_rows) if self._rows is None else self._rows
 
 
 def frame_columns_at(table: Any, positions: Sequence[int]) -> Any:
-    """Return columns of an array or of an eager data frame by position; without any, as many rows of no column."""
+    """Return columns of an array or an eager data frame by position; without positions, a table of as many rows and no columns."""
     frame = nw.from_native(table, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return table[:, list(positions)]
-    # A selection of no columns has no rows in narwhals; dropping every column leaves them.
+    # In narwhals, selecting no columns also removes the rows; dropping all columns keeps them.
     return (frame[:, list(positions)] if positions else frame.drop(frame.columns)).to_native()
 
 
 @dataclass(frozen=True)
 class OpenOptions:
-    """What the user said of the columns.
+    """Options for opening a table.
 
     Attributes
     ----------
     target, weight, groups, time : str, RawColumn or None
-        A column's name, or values that came beside the table.
+        The name of a column, or values that were passed beside the table.
     kinds : mapping of column name to kind, or one kind for every column but the target, or None
     is_head : bool
-        Whether the table is the first rows of a longer one, to be described and not learned from: in a table sorted by class the
-        target is constant there, and weights may be 0.
+        Whether the table consists of the first rows of a longer table and only its schema is needed: a constant target and weights
+        of 0 are then accepted, since the longer table may be sorted by class.
     is_batch : bool
-        Whether the table is one batch of the rows learned from: 1 row is then enough.
-    reader : Fitted or None
-        Whose columns the table is read as; other roles are then not read, and it may have no row.
+        Whether the table is a batch of the training rows: 1 row then suffices.
+    reader : SchemaReader or None
+        If given, new rows are read with its schema: roles are not read, and the table may be without rows.
     header : bool or None
-        Whether the first row of a text file names the columns, None where that is to be found out.
+        Whether the first row of a text file contains the column names; None infers it.
     expected_columns : tuple of str
-        Names of columns that the table has, of which nothing else is said.
+        Further names of columns that the table contains.
     allow_infinite : bool
-        Whether infinite values of an array or a frame count as missing, and are handed on as they are to estimators.
+        Whether infinite values of an array or a frame are treated as missing, while `Source.frame` returns them unchanged.
     frame_data : array or frame or None
-        What `Source.frame` hands rows of, where it is not the table that is read.
+        The table of which `Source.frame` returns rows, if it is not the table that is read.
     """
 
     target: str | RawColumn | None = None
@@ -141,20 +151,20 @@ class OpenOptions:
 
     @property
     def known_columns(self) -> list[str]:
-        """Names of columns that the table is known to have."""
+        """Names of columns that the table is expected to contain."""
         if self.reader is not None:
             return self.reader.schema.names
         return [*self.expected_columns, *self.role_by_column, *(self.kinds if isinstance(self.kinds, Mapping) else ())]
 
     @property
     def roles(self) -> dict[str, str | RawColumn]:
-        """Every role that was given, by what it is called in messages."""
+        """The columns with a role, by the name of the role in messages."""
         roles = {"target": self.target, "weight": self.weight, "group": self.groups, "time": self.time}
         return {role: column for role, column in roles.items() if column is not None}
 
     @property
     def role_by_column(self) -> dict[str, str]:
-        """The columns of the table that have a role, each with that role."""
+        """The role of each column of the table that has one."""
         return {column: role for role, column in self.roles.items() if isinstance(column, str)}
 
 
@@ -171,10 +181,23 @@ def build_table(
 ) -> TableSource:
     """Encode a table column by column.
 
-    `load(name)` gives a column whole; it is asked once a column, so that a file larger than memory can be read so.
-    `describe_row` words a row of the user's table in messages; `keep(values)` gives an encoded column the place where it stays.
-    `column_memory` is the memory that loading and encoding a column takes: columns wait for each other where there is little.
-    Columns without names are not searched for ids: whoever passes a matrix means all of it.
+    Parameters
+    ----------
+    names : sequence of str
+        The columns of the table.
+    load_column : callable
+        Returns a whole column by name. Columns are loaded one after another, so that the table may be larger than memory.
+    options : OpenOptions
+    make_frame : callable
+        Returns columns of the user's table by their names and the positions of rows.
+    describe_row : callable
+        Turns the position of a row in the user's table into words of a message.
+    store_column : callable
+        Stores an encoded column and returns it, in memory or as a lazy column.
+    column_memory : int
+        The memory in bytes for loading and encoding a column. If memory is short, fewer columns are read at the same time.
+    has_names : bool
+        Whether the user named the columns. Columns without names are not inferred to be ids.
     """
     check_names(names, options)
     if options.reader is not None:
@@ -185,30 +208,34 @@ def build_table(
     with MemoryGate().reserve(column_memory, "Reading the target", _WHOLE_COLUMN_ADVICE):
         target, rows, n_dropped = _read_target(load_column, options, kinds, describe_row)
 
-    def word(at: int) -> str:
+    def describe_kept_row(at: int) -> str:
         return describe_row(int(rows[at]) if rows is not None else at)
 
-    weight, weight_notes = _read_weight(load_column, options, rows, word)
+    weight, weight_notes = _read_weight(load_column, options, rows, describe_kept_row)
     with MemoryGate().reserve(column_memory, "Reading groups and times", _WHOLE_COLUMN_ADVICE):
-        of_rows = (None, (), None) if options.is_head else _read_groups_and_times(load_column, options, rows, word)
+        groups, group_names, time = (
+            (None, (), None)
+            if options.is_head
+            else _read_groups_and_times(load_column, options, rows, describe_kept_row)
+        )
     pa.default_memory_pool().release_unused()
     features = [name for name in names if name not in options.role_by_column]
     if not features:
         raise DataError("The table has no column beside the target; at least 1 feature is needed.")
-    # What is free now is less than before the target was there.
-    turns = MemoryGate()
+    # A new gate, because the target has reduced the free memory.
+    memory_gate = MemoryGate()
 
-    def encoded(name: str) -> EncodedColumn:
-        with turns.reserve(column_memory, f"Reading column {name}", _WHOLE_COLUMN_ADVICE):
+    def encode_feature(name: str) -> EncodedColumn:
+        with memory_gate.reserve(column_memory, f"Reading column {name}", _WHOLE_COLUMN_ADVICE):
             raw = load_column(name) if rows is None else load_column(name).take(rows)
-            one = encode_column(raw, kinds.get(name), word, has_name=has_names)
-            left_out = one.values is None or one.column.exclusion_reason is not None
-            kept = replace(one, values=None if left_out else store_column(one.values))  # type: ignore[arg-type]  # there are some
-            del raw, one
+            encoded = encode_column(raw, kinds.get(name), describe_kept_row, has_name=has_names)
+            is_used = encoded.values is not None and encoded.column.exclusion_reason is None
+            stored = replace(encoded, values=store_column(encoded.values) if is_used else None)  # type: ignore[arg-type]  # not None
+            del raw, encoded
             if column_memory:
-                # Arrow's allocator keeps what it had for this thread, and numpy's cannot use it.
+                # Arrow's allocator caches freed memory per thread, where numpy cannot use it.
                 pa.default_memory_pool().release_unused()
-            return kept
+            return stored
 
     n = (
         len(rows)
@@ -219,22 +246,30 @@ def build_table(
     )
     if not options.is_batch:
         check_enough_rows(n)
-    columns, values, warnings = _encode_all(features, encoded, n)
+    columns, values, warnings = _encode_all(features, encode_feature, n)
     if not options.is_head:
         warn_user([*(target.warnings if target else ()), *warnings])
     notes = (*_target_notes(target), *weight_notes, *_constant_column_notes(columns))
-    called = _role_name(options.weight), n_dropped, notes, _role_name(options.groups), _role_name(options.time)
-    schema = Schema(tuple(columns), n, target.column if target else None, *called)
+    schema = Schema(
+        tuple(columns),
+        n,
+        target.column if target else None,
+        _role_name(options.weight),
+        n_dropped,
+        notes,
+        _role_name(options.groups),
+        _role_name(options.time),
+    )
     source = TableSource(
         schema, values, target.values if target else None, weight, rows, make_frame, column_names=names
     )
     source.class_labels = target.labels if target else None
-    source.groups, source.group_names, source.time = of_rows
+    source.groups, source.group_names, source.time = groups, group_names, time
     return source
 
 
 def is_every_row(rows: NDArray[np.integer[Any]], n_rows: int) -> bool:
-    """Return whether these are all rows of a table, each once and in order: then none has to be taken."""
+    """Return whether `rows` are all rows of a table, once each and in order, so that no rows have to be selected."""
     return len(rows) == n_rows and bool((rows == np.arange(n_rows)).all())
 
 
@@ -244,7 +279,7 @@ def _read_groups_and_times(
     rows: NDArray[np.intp] | None,
     describe_row: Callable[[int], str],
 ) -> tuple[Codes | None, tuple[str, ...], Times | None]:
-    """Return the rows' groups, the names of those, and the rows' times."""
+    """Return the groups of the rows, the names of the groups, and the times of the rows."""
 
     def read(role: str | RawColumn) -> RawColumn:
         raw = load_column(role) if isinstance(role, str) else role
@@ -257,31 +292,31 @@ def _read_groups_and_times(
 def _encode_all(
     features: Sequence[str], encode_one: Callable[[str], EncodedColumn], n_rows: int
 ) -> tuple[list[Column], dict[int, NDArray[Any]], list[str]]:
-    """Return the columns, the values of those that take part, and what to warn of."""
+    """Return the columns, the values of the used columns, and the warnings."""
     columns: list[Column] = []
     warnings: list[str] = []
     values: dict[int, NDArray[Any]] = {}
-    # Short columns go to a thread many at a time: handing one over costs more than encoding it.
-    groups = [
+    # A thread encodes several short columns per task, because starting a task costs more than encoding one.
+    tasks = [
         features[start:stop] for start, stop in parallel.block_ranges(len(features), max(1, _TASK_VALUES // n_rows))
     ]
     with parallel.thread_session():
-        done = parallel.map_blocks(lambda group: [encode_one(name) for name in group], groups)
-        for j, one in enumerate(chain.from_iterable(done)):
-            columns.append(one.column)
-            warnings += one.warnings
-            if one.values is not None:
-                values[j] = one.values
+        done = parallel.map_blocks(lambda task: [encode_one(name) for name in task], tasks)
+        for j, encoded in enumerate(chain.from_iterable(done)):
+            columns.append(encoded.column)
+            warnings += encoded.warnings
+            if encoded.values is not None:
+                values[j] = encoded.values
             progress.report_progress("Reading columns", j + 1, len(features))
     return columns, values, warnings
 
 
 def check_names(names: Sequence[str], options: OpenOptions) -> None:
-    """Refuse column names that occur twice, a role's column that is not there, and one of two roles."""
+    """Raise a DataError for duplicate column names, for a role whose column is absent, and for a column with two roles."""
     seen: set[str] = set()
     for column in names:
         if column in seen:
-            raise DataError(f"Column {column!r} occurs twice; give every column a name of its own.")
+            raise DataError(f"Column {column!r} occurs twice; rename one of them.")
         seen.add(column)
     for role, name in options.roles.items():
         if isinstance(name, str) and name not in seen:
@@ -292,10 +327,10 @@ def check_names(names: Sequence[str], options: OpenOptions) -> None:
 
 
 def _check_lengths(names: Sequence[str], load_column: Callable[[str], RawColumn], options: OpenOptions) -> None:
-    """Refuse a target or another role beside the table that is not as long as the table, its gaps counted."""
-    given = {role: len(column) for role, column in options.roles.items() if isinstance(column, RawColumn)}
-    n_rows = len(load_column(names[0])) if given and names else 0
-    for role, length in given.items():
+    """Raise a DataError if a target or another role passed beside the table has another length than the table."""
+    lengths = {role: len(column) for role, column in options.roles.items() if isinstance(column, RawColumn)}
+    n_rows = len(load_column(names[0])) if lengths and names else 0
+    for role, length in lengths.items():
         if length != n_rows:
             raise DataError(
                 f"The {role} has {length:,} values and the table {n_rows:,} rows: inconsistent numbers of samples."
@@ -307,17 +342,17 @@ def _role_name(role: str | RawColumn | None) -> str | None:
 
 
 def _kind_by_column(names: Sequence[str], options: OpenOptions) -> dict[str, Kind]:
-    given = options.kinds
-    if given is None:
+    kinds = options.kinds
+    if kinds is None:
         return {}
-    if isinstance(given, str):
-        check_choice("kinds", given, KINDS)
-        return {name: given for name in names if name != options.target}
-    for name, kind in given.items():
+    if isinstance(kinds, str):
+        check_choice("kinds", kinds, KINDS)
+        return {name: kinds for name in names if name != options.target}
+    for name, kind in kinds.items():
         if name not in names and name != _role_name(options.target):
-            raise DataError(f"kinds names {name!r}, which is no column{suggestion(name, names)}.")
+            raise DataError(f"kinds contains {name!r}, which is not a column{suggestion(name, names)}.")
         check_choice(f"kinds[{name!r}]", kind, KINDS)
-    return dict(given)
+    return dict(kinds)
 
 
 def _read_target(
@@ -326,7 +361,10 @@ def _read_target(
     kinds: Mapping[str, Kind],
     describe_row: Callable[[int], str],
 ) -> tuple[EncodedColumn | None, NDArray[np.intp] | None, int]:
-    """Return the target without the rows that miss it, those rows' numbers (None when all stay), and how many went."""
+    """Return the target of the rows in which it is present, the positions of these rows, and the number of the other rows.
+
+    The positions are None if the target is present in all rows.
+    """
     if options.target is None:
         return None, None, 0
     raw = load_column(options.target) if isinstance(options.target, str) else options.target
@@ -348,7 +386,7 @@ def _read_target(
     if (values[0] == values).all():
         value = encoded.column.levels[int(values[0])] if encoded.column.levels else values[0]
         raise DataError(
-            f"Target {raw.name!r} is constant: 1 class, {value!r} in all {n} rows. Nothing can be learned of it."
+            f"Target {raw.name!r} is constant: 1 class, {value!r} in all {n} rows. Choose a target with at least 2 values."
         )
     column = replace(encoded.column, n_missing=0)
     labels = None if column.is_number else class_labels(raw, np.asarray(encoded.values), column.levels)
@@ -366,7 +404,7 @@ def _read_weight(
     rows: NDArray[np.intp] | None,
     describe_row: Callable[[int], str],
 ) -> tuple[Floats | None, tuple[str, ...]]:
-    """Return the weights of the rows, and what there is to know of them."""
+    """Return the weights of the rows and the notes about them."""
     if options.weight is None or options.is_head:
         return None, ()
     raw = load_column(options.weight) if isinstance(options.weight, str) else options.weight
@@ -377,30 +415,29 @@ def _read_weight(
 
 
 def check_enough_rows(n: int) -> None:
-    """Refuse a table in which nothing can vary."""
+    """Raise a DataError for a table of fewer than 2 rows."""
     if n < _MIN_ROWS:
         raise DataError(f"The table has {n} sample (row); at least {_MIN_ROWS} are needed.")
 
 
 def scale_weights(weight: Floats, total: float) -> Floats:
-    """Return weights that sum to less than 2 scaled to a mean of 1: as numbers of rows they mean nothing, only as proportions."""
+    """Scale weights with a sum below 2 to a mean of 1: as numbers of rows they are meaningless, only their ratios matter."""
     return weight * (len(weight) / total) if total < _MIN_ROWS else weight
 
 
 def check_weights(values: NDArray[np.floating[Any]], describe_row: Callable[[int], str]) -> float:
-    """Refuse weights that are no weights, and return their sum."""
+    """Return the sum of the weights; raise a DataError for a negative or infinite weight and for a sum that is 0 or too large."""
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         raise DataError(f"{describe_row(at)}: the weight {values[at]} is not a number of at least 0.")
     if not values.any():
-        raise DataError("Every weight is zero; at least one row must count.")
+        raise DataError("Every weight is zero; at least one must be positive.")
     with np.errstate(over="ignore"):
         total = float(values.sum())
     if not _MIN_WEIGHT_SUM <= total <= _MAX_WEIGHT_SUM:
         raise DataError(
-            f"The weights sum to {total:.6g}; between {_MIN_WEIGHT_SUM:g} and {_MAX_WEIGHT_SUM:g} they can be counted with. "
-            "Change their unit."
+            f"The weights sum to {total:.6g}; the sum must be between {_MIN_WEIGHT_SUM:g} and {_MAX_WEIGHT_SUM:g}. Rescale them."
         )
     return total
 
@@ -410,25 +447,27 @@ def _target_notes(target: EncodedColumn | None) -> tuple[str, ...]:
         return ()
     column = target.column
     if column.is_number:
-        return (f"The target {column.name!r} is taken as a number; say otherwise with --kinds or kinds=.",)
+        return (f"The target {column.name!r} is treated as a number; change this with --kinds or kinds=.",)
     n = len(column.levels)
-    taken = f"The target {column.name!r} is taken as {n} classes; say otherwise with --kinds or kinds=."
+    note = f"The target {column.name!r} is treated as {n} classes; change this with --kinds or kinds=."
     if target.values is not None and 1 < n == len(target.values):
-        return (taken, f"Each of the {n:,} rows has a class of its own: nothing can be learned of {column.name!r}.")
-    return (taken,)
+        return (note, f"Each of the {n:,} rows has a class of its own, so {column.name!r} cannot be predicted.")
+    return (note,)
 
 
 def _constant_column_notes(columns: Sequence[Column]) -> tuple[str, ...]:
     used = [column for column in columns if column.exclusion_reason is None]
     if not used or not all(column.constant for column in used):
         return ()
-    those = f"Column {used[0].name!r} holds" if len(used) == 1 else f"All {len(used):,} columns that take part hold"
-    return (f"{those} one value alone, and so nothing that rows could be told apart by.",)
+    subject = (
+        f"Column {used[0].name!r} is constant" if len(used) == 1 else f"All {len(used):,} used columns are constant"
+    )
+    return (f"{subject}, so that rows cannot be distinguished.",)
 
 
 def _weight_notes(total: float, n: int) -> tuple[str, ...]:
     if total < _MIN_ROWS:
         return (f"The weights were scaled to a mean of 1, because they sum to {total:.6g} over {n:,} rows.",)
     if total < n:
-        return (f"The weights sum to {total:.6g} over {n:,} rows: a weight counts as that many rows.",)
+        return (f"The weights sum to {total:.6g} over {n:,} rows: a weight of w counts as w rows.",)
     return ()

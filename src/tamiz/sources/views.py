@@ -1,7 +1,7 @@
-"""A table seen in part: some of its rows, some of its columns, or with another target.
+"""Views of a source: some of its rows or columns, or another target or other weights.
 
-Kinds and levels stay those of the whole table, so that what is learned of some rows can be applied to the others; gaps, constant
-columns and columns without a value are those of the rows seen.
+A view has the kinds and levels of the whole table, so that a model fitted on some rows can be applied to the others. Numbers of
+missing values, constant columns and columns without values are those of the rows of the view.
 """
 
 from __future__ import annotations
@@ -22,75 +22,76 @@ from tamiz.statistics.base import Block
 
 RowNumbers = NDArray[np.intp]
 
-# A view of at most so many bytes is kept in memory; of a larger one, columns are taken when they are used.
+# A view of at most this size is cached in memory; the columns of a larger one are read when they are used.
 _MAX_MEMORY_BYTES = 2**26
 _NO_VALUE_REASON = "no value is present"
 
 
 def select_rows(source: Source, rows: RowNumbers) -> Source:
-    """Return some rows of a table as a table.
+    """Return a view of some rows.
 
     Parameters
     ----------
     source : Source
-    rows : ndarray of row numbers among those that count, ascending
+    rows : ndarray of row numbers of the source, ascending
+        A row may occur more than once.
     """
     return _RowSubset(source, rows)
 
 
 def slice_rows(source: Source, start: int, stop: int) -> Source:
-    """Return the rows `start : stop` of a table, of whose columns is known what is known of all rows: for rows taken one by one."""
+    """Return a view of the rows `start : stop` with the schema of all rows; cheap, for loops over single rows."""
     return _RowSlice(source, start, stop)
 
 
-def select_columns(source: Source, columns: Collection[int], reason: str = "it is not chosen") -> Source:
-    """Return the table with only these columns taking part, and why the others do not."""
+def select_columns(source: Source, columns: Collection[int], reason: str = "it is not selected") -> Source:
+    """Return a view in which all other columns are excluded for the given reason."""
     return _ColumnSubset(source, columns, reason)
 
 
 def without_target(source: Source) -> Source:
-    """Return the table as one that has no target."""
+    """Return a view without a target."""
     return source if source.schema.target is None else _WithoutTarget(source)
 
 
 def with_target(source: Source, y: NDArray[Any], target: Column | None = None) -> Source:
-    """Return the table with other values of the target, codes of the same classes or numbers, or with another target."""
+    """Return a view with other values of the target, and with another description of it if `target` is given."""
     return _WithTarget(source, y, target or source.schema.target)
 
 
 def with_weight(source: Source, weight: NDArray[np.float64], name: str) -> Source:
-    """Return the table with other weights of its rows, under the name that messages call them by."""
+    """Return a view with other weights; `name` is their name in the schema and in messages."""
     return _WithWeight(source, weight, name)
 
 
 def target_array(source: Source) -> NDArray[Any]:
-    """Return the target of every row that counts: int32 codes of its classes, or float64."""
+    """Return the target of each row: int32 codes of its classes, or float64."""
     return np.concatenate([np.asarray(block.y) for block in source.blocks([])])
 
 
 def weight_array(source: Source) -> NDArray[np.float64] | None:
-    """Return the weight of every row that counts, None where they have none."""
+    """Return the weight of each row, None if rows have no weights."""
     if source.schema.weight is None:
         return None
     return np.concatenate([block.weight_or_ones for block in source.blocks([])])
 
 
 def n_original_rows(source: Source) -> int:
-    """Return how many rows the user's table has, those that do not count among them."""
+    """Return the number of rows of the user's table, including rows without a target."""
     while isinstance(source, _View):
         source = source.table
     return source.schema.n_rows + source.schema.n_dropped
 
 
 def has_all_rows(source: Source) -> bool:
-    """Return whether a table is the user's, all rows that count, and not a part of it."""
+    """Return whether a source contains all rows of the user's table that have a target."""
     return source.schema.n_rows + source.schema.n_dropped == n_original_rows(source)
 
 
 def as_training_source(source: Source) -> Source:
-    """Return rows to learn from, weights that sum to less than 2 scaled to a mean of 1.
+    """Return training rows, with weights of a sum below 2 scaled to a mean of 1.
 
-    Rows of which nothing can be learned about the target are refused: too few, of no weight, or all of one class or value.
+    Raise a DataError if there are fewer than 2 rows, if all weights are 0, or if the target is constant.
     """
     check_enough_rows(source.schema.n_rows)
     weight = weight_array(source)
@@ -101,45 +102,41 @@ def as_training_source(source: Source) -> Source:
     if (y == y[0]).all():
         target = source.schema.target
         assert target is not None
-        what = f"of class {target.levels[int(y[0])]!r}" if target.levels else f"{float(y[0]):g}"
-        raise DataError(f"The target {target.name!r} is {what} in all {len(y):,} rows to learn from.")
+        value = f"of class {target.levels[int(y[0])]!r}" if target.levels else f"{float(y[0]):g}"
+        raise DataError(f"The target {target.name!r} is {value} in all {len(y):,} training rows.")
     return source
 
 
 class _View(Source):
-    """A table as another one shows it.
+    """Base class of views; it shows a table unchanged.
 
     Parameters
     ----------
     table : Source
-        The other one.
+        The table that the view is of.
     """
 
     def __init__(self, table: Source) -> None:
         self.table = table
         self.schema, self.column_names, self.class_labels = table.schema, table.column_names, table.class_labels
-        self.groups, self.group_names, self.time, self.infinite_digest = (
-            table.groups,
-            table.group_names,
-            table.time,
-            table.infinite_digest,
-        )
+        self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
+        self.infinite_digest = table.infinite_digest
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         """Yield the rows."""
         return self.table.blocks(self.schema.used.tolist() if columns is None else columns)
 
     def frame(self, columns: Sequence[int] | None = None, rows: RowNumbers | None = None) -> Any:
-        """Return columns of the rows as the user gave them."""
+        """Return columns of the user's table with their original types."""
         return self.table.frame(columns, rows)
 
     def frame_by_name(self, names: Sequence[str], rows: RowNumbers | None = None) -> Any:
-        """Return columns of the rows as the user gave them, by name."""
+        """Return columns of the user's table by name, with their original types."""
         return self.table.frame_by_name(names, rows)
 
     @property
     def row_numbers(self) -> RowNumbers:
-        """The numbers of the rows in the user's table."""
+        """The position of each row in the user's table."""
         return self.table.row_numbers
 
 
@@ -147,24 +144,24 @@ class _RowSlice(_View):
     def __init__(self, table: Source, start: int, stop: int) -> None:
         super().__init__(table)
         self._start, self._stop = start, stop
-        here = slice(start, stop)
-        self.groups = None if table.groups is None else table.groups[here]
-        self.time = None if table.time is None else table.time[here]
+        rows = slice(start, stop)
+        self.groups = None if table.groups is None else table.groups[rows]
+        self.time = None if table.time is None else table.time[rows]
         self.schema = replace(table.schema, n_rows=stop - start, n_dropped=0, notes=())
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows, of as many blocks as they lie in."""
+        """Yield the rows in the blocks of the table that contain them."""
         for block in super().blocks(columns):
             first, end = max(self._start, block.rows.start), min(self._stop, block.rows.stop)
             if first < end:
                 yield replace(block.slice_rows(first, end), rows=range(first - self._start, end - self._start))
 
     def frame(self, columns: Sequence[int] | None = None, rows: RowNumbers | None = None) -> Any:
-        """Return columns of the rows as the user gave them."""
+        """Return columns of the user's table with their original types."""
         return self.table.frame(columns, self._original_rows(rows))
 
     def frame_by_name(self, names: Sequence[str], rows: RowNumbers | None = None) -> Any:
-        """Return columns of the rows as the user gave them, by name."""
+        """Return columns of the user's table by name, with their original types."""
         return self.table.frame_by_name(names, self._original_rows(rows))
 
     def _original_rows(self, rows: RowNumbers | None) -> RowNumbers:
@@ -172,19 +169,19 @@ class _RowSlice(_View):
 
     @property
     def row_numbers(self) -> RowNumbers:
-        """The numbers of the rows in the user's table."""
+        """The position of each row in the user's table."""
         return self.table.row_numbers[self._start : self._stop]
 
 
 class _ColumnSubset(_View):
     def __init__(self, table: Source, columns: Collection[int], reason: str) -> None:
         super().__init__(table)
-        taken = {int(j) for j in columns}
+        selected = {int(j) for j in columns}
         self.schema = replace(
             table.schema,
             columns=tuple(
                 column
-                if j in taken or column.exclusion_reason is not None
+                if j in selected or column.exclusion_reason is not None
                 else replace(column, exclusion_reason=reason)
                 for j, column in enumerate(table.schema.columns)
             ),
@@ -209,7 +206,7 @@ class _WithTarget(_View):
         self.schema = replace(table.schema, target=target)
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows with their other target."""
+        """Yield the rows with the other target."""
         for block in super().blocks(columns):
             yield replace(block, y=self._y[block.rows.start : block.rows.stop])
 
@@ -221,7 +218,7 @@ class _WithWeight(_View):
         self.schema = replace(table.schema, weight=name)
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows with their other weights."""
+        """Yield the rows with the other weights."""
         for block in super().blocks(columns):
             yield replace(block, weight=self._weight[block.rows.start : block.rows.stop])
 
@@ -234,14 +231,14 @@ class _RowSubset(_View):
         self.time = None if table.time is None else table.time[rows]
         used = table.schema.used.tolist()
         row_bytes = sum(values.dtype.itemsize for values in next(iter(table.blocks(used))).values.values())
-        held = row_bytes * len(rows) <= _MAX_MEMORY_BYTES
-        blocks = list(self._read_blocks(used, in_memory=held))
-        self._cached_blocks = blocks if held else None
+        in_memory = row_bytes * len(rows) <= _MAX_MEMORY_BYTES
+        blocks = list(self._read_blocks(used, in_memory=in_memory))
+        self._cached_blocks = blocks if in_memory else None
         columns = _describe_columns(table.schema.columns, blocks, len(rows))
         self.schema = replace(table.schema, columns=columns, n_rows=len(rows), n_dropped=0, notes=())
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows, as many blocks as the table has."""
+        """Yield the rows in as many blocks as the table has."""
         wanted = self.schema.used.tolist() if columns is None else columns
         if self._cached_blocks is None:
             yield from self._read_blocks(wanted, in_memory=False)
@@ -254,59 +251,62 @@ class _RowSubset(_View):
         for block in self.table.blocks(columns):
             first, end = np.searchsorted(self._rows, [block.rows.start, block.rows.stop])
             at = self._rows[first:end] - block.rows.start
-            whole, values = _take_rows(block, at, in_memory=in_memory)
+            matrix, values = _take_rows(block, at, in_memory=in_memory)
             y = None if block.y is None else block.y[at]
             weight = None if block.weight is None else block.weight[at]
-            yield Block(range(done, done + len(at)), values, y, weight, whole)
+            yield Block(range(done, done + len(at)), values, y, weight, matrix)
             done += len(at)
 
     def frame(self, columns: Sequence[int] | None = None, rows: RowNumbers | None = None) -> Any:
-        """Return columns of the rows as the user gave them."""
+        """Return columns of the user's table with their original types."""
         return self.table.frame(columns, self._rows if rows is None else self._rows[rows])
 
     def frame_by_name(self, names: Sequence[str], rows: RowNumbers | None = None) -> Any:
-        """Return columns of the rows as the user gave them, by name."""
+        """Return columns of the user's table by name, with their original types."""
         return self.table.frame_by_name(names, self._rows if rows is None else self._rows[rows])
 
     @property
     def row_numbers(self) -> RowNumbers:
-        """The numbers of the rows in the user's table."""
+        """The position of each row in the user's table."""
         return self.table.row_numbers[self._rows]
 
 
 def _take_rows(block: Block, at: RowNumbers, *, in_memory: bool) -> tuple[NDArray[Any] | None, dict[int, Any]]:
-    """Return some rows of the columns of a block, as a matrix where they are one; read now, or when they are used."""
+    """Return some rows of a block: as a matrix if the block has one, and as columns.
+
+    Columns are read at once if `in_memory`, otherwise when they are used.
+    """
     if len(at) and at[-1] - at[0] + 1 == len(at) and (np.diff(at) == 1).all():
-        # Rows in a row are where they are; folds may hold a row twice.
-        here = slice(int(at[0]), int(at[-1]) + 1)
-        whole = None if block.numeric_matrix is None else block.numeric_matrix[here]
-        return whole, {j: np.asarray(v[here]) if in_memory else v[here] for j, v in block.values.items()}
+        # Contiguous rows are a slice, without a copy. The differences are checked because a bootstrap sample may repeat a row.
+        rows = slice(int(at[0]), int(at[-1]) + 1)
+        matrix = None if block.numeric_matrix is None else block.numeric_matrix[rows]
+        return matrix, {j: np.asarray(v[rows]) if in_memory else v[rows] for j, v in block.values.items()}
     if not in_memory:
         return None, {j: RowSubsetColumn(values, at) for j, values in block.values.items()}
     if block.numeric_matrix is not None:
-        whole = block.numeric_matrix[at]
-        return whole, {j: whole[:, k] for k, j in enumerate(block.numeric_columns)}
+        matrix = block.numeric_matrix[at]
+        return matrix, {j: matrix[:, k] for k, j in enumerate(block.numeric_columns)}
     return None, {j: RowSubsetColumn(values, at).read() for j, values in block.values.items()}
 
 
 def _describe_columns(columns: tuple[Column, ...], blocks: Sequence[Block], n_rows: int) -> tuple[Column, ...]:
-    """Return the columns as these rows have them: their gaps, whether they are constant, and whether they have any value."""
-    # Of a column that takes no part, no more is known than that it has no more gaps than there are rows.
-    told = [column if column.n_missing <= n_rows else replace(column, n_missing=n_rows) for column in columns]
+    """Return the descriptions of the columns for some rows: number of missing values, and whether constant or without values."""
+    # Excluded columns are not read: their number of missing values is only limited to the number of rows.
+    described = [column if column.n_missing <= n_rows else replace(column, n_missing=n_rows) for column in columns]
     for j, n_missing, constant in _summarize_columns(blocks):
         if n_missing == n_rows:
-            told[j] = replace(told[j], n_missing=n_missing, constant=True, exclusion_reason=_NO_VALUE_REASON)
-        elif (n_missing, constant) != (told[j].n_missing, told[j].constant):
-            told[j] = replace(told[j], n_missing=n_missing, constant=constant)
-    return tuple(told)
+            described[j] = replace(described[j], n_missing=n_missing, constant=True, exclusion_reason=_NO_VALUE_REASON)
+        elif (n_missing, constant) != (described[j].n_missing, described[j].constant):
+            described[j] = replace(described[j], n_missing=n_missing, constant=constant)
+    return tuple(described)
 
 
 def _summarize_columns(blocks: Sequence[Block]) -> Iterator[tuple[int, int, bool]]:
-    """Yield every column with its number of gaps, and whether all rows hold the same value."""
+    """Yield each column with its number of missing values, and whether it is constant."""
     if len(blocks) == 1 and blocks[0].numeric_matrix is not None and len(blocks[0].numeric_matrix):
-        whole = blocks[0].numeric_matrix
-        gaps, same = np.isnan(whole).sum(axis=0).tolist(), (whole == whole[0]).all(axis=0).tolist()
-        yield from zip(blocks[0].numeric_columns, gaps, same, strict=True)
+        matrix = blocks[0].numeric_matrix
+        missing_counts, is_constant = np.isnan(matrix).sum(axis=0).tolist(), (matrix == matrix[0]).all(axis=0).tolist()
+        yield from zip(blocks[0].numeric_columns, missing_counts, is_constant, strict=True)
         return
     for j in blocks[0].values if blocks else ():
         n_missing, first, constant = 0, None, True
