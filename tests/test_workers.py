@@ -126,20 +126,21 @@ SEARCH = """
 import os, sys
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
-from tamiz import SubsetSelector, workers
+from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
+from tamiz.models import refit_workers
+from tamiz.runtime import workers
 from tamiz.search import Exhaustive
-from tamiz.models import processes
 
-processes._WORTH_A_START = 0.1
-scores = processes.Processes.scores
+refit_workers._MIN_START_SECONDS = 0.1
+scores = refit_workers.RefitWorkers.scores
 
 def report(self, rows, sets):
     found = scores(self, rows, sets)
     print(*(worker._process.pid for worker in workers._workers), flush=True)
     return found
 
-processes.Processes.scores = report
+refit_workers.RefitWorkers.scores = report
 X, y = load_breast_cancer(return_X_y=True)
 SubsetSelector(CrossValidated(DecisionTreeClassifier()), Exhaustive(), n_jobs=2).fit(X[:, :20], y)
 """
@@ -157,8 +158,8 @@ def test_ctrl_c_in_a_terminal_ends_a_search_and_its_workers_say_nothing(tmp_path
         assert len(pids) == 2
         # A terminal sends it to every process of the group.
         os.killpg(search.pid, signal.SIGINT)
-        _, said = search.communicate(timeout=120)
-    assert said.splitlines()[-1] == "KeyboardInterrupt"
-    assert said.count("Traceback") == 1
+        _, errors = search.communicate(timeout=120)
+    assert errors.splitlines()[-1] == "KeyboardInterrupt"
+    assert errors.count("Traceback") == 1
     wait_for(lambda: not any(map(is_there, pids)), seconds=60)
     assert [each.name for each in tmp_path.iterdir()] == ["search.py"]

@@ -119,6 +119,6 @@ def test_cut_points_by_mdl_without_classes_are_refused():
 
 def test_a_rule_asked_for_the_cuts_of_an_array_names_the_function_that_cuts_tables():
     with pytest.raises(
-        TypeError, match=r"MDL\.cuts takes a SortedColumn, got ndarray\. tamiz\.criteria\.cut_points\(X, y"
+        TypeError, match=r"MDL\.cuts requires a SortedColumn, got ndarray\. tamiz\.criteria\.cut_points\(X, y"
     ):
         MDL().cuts(np.arange(8.0))

@@ -1,1 +1,1 @@
-"""Mergeable sufficient statistics: what a criterion or a map needs to know of the rows, counted block by block."""
+"""Mergeable sufficient statistics of a table, computed block by block, from which criteria and maps are derived."""

@@ -1,4 +1,4 @@
-"""What a statistic eats (`Block`) and what it promises (`Statistic`)."""
+"""The input of statistics (`Block`) and their base class (`Statistic`)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Block:
     Attributes
     ----------
     rows : range
-        The rows' numbers in the table, counted from 0.
+        The numbers of the rows in the table, from 0.
     values : mapping of source column to ndarray of shape (n_rows,)
-        float64 or float32 with NaN for a missing number; for a categorical column the positions in the levels of the schema, -1 for
-        a missing value, in the narrowest of int8, int16 and int32.
+        Numeric columns are float64 or float32, with NaN for a missing value. Categorical columns are indices of the levels of
+        the schema, -1 for a missing value, in the narrowest of int8, int16 and int32.
     y : ndarray of shape (n_rows,) or None
         The target: int32 codes of its classes, or float64.
     weight : ndarray of shape (n_rows,) or None
     numeric_matrix : ndarray of shape (n_rows, n_numeric) or None
-        The matrix that the numeric columns are parts of, where they came as one.
+        The numeric columns as one matrix, if the source has them in this form.
     """
 
     rows: range
@@ -41,47 +41,47 @@ class Block:
 
     @cached_property
     def numeric_columns(self) -> tuple[int, ...]:
-        """The source columns that are numbers."""
+        """The numeric source columns."""
         return tuple(j for j, values in self.values.items() if values.dtype.kind == "f")
 
     @cached_property
     def categorical_columns(self) -> tuple[int, ...]:
-        """The source columns that are codes."""
+        """The categorical source columns."""
         return tuple(j for j, values in self.values.items() if values.dtype.kind != "f")
 
     @property
     def numeric(self) -> Floats:
-        """The numeric columns side by side, of shape (n_rows, n_numeric)."""
+        """The numeric columns as a matrix of shape (n_rows, n_numeric)."""
         return self.matrix(self.numeric_columns)
 
     @cached_property
     def dtype(self) -> type[np.floating[Any]]:
-        """What the numbers lie in: float32 where all do."""
+        """The dtype of the numeric columns: float32 if all are float32, else float64."""
         numbers = self.numeric_columns
         return np.float32 if numbers and all(self.values[j].dtype == np.float32 for j in numbers) else np.float64
 
     @property
     def codes(self) -> Codes:
-        """The codes side by side, of shape (n_rows, n_categorical)."""
+        """The categorical columns as a matrix of codes of shape (n_rows, n_categorical)."""
         return _stack_columns([self.column(j) for j in self.categorical_columns], len(self.rows), np.int32)
 
     def column(self, column: int) -> NDArray[Any]:
         """Return one source column, contiguous: float64 for a numeric one, int32 codes otherwise.
 
-        A number beyond the columns is the target's.
+        A column index beyond the table means the target.
         """
         values = self.y if column not in self.values and self.y is not None else self.values[column]
         return np.ascontiguousarray(values, dtype=np.float64 if values.dtype.kind == "f" else np.int32)
 
     def matrix(self, columns: tuple[int, ...], dtype: type[np.floating[Any]] = np.float64) -> NDArray[Any]:
-        """Return numeric columns side by side, the target among them when asked; a view where they came as one matrix."""
+        """Return numeric columns, which may include the target, as a matrix; a view if it is `numeric_matrix`."""
         if self.numeric_matrix is not None and columns == self.numeric_columns:
             return self.numeric_matrix.astype(dtype, copy=False)
         return _stack_columns([self.values.get(j, self.y) for j in columns], len(self.rows), dtype)
 
     @property
     def weight_or_ones(self) -> Floats:
-        """The weight of every row, 1 where the table has none."""
+        """The weight of every row, 1 if the table has no weights."""
         return np.ones(len(self.rows)) if self.weight is None else self.weight
 
     def select_columns(self, columns: Iterable[int]) -> Block:
@@ -100,13 +100,15 @@ class Block:
             None if self.weight is None else self.weight[here],
             None if self.numeric_matrix is None else self.numeric_matrix[here],
         )
-        # What holds for the block holds for its rows: of a wide table it takes longer to find than the rows to be read.
+        # These are the same for all rows; for a wide table, computing them again would take longer than reading the rows.
         for name in ("numeric_columns", "categorical_columns", "dtype"):
             part.__dict__[name] = getattr(self, name)
         return part
 
     def split_rows(self, size: int) -> Iterator[Block]:
-        """Cut the block where the row number is a multiple of `size`: the same cuts however the rows came."""
+        """Split the block at row numbers that are multiples of `size`, so that the parts do not depend on the blocks of the
+        source.
+        """
         start = self.rows.start
         while start < self.rows.stop:
             stop = min(self.rows.stop, (start // size + 1) * size)
@@ -115,7 +117,7 @@ class Block:
 
 
 class _SlicedColumns(Mapping[int, NDArray[Any]]):
-    """Some rows of columns, taken when they are asked for."""
+    """A range of rows of columns, sliced at access."""
 
     def __init__(self, values: Mapping[int, NDArray[Any]], rows: slice) -> None:
         self._values, self._rows = values, rows
@@ -138,14 +140,14 @@ def _stack_columns(columns: list[Any], n_rows: int, dtype: type) -> NDArray[Any]
 
 
 class Statistic(ABC):
-    """A sufficient statistic: filled block by block, merged in any grouping, the same either way.
+    """A sufficient statistic, updated block by block and merged; the result does not depend on how the rows are grouped.
 
     Attributes
     ----------
     columns : tuple of int
         The source columns that `update` reads.
     n_samples : int
-        Rows seen.
+        Number of rows added.
     """
 
     columns: tuple[int, ...]
@@ -154,11 +156,11 @@ class Statistic(ABC):
     @property
     @abstractmethod
     def key(self) -> Hashable:
-        """What it counts. Two statistics of one key are the same numbers, so one of them is enough."""
+        """Identifies what the statistic computes: statistics with equal keys have equal values, so one of them suffices."""
 
     @abstractmethod
     def empty(self) -> Self:
-        """Return a new one that has seen nothing."""
+        """Return a new statistic of the same key without rows."""
 
     @abstractmethod
     def update(self, block: Block) -> Self:
@@ -166,7 +168,7 @@ class Statistic(ABC):
 
     @abstractmethod
     def merge(self, other: Self) -> Self:
-        """Add all that another one of the same key has seen."""
+        """Add the rows of another statistic of the same key."""
 
     def finish(self) -> None:  # noqa: B027 - most statistics have nothing to do at the end
-        """Do what can only be done when all rows were seen, such as freeing them."""
+        """Complete the statistic after all rows were added."""

@@ -1,4 +1,7 @@
-"""Contingency tables of pairs of columns, and the coded rows from which a search asks for pairs as it goes."""
+"""Codings of columns, contingency tables of pairs of columns, and coded rows for searches that count pairs on demand.
+
+Categorical columns are coded by their levels, and numeric columns by their cut points.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,16 @@ from tamiz.kernels.contingency import add_pair_weights, bin_values, count_pairs
 from tamiz.statistics.base import Block, Codes, Floats, Statistic
 
 
-# MERGED: Columns as codes: levels as they are, numbers by their cut points.
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """How each source column turns into codes 0 .. size - 1, with -1 for missing.
+    """How each source column is converted to codes 0 .. size - 1, with -1 for a missing value.
 
     Attributes
     ----------
     sizes : mapping of column to int
-        How many values a coded column has; the schema's `n_columns` stands for the target.
+        Number of codes of each column; the index `n_columns` of the schema is the target.
     edges : mapping of column to ndarray
-        Ascending cut points of the columns that are numbers; a value equal to a cut goes left.
+        Ascending cut points of the numeric columns; a value equal to a cut belongs to the interval on its left.
     """
 
     sizes: Mapping[int, int]
@@ -40,23 +42,23 @@ class Coding:
         return codes
 
     def stored_codes(self, block: Block, column: int) -> NDArray[np.signedinteger[Any]]:
-        """Return the codes of a column as they are held, in one, two or four bytes."""
-        return self.encode(block, column) if column in self.edges else block.values.get(column, block.y)  # type: ignore[arg-type]  # a target is there
+        """Return the codes of a column in the dtype in which they are stored, of one, two or four bytes."""
+        return self.encode(block, column) if column in self.edges else block.values.get(column, block.y)  # type: ignore[arg-type]  # there is a target
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[int, int, bytes], ...]:
-        """What the codes depend on, hashable."""
+        """A hashable value of everything that the codes depend on."""
         none = np.empty(0)
         return tuple((c, n, self.edges.get(c, none).tobytes()) for c, n in sorted(self.sizes.items()))
 
 
 class ContingencyTables(Statistic):
-    """Weighted counts of the pairs of values of two columns, for a tile of pairs.
+    """Weighted contingency tables of pairs of columns.
 
     Attributes
     ----------
     tables : list of ndarray of shape (size_a + 1, size_b + 1)
-        One table a pair; its last row and column count missing values.
+        One table for each pair; its last row and column count missing values.
     """
 
     def __init__(self, pairs: Sequence[tuple[int, int]], coding: Coding) -> None:
@@ -71,7 +73,7 @@ class ContingencyTables(Statistic):
         return type(self), self.pairs, self.coding.fingerprint
 
     def empty(self) -> Self:
-        """Return a new one that has seen nothing."""
+        """Return a new statistic of the same key without rows."""
         return type(self)(self.pairs, self.coding)
 
     def update(self, block: Block) -> Self:
@@ -95,7 +97,7 @@ class ContingencyTables(Statistic):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add all that another one has seen."""
+        """Add the rows of another statistic."""
         for mine, theirs in zip(self.tables, other.tables, strict=True):
             mine += theirs
         self.n_samples += other.n_samples
@@ -108,7 +110,7 @@ class LevelCounts(Statistic):
     Attributes
     ----------
     counts : list of ndarray of shape (size + 1,)
-        One array a column; its last entry counts missing values.
+        One array for each column; its last entry counts missing values.
     """
 
     def __init__(self, columns: Sequence[int], coding: Coding) -> None:
@@ -122,7 +124,7 @@ class LevelCounts(Statistic):
         return type(self), self.columns, self.coding.fingerprint
 
     def empty(self) -> Self:
-        """Return a new one that has seen nothing."""
+        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns, self.coding)
 
     def update(self, block: Block) -> Self:
@@ -134,25 +136,25 @@ class LevelCounts(Statistic):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add all that another one has seen."""
+        """Add the rows of another statistic."""
         for mine, theirs in zip(self.counts, other.counts, strict=True):
             mine += theirs
         self.n_samples += other.n_samples
         return self
 
 
-# Codes of up to two bytes; the last one is for missing values.
+# Maximum number of codes in two bytes; one further code is for missing values.
 MAX_CODES = 2**16 - 1
 
 
 class CodedRows(Statistic):
-    """The rows themselves as small codes, a column after another: one or two bytes a value.
+    """The rows themselves as codes, column by column, in one or two bytes for each value.
 
     Attributes
     ----------
     codes : ndarray of shape (n_columns, n_samples), uint8 or uint16
-        A missing value is coded as the number of values of its column.
-    weight : ndarray of shape (n_samples,), or of shape (0,) where rows have no weight
+        A missing value has the number of codes of its column.
+    weight : ndarray of shape (n_samples,), or of shape (0,) without weights
     """
 
     def __init__(self, columns: Sequence[int], coding: Coding) -> None:
@@ -170,7 +172,7 @@ class CodedRows(Statistic):
         return type(self), self.columns, self.coding.fingerprint
 
     def empty(self) -> Self:
-        """Return a new one that has seen nothing."""
+        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns, self.coding)
 
     def update(self, block: Block) -> Self:
@@ -188,14 +190,14 @@ class CodedRows(Statistic):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add all that another one has seen."""
+        """Add the rows of another statistic."""
         self._code_blocks += other._code_blocks
         self._weights += other._weights
         self.n_samples += other.n_samples
         return self
 
     def finish(self) -> None:
-        """Put the parts together."""
+        """Concatenate the blocks."""
         shape = (len(self.columns), 0)
         parts = self._code_blocks or [np.empty(shape, dtype=self._dtype)]
         self.codes = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)

@@ -1,4 +1,4 @@
-"""Means and cross products of columns, in one pass."""
+"""Weighted means and cross products of columns with missing values, in one pass over the data."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from numpy.typing import NDArray
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Block, Floats, Statistic
 
-# Values put side by side at a time, in so many rows at least and at most: the copy stays in cache.
+# Values of a chunk, and its minimum and maximum number of rows: the copy of a chunk stays in the cache.
 _CHUNK_VALUES, _MIN_ROWS, _MAX_ROWS = 2**22, 256, 8192
-# Rows that tell where a centre is to be: of a piece, and of a table.
+# Rows from which the centre is estimated: of a part, and of the table.
 _CENTRE_ROWS, _START_ROWS = 32, 256
-# The square of a mean about the centre, next to the variance, from which on float32 products lose digits that matter.
+# Maximum ratio of the squared mean, relative to the centre, to the variance: beyond it float32 products are too inaccurate.
 _MAX_SQUARED_OFFSET = 4.0
-# The square of a mean about 0, next to the variance, up to which the centre may as well be 0: rows need not be copied then.
+# Ratio of the squared mean to the variance up to which the centre is 0, so that rows need not be copied.
 _ZERO_CENTRE_OFFSET = 2.0
 _MIN_WEIGHT = 1e-300
-# Sums of squares in float32 between these have all their digits.
+# Sums of squares in float32 are accurate between these.
 _MIN_SQUARES, _MAX_SQUARES = 1e-20, 1e30
 
 
 class LevelIndicators(NamedTuple):
-    """A categorical column as one column of 0 and 1 for every level.
+    """A categorical column as one indicator column (0 or 1) for every level.
 
     Attributes
     ----------
     column, n_levels : int
     missing_level : int or None
-        The level that a missing value counts as; None leaves it missing.
+        The level of a missing value; None leaves it missing.
     """
 
     column: int
@@ -40,14 +40,14 @@ class LevelIndicators(NamedTuple):
 
 
 class ScatterMatrix(Statistic):
-    """Weighted means of columns, and their weighted cross products about them.
+    """Weighted means of columns, and their weighted cross products about the means.
 
-    The coordinates are the numeric columns given, and after them an indicator (0 or 1) of every level of the categorical ones.
-    Every piece of the rows is summed about a centre of its own, and moved when it is merged (Chan, Golub and LeVeque 1983): raw
+    The coordinates are the numeric columns, followed by an indicator (0 or 1) for every level of the categorical columns. Every
+    part of the rows is summed relative to a centre of its own and shifted when it is merged (Chan, Golub and LeVeque 1983): raw
     sums of squares would lose the variances to rounding. float32 rows are multiplied in float32, 2^22 values at a time, and
-    summed in float64: products are then right to about 1e-6. Their pieces have one centre (`with_start_centre`), and one of their own where
-    values lie far from that, as in sorted columns; where they lie far from that too, or squares leave the range of float32, they
-    are multiplied in float64.
+    summed in float64, with a relative error of about 1e-6. Their parts share one centre (`with_start_centre`). A part far from
+    it, as in sorted columns, gets a centre of its own; if that is not accurate either, or squares leave the range of float32,
+    the part is multiplied in float64.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ class ScatterMatrix(Statistic):
     Attributes
     ----------
     total_weight : float
-        Weight of all rows.
+        Total weight of the rows.
     mean : ndarray of shape (n,)
-        Of the present values.
+        Means of the values that are not missing.
     matrix : ndarray of shape (n, n)
-        Sum over the rows of (x - mean)(x - mean)', a missing value at its mean.
+        Weighted sum over the rows of (x - mean)(x - mean)', where a missing value counts as the mean.
     """
 
     mean: Floats
@@ -80,7 +80,7 @@ class ScatterMatrix(Statistic):
             *numeric,
             *(one.column for one in categorical for _ in range(one.n_levels)),
         ]
-        # 0 stands for "present in every row", and the others for a column's own gaps.
+        # 0 means present in every row; the others index the incomplete columns.
         self._presence_index = np.array(
             [1 + incomplete.index(j) if j in incomplete else 0 for j in owners], dtype=np.intp
         )
@@ -88,34 +88,34 @@ class ScatterMatrix(Statistic):
             int(np.argmax(self._presence_index == kind)) for kind in range(1, 1 + len(incomplete))
         ]
         self._start_centre: Floats | None = None
-        # Columns that may vary: those of one value have squares of 0, and lose nothing by that.
+        # Columns that are not constant: constant ones have squares of 0, which are exact.
         self._varying = np.ones(len(owners), dtype=bool)
         self._reset(None)
 
     def _reset(self, centre: Floats | None) -> None:
-        """Forget all rows, and take a centre; None is one that the rows tell."""
+        """Remove all rows and set the centre; None means that it is estimated from the rows."""
         n, n_kinds = len(self._presence_index), 1 + len(self.incomplete)
         self._centre = np.full(n, np.nan) if centre is None else centre.copy()
-        # Sums over the rows of w z z', w z g' and w g g': z is a row about the centre with 0 for a gap, g tells what is present.
+        # Sums over the rows of w z z', w z p' and w p p': z is the centred row with 0 for missing values, p is 1 where present.
         self.matrix = np.zeros((n, n))
         self._sums = np.zeros((n, n_kinds))
         self._weights = np.zeros((n_kinds, n_kinds))
 
     @property
     def key(self) -> Hashable:
-        """Columns, and which have gaps."""
+        """Columns, and which of them have missing values."""
         return type(self), self.numeric, self.categorical, self.incomplete
 
     def empty(self) -> Self:
-        """Return a new one that has seen nothing."""
+        """Return a new statistic of the same key and start centre without rows."""
         new = type(self)(self.numeric, self.categorical, self.incomplete)
         new._start_centre, new._varying = self._start_centre, self._varying
         return new
 
     def with_start_centre(self, block: Block, constant: Collection[int]) -> Self:
-        """Return a new one for a table that begins with a block, and some of whose columns are constant.
+        """Return a new statistic whose centre for float32 parts is estimated from the first rows of the table.
 
-        Its pieces of float32 have the centre of the first rows.
+        `constant` has the columns of the table that are constant.
         """
         new = self.empty()
         new._varying = np.array([owner not in constant for owner in self._coordinate_columns])
@@ -129,50 +129,52 @@ class ScatterMatrix(Statistic):
         if block.dtype != np.float32:
             self._add_block(block, np.float64)
             return self
-        seen = self.empty() if self.n_samples else self
-        ways: list[tuple[Floats | None, type[np.floating[Any]]]] = [(None, np.float32), (None, np.float64)]
-        for centre, dtype in ways if self._start_centre is None else [(self._start_centre, np.float32), *ways]:
-            seen._reset(centre)
-            if seen._add_block(block, dtype):
+        part = self.empty() if self.n_samples else self
+        attempts: list[tuple[Floats | None, type[np.floating[Any]]]] = [(None, np.float32), (None, np.float64)]
+        if self._start_centre is not None:
+            attempts.insert(0, (self._start_centre, np.float32))
+        for centre, dtype in attempts:
+            part._reset(centre)
+            if part._add_block(block, dtype):
                 break
-        return self if seen is self else self.merge(seen)
+        return self if part is self else self.merge(part)
 
     def _add_block(self, block: Block, dtype: type[np.floating[Any]]) -> bool:
-        """Add the rows of a block, and return whether their products kept the digits that the dtype gives."""
+        """Add the rows of a block, and return whether their products are accurate in the dtype."""
         n = len(self._centre)
         size = min(max(_CHUNK_VALUES // max(n, 1), _MIN_ROWS), _MAX_ROWS)
-        # Rows about the centre, and their products: fresh memory for every slab would cost more than the sums.
-        room = np.empty((min(size, len(block.rows)), n), dtype), np.empty((n, n), dtype)
-        if not all(self._add_rows(part, *room) for part in block.split_rows(size)):
+        # Centred rows and their products: allocating them for every chunk would cost more than the sums.
+        buffers = np.empty((min(size, len(block.rows)), n), dtype), np.empty((n, n), dtype)
+        if not all(self._add_rows(part, *buffers) for part in block.split_rows(size)):
             return False
         self.n_samples += len(block.rows)
         if dtype == np.float64:
             return True
-        held = np.maximum(self.present_weight, _MIN_WEIGHT)
-        mean = self._sums[np.arange(n), self._presence_index] / held
-        square = self.matrix.diagonal() / held
+        weight = np.maximum(self.present_weight, _MIN_WEIGHT)
+        mean = self._sums[np.arange(n), self._presence_index] / weight
+        square = self.matrix.diagonal() / weight
         return bool((mean**2 <= _MAX_SQUARED_OFFSET * np.maximum(square - mean**2, 0.0)).all())
 
     def _find_centre(self, rows: NDArray[Any], n_first: int = _CENTRE_ROWS) -> None:
-        """Set the centre of columns that had no value yet: about their mean, exactly their value where there is one only.
+        """Set the centre of columns without values so far to about their mean, and exactly to the value of a constant column.
 
-        It is 0 where all columns lie about 0.
+        The centre is 0 if the means of all columns are small relative to their standard deviations.
         """
-        for some in (rows[:n_first], rows):
+        for sample in (rows[:n_first], rows):
             new = np.flatnonzero(np.isnan(self._centre))
-            if not len(new) or not len(some):
+            if not len(new) or not len(sample):
                 return
-            values = some[:, new].astype(np.float64, copy=False)
+            values = sample[:, new].astype(np.float64, copy=False)
             present = ~np.isnan(values)
             first = values[np.argmax(present, axis=0), np.arange(len(new))]
-            gaps = np.where(present, values - first, 0.0)
-            centre = first + gaps.mean(axis=0) * (len(some) / np.maximum(present.sum(axis=0), 1))
-            if len(new) == len(self._centre) and (centre**2 <= _ZERO_CENTRE_OFFSET * gaps.var(axis=0)).all():
+            differences = np.where(present, values - first, 0.0)
+            centre = first + differences.mean(axis=0) * (len(sample) / np.maximum(present.sum(axis=0), 1))
+            if len(new) == len(self._centre) and (centre**2 <= _ZERO_CENTRE_OFFSET * differences.var(axis=0)).all():
                 centre[:] = 0.0
             self._centre[new] = centre.astype(rows.dtype)
 
     def _add_rows(self, block: Block, buffer: NDArray[Any], products: NDArray[Any]) -> bool:
-        """Add rows, and return whether their squares stay in the range of the room's dtype."""
+        """Add rows, and return whether their squares are within the range of the dtype of the buffer."""
         rows, weight = design_matrix(block, self.numeric, self.categorical, buffer.dtype.type), block.weight
         single = buffer.dtype == np.float32
         if weight is not None:
@@ -181,14 +183,14 @@ class ScatterMatrix(Statistic):
                 return False
         self._find_centre(rows)
         centre = np.nan_to_num(self._centre).astype(buffer.dtype)
-        # What is written below is written into a copy, and a product of scattered rows makes one, slowly.
-        as_they_lie = not centre.any() and not self.incomplete and weight is None and rows.flags.c_contiguous
-        z = rows if as_they_lie else np.subtract(rows, centre, out=buffer[: len(rows)])
+        # A copy is needed if values are changed below; a product of non-contiguous rows would make a slow copy itself.
+        no_copy = not centre.any() and not self.incomplete and weight is None and rows.flags.c_contiguous
+        z = rows if no_copy else np.subtract(rows, centre, out=buffer[: len(rows)])
         present = np.ones((len(z), 1 + len(self.incomplete)), buffer.dtype)
         if self.incomplete:
-            gaps = np.isnan(z)
-            present[:, 1:] = ~gaps[:, self._first_coordinates]
-            z[gaps] = 0.0
+            missing = np.isnan(z)
+            present[:, 1:] = ~missing[:, self._first_coordinates]
+            z[missing] = 0.0
         weighed = present if weight is None else present * weight[:, None]
         sums = z.T @ weighed.astype(buffer.dtype, copy=False)
         if weight is not None:
@@ -203,14 +205,14 @@ class ScatterMatrix(Statistic):
         return True
 
     def _is_accurate(self, squares: NDArray[Any], z: NDArray[Any]) -> bool:
-        """Whether sums of squares of columns are neither too large for float32 nor lost below its least number."""
+        """Return whether the sums of squares of all columns are within the accurate range of float32."""
         if not (squares < _MAX_SQUARES).all():
             return False
         small = np.flatnonzero((squares < _MIN_SQUARES) & self._varying)
         return not (len(small) and z[:, small].any())
 
     def merge(self, other: Self) -> Self:
-        """Add all that another one has seen."""
+        """Add the rows of another statistic."""
         self._centre = np.where(np.isnan(self._centre), other._centre, self._centre)
         moved = self._centre - other._centre
         matrix, sums = other._recentred_sums(np.where(np.isnan(moved), 0.0, moved))
@@ -221,11 +223,11 @@ class ScatterMatrix(Statistic):
         return self
 
     def _recentred_sums(self, shift: Floats) -> tuple[Floats, Floats]:
-        """Return the cross products and sums about a centre that lies `shift` further."""
+        """Return the cross products and sums relative to the centre plus `shift`."""
         sums = self._sums - self._weights[self._presence_index] * shift[:, None]
         if not shift.any():
             return self.matrix, sums
-        # Sum of w p_i p_j (z_i - m_i)(z_j - m_j), p telling what is present.
+        # Sum of w p_i p_j (z_i - m_i)(z_j - m_j), where p is 1 for present values.
         across = self._sums - 0.5 * self._weights[self._presence_index] * shift[:, None]
         across = (across[:, self._presence_index] if self.incomplete else across) * shift
         matrix = self.matrix - across
@@ -235,9 +237,9 @@ class ScatterMatrix(Statistic):
     def finish(self) -> None:
         """Move the centre to the mean."""
         rows = np.arange(len(self._centre))
-        held = self._weights[self._presence_index, self._presence_index]
+        weight = self._weights[self._presence_index, self._presence_index]
         own = self._sums[rows, self._presence_index]
-        moved = np.divide(own, held, out=np.zeros_like(own), where=held > 0)
+        moved = np.divide(own, weight, out=np.zeros_like(own), where=weight > 0)
         self.matrix, self._sums = self._recentred_sums(moved)
         self._sums[rows, self._presence_index] = 0.0
         self.mean = np.nan_to_num(self._centre) + moved
@@ -246,20 +248,20 @@ class ScatterMatrix(Statistic):
 
     @staticmethod
     def work_bytes(n_coordinates: int) -> float:
-        """Return the memory that filling one takes, a matrix for each piece under way, and its decomposition afterwards."""
+        """Return the memory for the statistic in bytes: a matrix for each concurrent part, and its decomposition afterwards."""
         return 8.0 * n_coordinates**2 * (2 * parallel.n_threads() + 6)
 
     @property
     def present_weight(self) -> Floats:
-        """Weight of the rows that have a value, for each coordinate."""
+        """Weight of the rows in which each coordinate is present."""
         return self._weights[self._presence_index, self._presence_index]
 
     def pairwise_covariance(self) -> tuple[Floats, Floats]:
-        """Return the covariance of every pair over the rows that have both, 0 where these weigh less than two, and their weight."""
-        held = self._weights[self._presence_index][:, self._presence_index]
+        """Return the covariance of every pair over the rows with both values, 0 if their weight is below 2, and that weight."""
+        weight = self._weights[self._presence_index][:, self._presence_index]
         sums = self._sums[:, self._presence_index]
-        products = self.matrix - sums * sums.T / np.where(held > 0, held, 1.0)
-        return np.divide(products, held - 1, out=np.zeros_like(products), where=held >= 2), held
+        products = self.matrix - sums * sums.T / np.where(weight > 0, weight, 1.0)
+        return np.divide(products, weight - 1, out=np.zeros_like(products), where=weight >= 2), weight
 
 
 def design_matrix(
@@ -268,15 +270,16 @@ def design_matrix(
     categorical: tuple[LevelIndicators, ...],
     dtype: type[np.floating[Any]] = np.float64,
 ) -> NDArray[Any]:
-    """Return numeric columns and then the indicators of every level; a value that stays missing is NaN in all of them.
+    """Return a matrix of the numeric columns, followed by indicators of every level; a missing value is NaN in all of its
+    indicators.
 
-    Without levels it may be the block's own memory.
+    Without categorical columns it may be a view of the block.
     """
     parts = [block.matrix(numeric, dtype)]
-    for column, n_levels, gap in categorical:
+    for column, n_levels, missing_level in categorical:
         codes = block.column(column)
-        if gap is not None:
-            codes = np.where(codes < 0, gap, codes)
+        if missing_level is not None:
+            codes = np.where(codes < 0, missing_level, codes)
         indicators = np.zeros((len(codes), n_levels), dtype)
         indicators[np.arange(len(codes)), codes] = 1.0
         indicators[codes < 0] = np.nan

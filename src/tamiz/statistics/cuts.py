@@ -1,4 +1,4 @@
-"""Cut points of numeric columns, from their exact sorted values."""
+"""Discretization of numeric columns: rules, and the cut points that they find in the exact sorted values."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tamiz.runtime.memory_gate import MemoryGate
 from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.statistics.base import Block, Codes, Floats, Statistic
 
-# More intervals than a code of two bytes has values are no intervals any more.
+# The largest number of intervals: codes have two bytes.
 MAX_BINS = 2**16 - 1
-# With more classes it is faster to find the order of the values than to merge those of the classes.
+# With more classes, sorting all values by argsort is faster than merging sorted classes.
 _MAX_MERGED_CLASSES = 64
-# Memory a row that all columns share, and that a rule works in.
+# Memory for each row in bytes: shared by all columns, and of a rule.
 _SHARED_ROW_BYTES, _RULE_ROW_BYTES = 16, 20
 _MEMORY_HINT = "FisherScore and Variance cut no columns."
 _CHUNK_ROWS = 2**16
@@ -30,27 +30,27 @@ _CHUNK_ROWS = 2**16
 
 @dataclass(frozen=True)
 class SortedColumn:
-    """The present values of one column in ascending order, with each row's class and weight."""
+    """The values of one column that are not missing, in ascending order, with the class and weight of each."""
 
     values: Floats
     labels: Codes
     weight: Floats
     n_classes: int
-    # n log2 n of the whole numbers up to the number of rows, empty where weights are not whole.
+    # n log2 n of the whole numbers up to the number of rows; empty if weights are not whole numbers.
     log_table: Floats
 
 
 class Discretization(BaseEstimator, ABC):
-    """A rule that cuts numbers into intervals. A value equal to a cut goes to the interval on its left."""
+    """A rule that cuts numbers into intervals. A value equal to a cut belongs to the interval on its left."""
 
     needs_classes: ClassVar[bool] = False
 
     def cuts(self, column: SortedColumn) -> Floats:
-        """Return ascending cut points of one sorted column, none where it stays in one piece; `cut_points` reads tables."""
+        """Return ascending cut points of one sorted column, which may be none; for tables see `tamiz.criteria.cut_points`."""
         if not isinstance(column, SortedColumn):
             name = type(self).__name__
             raise TypeError(
-                f"{name}.cuts takes a SortedColumn, got {type(column).__name__}. "
+                f"{name}.cuts requires a SortedColumn, got {type(column).__name__}. "
                 f"tamiz.criteria.cut_points(X, y, discretization={name}()) returns the cut points of a table, an array or a Series."
             )
         return self._cuts(column)
@@ -61,20 +61,20 @@ class Discretization(BaseEstimator, ABC):
 
 
 class MDL(Discretization):
-    """Cuts that lower the entropy of the classes by more than it costs to describe them.
+    """Cuts that reduce the entropy of the classes by more than their description length.
 
-    The interval with k classes is cut at the midpoint of neighbouring values that leaves the least class entropy (the first
-    of equals) when the gain exceeds :math:`(\\log_2 m + \\log_2(3^k - 2) - (k H - k_1 H_1 - k_2 H_2)) / N`, with m the number of
-    distinct candidate cuts; then both halves are cut likewise.
+    An interval with k classes is cut at the midpoint of adjacent values with the smallest remaining class entropy (the first
+    of equal ones) if the gain exceeds :math:`(\\log_2 m + \\log_2(3^k - 2) - (k H - k_1 H_1 - k_2 H_2)) / N`, with m the number of
+    distinct candidate cuts; then both parts are cut in the same way.
 
     Notes
     -----
-    Cost O(n log n) a column. A column whose every cut costs more than it tells stays in one piece, and tells nothing.
+    Cost O(n log n) for each column. A column without an accepted cut has one interval, and an information gain of 0.
 
     References
     ----------
     Fayyad and Irani (1993), Multi-interval discretization of continuous-valued attributes, IJCAI; with the encoding of
-    the cut that Weka calls the better one.
+    the cut that Weka calls "better encoding".
 
     Examples
     --------
@@ -89,22 +89,22 @@ class MDL(Discretization):
 
     def _cuts(self, column: SortedColumn) -> Floats:
         """Return the accepted cuts, ascending."""
-        room = np.empty(max(len(column.values), 1))
-        n = mdl_cuts(column.values, column.labels, column.weight, column.log_table, column.n_classes, room)
-        return np.sort(room[:n])
+        cuts = np.empty(max(len(column.values), 1))
+        n = mdl_cuts(column.values, column.labels, column.weight, column.log_table, column.n_classes, cuts)
+        return np.sort(cuts[:n])
 
 
 class EqualFrequency(Discretization):
-    """Intervals of about the same weight: the k-th cut follows the first value by which k / n_bins of it is reached.
+    """Intervals of about equal weight: the k-th cut follows the first value at which the cumulative weight reaches k / n_bins.
 
     Parameters
     ----------
     n_bins : int, default=10
-        Intervals at most: equal values stay together.
+        Maximum number of intervals: equal values are in one interval, so there may be fewer.
 
     Notes
     -----
-    Cost O(n log n) a column. No target is needed.
+    Cost O(n log n) for each column. No target is needed.
 
     References
     ----------
@@ -122,15 +122,15 @@ class EqualFrequency(Discretization):
         self.n_bins = n_bins
 
     def _cuts(self, column: SortedColumn) -> Floats:
-        """Return at most n_bins - 1 cuts, ascending: equal values stay together."""
+        """Return at most n_bins - 1 cuts, ascending."""
         check_integer("n_bins", self.n_bins, low=2, high=MAX_BINS)
         values, running = column.values, np.cumsum(column.weight)
         if len(values) == 0:
             return np.empty(0)
-        wanted = running[-1] * np.arange(1, self.n_bins) / self.n_bins
-        # A hair of slack: a sum of whole weights must reach its own share whatever the last bit says.
-        reached = values[np.searchsorted(running, wanted * (1 - 1e-12))]
-        at = np.unique(np.searchsorted(values, reached, side="right")) - 1
+        quantiles = running[-1] * np.arange(1, self.n_bins) / self.n_bins
+        # A tolerance, so that rounding of a quantile does not move a cut by one value.
+        last = values[np.searchsorted(running, quantiles * (1 - 1e-12))]
+        at = np.unique(np.searchsorted(values, last, side="right")) - 1
         at = at[at < len(values) - 1]
         low, high = values[at], values[at + 1]
         middle = low / 2 + high / 2
@@ -138,16 +138,16 @@ class EqualFrequency(Discretization):
 
 
 class EqualWidth(Discretization):
-    """Intervals of the same width between the least and the largest value.
+    """Intervals of equal width between the smallest and the largest value.
 
     Parameters
     ----------
     n_bins : int, default=10
-        Intervals, some of which may be empty.
+        Number of intervals, some of which may be empty.
 
     Notes
     -----
-    Cost O(n log n) a column. No target is needed. One value far away from all others leaves these in one interval.
+    Cost O(n log n) for each column. No target is needed. One outlier puts all other values into one interval.
 
     References
     ----------
@@ -175,10 +175,10 @@ class EqualWidth(Discretization):
 
 
 class CutPoints(Statistic):
-    """Cut points of numeric columns by one rule, exact: from every value, not from a sketch.
+    """Cut points of numeric columns by one rule, exact because they use every value.
 
-    It keeps the pieces of the columns until all rows were seen, and then reads them column by column: those that lie on disk take
-    no memory before.
+    The blocks of the columns are kept until all rows were added, and then read column by column; blocks that are memory-mapped
+    files use no memory before.
 
     Attributes
     ----------
@@ -201,13 +201,13 @@ class CutPoints(Statistic):
         return type(self), self.columns, type(self.rule), *self.rule.get_params().items(), self.n_classes
 
     def empty(self) -> Self:
-        """Return a new one that has seen nothing."""
+        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns, self.rule, self.n_classes)
 
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
         for column in self.columns:
-            self._values[column].append(block.values.get(column, block.y))  # type: ignore[arg-type]  # a target is there
+            self._values[column].append(block.values.get(column, block.y))  # type: ignore[arg-type]  # there is a target
         if self.rule.needs_classes:
             assert block.y is not None
             self._labels.append(np.ascontiguousarray(block.y, dtype=np.int32))
@@ -219,7 +219,7 @@ class CutPoints(Statistic):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add all that another one has seen."""
+        """Add the rows of another statistic."""
         for column in self.columns:
             self._values[column] += other._values[column]
         self._labels += other._labels
@@ -228,24 +228,24 @@ class CutPoints(Statistic):
         return self
 
     def finish(self) -> None:
-        """Read, sort and cut column by column."""
+        """Sort and cut the columns, one after the other."""
         n, needs_classes = self.n_samples, self.rule.needs_classes
         if n > _CHUNK_ROWS:
-            check_memory(_SHARED_ROW_BYTES * n, f"What {n:,} rows have in common when columns are cut", _MEMORY_HINT)
+            check_memory(_SHARED_ROW_BYTES * n, f"Cutting columns of {n:,} rows", _MEMORY_HINT)
         weight = np.concatenate(self._weights) if self._weights else np.ones(n)
         whole = not self._weights or bool(np.all(weight == np.floor(weight)) and weight.sum() <= 4 * n)
         table = n_log_n_table(int(weight.sum()) + 1 if whole and needs_classes else 0)
-        sort = (
+        sorter = (
             _ArgsortSorter(self._labels, weight)
             if self._weights or self.n_classes > _MAX_MERGED_CLASSES
             else _ClassMergeSorter(self._labels, weight, self.n_classes)
         )
-        turns, n_bytes = MemoryGate(), max(sort.row_bytes, _RULE_ROW_BYTES) * n
+        gate, n_bytes = MemoryGate(), max(sorter.row_bytes, _RULE_ROW_BYTES) * n
 
         def cut(column: int) -> Floats:
-            taken = turns.reserve(n_bytes, f"Cutting a column of {n:,} rows", _MEMORY_HINT)
-            with taken, sort.sorted_column(self._values.pop(column)) as ascending:
-                return np.array(self.rule.cuts(SortedColumn(*ascending, self.n_classes, table)))
+            reservation = gate.reserve(n_bytes, f"Cutting a column of {n:,} rows", _MEMORY_HINT)
+            with reservation, sorter.sorted_column(self._values.pop(column)) as (values, labels, weights):
+                return np.array(self.rule.cuts(SortedColumn(values, labels, weights, self.n_classes, table)))
 
         for done, cuts in enumerate(parallel.map_blocks(cut, self.columns)):
             self.edges[self.columns[done]] = cuts
@@ -254,7 +254,7 @@ class CutPoints(Statistic):
 
 
 def n_log_n_table(size: int) -> Floats:
-    """Return n log2 n of the whole numbers below `size`."""
+    """Return an array of n log2 n for the whole numbers below `size`."""
     table = np.arange(size, dtype=np.float64)
     for start, stop in parallel.block_ranges(size, _CHUNK_ROWS):
         table[start:stop] *= np.log2(np.maximum(table[start:stop], 1.0))
@@ -262,7 +262,7 @@ def n_log_n_table(size: int) -> Floats:
 
 
 class _ClassMergeSorter:
-    """Columns sorted class by class, for rows that weigh the same."""
+    """Sorts a column class by class and merges the classes, for rows of equal weight."""
 
     row_bytes = 20
 
@@ -276,7 +276,7 @@ class _ClassMergeSorter:
 
     @contextmanager
     def sorted_column(self, pieces: list[NDArray[Any]]) -> Iterator[tuple[Floats, Codes, Floats]]:
-        """Give the present values of a column, ascending, and the class and weight of each."""
+        """Yield the values of a column that are not missing, ascending, with the class and weight of each."""
         with self._buffers.borrow() as (parts, values, labels):
             ends = self._starts.copy()
             for piece, classes in zip(pieces, self._labels, strict=True):
@@ -289,7 +289,7 @@ class _ClassMergeSorter:
 
 
 class _ArgsortSorter:
-    """Columns sorted by the order of their values: slower, for weights and for very many classes."""
+    """Sorts a column by argsort: slower, for rows with weights and for many classes."""
 
     row_bytes = 44
 
@@ -300,7 +300,7 @@ class _ArgsortSorter:
 
     @contextmanager
     def sorted_column(self, pieces: list[NDArray[Any]]) -> Iterator[tuple[Floats, Codes, Floats]]:
-        """Give the present values of a column, ascending, and the class and weight of each; those of no weight are left out."""
+        """Yield the values that are not missing and have a positive weight, ascending, with the class and weight of each."""
         values = np.concatenate([np.empty(0), *pieces])
         order = np.argsort(values, kind="stable")
         order = order[: len(values) - int(np.isnan(values).sum())]

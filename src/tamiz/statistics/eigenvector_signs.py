@@ -1,4 +1,4 @@
-"""One choice between a direction and its opposite."""
+"""A rule for the signs of eigenvectors, which are determined only up to a sign."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from tamiz.statistics.base import Floats
 
-# Entries are equal in size within this, next to the largest: what eigenvectors found by steps are exact to.
+# Absolute values within this relative difference of the largest count as equal: the accuracy of iterative eigenvectors.
 _TIE_TOLERANCE = 1e-6
 
 
 def eigenvector_signs(X: Floats, tolerance: float = _TIE_TOLERANCE) -> Floats:
-    """Return for each column the sign that makes its largest entry positive, the first of those equal within a share of it."""
+    """Return for each column the sign that makes its entry of largest absolute value positive, the first of equal ones."""
     size = np.abs(X)
     first = np.argmax(size >= size.max(axis=0) * (1 - tolerance), axis=0)
     return np.where(X[first, np.arange(X.shape[1])] < 0, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Weight, mean, variance and extremes of numeric columns, in all rows or by class."""
+"""Weight, mean, squared deviations and extremes of numeric columns, over all rows or by class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class ClassMoments(Statistic):
     Attributes
     ----------
     weight, mean, squared_deviations, minimum, maximum : ndarray of shape (n_classes, n_columns)
-        Weight of the present values, their mean, the weighted sum of squares about it, and their extremes.
+        Total weight, mean, weighted sum of squared deviations from the mean, minimum and maximum of the values that are not
+        missing.
     """
 
     def __init__(self, columns: tuple[int, ...], n_classes: int) -> None:
@@ -36,7 +37,7 @@ class ClassMoments(Statistic):
         return type(self), self.columns, self.n_classes
 
     def empty(self) -> Self:
-        """Return a new one that has seen nothing."""
+        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns, self.n_classes)
 
     def _labels(self, block: Block) -> np.ndarray:
@@ -45,32 +46,24 @@ class ClassMoments(Statistic):
 
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
-        seen = self.empty() if self.n_samples else self
+        part = self.empty() if self.n_samples else self
         labels, weight = self._labels(block), block.weight_or_ones
         out = np.empty((self.n_classes, 5))
         for k, column in enumerate(self.columns):
             class_moments(block.column(column), labels, weight, out)
-            (
-                seen.weight[:, k],
-                seen.mean[:, k],
-                seen.squared_deviations[:, k],
-                seen.minimum[:, k],
-                seen.maximum[:, k],
-            ) = out.T
-        if seen is self:
-            self.n_samples = len(block.rows)
-            return self
-        seen.n_samples = len(block.rows)
-        return self.merge(seen)
+            part.weight[:, k], part.mean[:, k], part.squared_deviations[:, k] = out.T[:3]
+            part.minimum[:, k], part.maximum[:, k] = out.T[3:]
+        part.n_samples = len(block.rows)
+        return self if part is self else self.merge(part)
 
     def merge(self, other: Self) -> Self:
-        """Add all that another one has seen (Chan, Golub and LeVeque 1983)."""
+        """Add the rows of another statistic (Chan, Golub and LeVeque 1983)."""
         total = self.weight + other.weight
         share = np.divide(other.weight, total, out=np.zeros_like(total), where=total > 0)
-        gap = other.mean - self.mean
-        self.squared_deviations += other.squared_deviations + gap**2 * self.weight * share
-        # A class that had no value yet takes the other's mean as it is, to the last bit.
-        self.mean = np.where(self.weight == 0, other.mean, self.mean + gap * share)
+        difference = other.mean - self.mean
+        self.squared_deviations += other.squared_deviations + difference**2 * self.weight * share
+        # A class without values so far gets the mean of the other statistic, to the last bit.
+        self.mean = np.where(self.weight == 0, other.mean, self.mean + difference * share)
         self.weight = total
         self.minimum = np.minimum(self.minimum, other.minimum)
         self.maximum = np.maximum(self.maximum, other.maximum)
@@ -79,7 +72,7 @@ class ClassMoments(Statistic):
 
 
 class Moments(ClassMoments):
-    """Moments of each column in all rows: those of a single class that every row is of."""
+    """Moments of each column over all rows."""
 
     def __init__(self, columns: tuple[int, ...], n_classes: int = 1) -> None:
         super().__init__(columns, n_classes)
