@@ -167,7 +167,7 @@ def test_an_assessment_that_takes_long_is_left_out_and_told_unless_it_is_asked_f
     monkeypatch.setattr("tamiz.assessment.permutation_null._DEFAULT_PERMUTATIONS", 3)
     result = study(source, assess=None, **usual).to_dict()
     assert result["assessment"] is None
-    (told,) = [w for w in result["warnings"] if w.startswith("The subset was not searched for again inside folds: 6 ")]
+    (told,) = [w for w in result["warnings"] if w.startswith("The search was not repeated inside folds: 6 ")]
     assert told.endswith(" s take more than 0 s. Ask for it with assess=True (--assess).")
     assert result["recommendation"] is None
     assert any(w.startswith("Selections were not compared: 6 searches of ") for w in result["warnings"])
@@ -185,12 +185,12 @@ def test_an_assessment_that_cannot_be_made_is_told_and_one_that_was_asked_for_is
     (told,) = [
         w
         for w in result["warnings"]
-        if w.startswith("How far the score of the subset can be trusted was not computed: ")
+        if w.startswith("The reliability of the selection was not computed: ")
     ]
     with pytest.raises(DataError, match=re.escape(told.partition(": ")[2])):
         study(X, y, groups=groups, relevances=[], maps=[], assess=True)
     with pytest.raises(
-        DataError, match="assess=True asks how well the subset tells the target, and the table has none"
+        DataError, match="^assess=True .* the table has no target"
     ):
         study(X, assess=True)
 
@@ -730,7 +730,7 @@ def test_a_study_of_equal_rows_goes_on_without_a_graph_and_says_why():
     result = study(EQUAL).to_dict()
     assert result["graph"] is None
     assert any(
-        told.startswith("The study goes on without a graph of the rows: All 20 rows are equal")
+        told.startswith("The graph of the rows is left out: All 20 rows are equal")
         for told in result["warnings"]
     )
     assert list(result["ranking"]["scores"]) == ["entropy", "variance"]
@@ -772,7 +772,7 @@ def test_a_graph_that_is_given_by_its_edges_is_told_as_such():
     X = np.random.default_rng(0).normal(size=(4, 2))
     result = study(X, graph=Graph.from_edges([0, 1], [1, 2], n_samples=4)).to_dict()
     facts = result["graph"]
-    assert (facts["id"], facts["label"], facts["parameters"]) == ("given", "A graph that was given", "")
+    assert (facts["id"], facts["label"], facts["parameters"]) == ("given", "A prebuilt graph", "")
     assert (facts["search"], facts["recall"], facts["joining"]) == (None, None, None)
     assert facts["neighbors"]["histogram"] == {"start": 0, "width": 1, "rows": [1, 2, 1]}
     assert [drawn["id"] for drawn in result["maps"]] == ["pca", "mds:metric", "mds:ordinal"]
@@ -791,7 +791,7 @@ def test_many_numbers_of_neighbours_are_counted_in_wider_bins():
 
 
 def test_what_is_no_graph_is_refused(source):
-    with pytest.raises(TypeError, match=r"study takes a graph such as KNearest\(15\), got 5"):
+    with pytest.raises(TypeError, match=r"^graph must be a builder such as KNearest\(15\) or a Graph, got 5"):
         study(source, graph=5)
 
 
@@ -813,7 +813,7 @@ def test_a_long_table_is_joined_by_a_sample_that_the_seed_decides(long_table):
     assert first == again
     assert first["ranking"]["scores"] != other["ranking"]["scores"]
     assert first["graph"]["n_rows"] == 250
-    told = "The graph joins 250 of the 600 rows, drawn at random. One that is asked for (graph=, --graph) joins all."
+    told = "The graph joins 250 of the 600 rows, drawn at random. A graph that is requested (graph=, --graph) joins all rows."
     assert told in first["warnings"]
     pca, *_, eigenmap = first["maps"]
     assert pca["rows"] == eigenmap["rows"] == sorted(set(pca["rows"]))

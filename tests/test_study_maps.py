@@ -98,7 +98,7 @@ def test_rows_that_are_drawn_and_not_in_the_sample_are_placed_by_their_distances
         reducer.fit(fitted)
         np.testing.assert_allclose(drawn["points"], reducer.transform(long_table.iloc[shown]), atol=1e-9)
         assert drawn["notes"][-1] == (
-            "Fitted on 60 of the 600 rows, drawn at random; the other 40 that are drawn were placed by their distances to these."
+            "Fitted on 60 of the 600 rows, drawn at random; the other 40 rows that are shown were mapped by the out-of-sample extension."
         )
         explained = drawn["explanation"]
         assert (explained["n_rows"], explained["n_mapped"]) == (100, 600)
@@ -193,7 +193,7 @@ def test_a_map_that_is_not_there_is_told_before_the_table_is_read(name, sentence
 
 def test_what_is_no_map_is_refused(source):
     with pytest.raises(
-        TypeError, match=r"maps takes names such as 'mds:ordinal' and reducers such as PCA\(\), got 5\."
+        TypeError, match=r"^maps must contain names .* got 5\."
     ):
         study(source, maps=[5])
 

@@ -114,7 +114,7 @@ def test_beside_very_many_columns_none_are_added_and_the_section_says_so(monkeyp
     found = study(X, y)
     assert found["noise_experiment"] is None
     assert found["model_effect"]["notes"][-1] == (
-        "No noise columns and copies were added: a row has 3 numbers, more than 2. Ask for it with assess=True (--assess)."
+        "No noise columns and copies were added: a row has 3 coordinates, more than 2. Ask for it with assess=True (--assess)."
     )
     asked = study(X, y, assess=True)
     assert asked["noise_experiment"] is not None
@@ -126,7 +126,7 @@ def test_rows_of_which_no_folds_can_be_made_are_told_and_an_error_where_it_was_a
     found = study(X, y, groups=["one"] * 20)
     assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
     assert any(
-        w.startswith("What the subset is worth to models was not computed: Every row is of one group")
+        w.startswith("The effect of the subset on models was not computed: Every row is of one group")
         for w in found["warnings"]
     )
     with pytest.raises(DataError, match="Every row is of one group"):
@@ -205,6 +205,6 @@ def test_of_few_rows_it_is_told_that_no_columns_were_added():
     found = study(X, y)
     assert found["noise_experiment"] is None
     assert (
-        "What added columns cost was not computed: Adding columns takes at least 20 rows, and there are 16."
+        "The noise experiment was not computed: Adding columns takes at least 20 rows, and there are 16."
         in found["warnings"]
     )

@@ -122,7 +122,7 @@ def test_with_a_target_only_criteria_that_read_it_count_and_without_one_all():
     ]  # fmt: skip
     found = ranked["combined"]
     assert not {"laplacian_score", "entropy", "variance"} & set(found["criteria"])
-    assert "Laplacian score, Entropy and Variance do not read target and are not counted." in found["how"]
+    assert "Laplacian score, Entropy and Variance do not use target and are not counted." in found["how"]
     found = study(IRIS.data, maps=[]).to_dict()["ranking"]["combined"]
     assert found["criteria"] == ["laplacian_score", "entropy", "variance"]
     assert "Laplacian score cannot be computed from a sample that contains a row twice: its ranks" in found["how"]
@@ -141,7 +141,7 @@ def test_a_criterion_that_tells_no_column_from_another_is_not_counted():
     # Of one value and gaps the Fisher score sees the value only.
     found = combined_of(source, [InformationGain(missing="category"), FisherScore()])
     assert found["criteria"] == ["r0"]
-    assert "FisherScore scores all columns alike here and is not counted." in found["how"]
+    assert "FisherScore scores all columns equally here and is not counted." in found["how"]
     assert found["ranks"] == [3, 2, 1]
     # Where all do so, there is one rank for all columns.
     found = combined_of(source, [FisherScore()])

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from tamiz import open_source, study
-from tamiz._study.study import maps
+from tamiz._study import maps
 
 from .test_reduce import shown
 
@@ -81,7 +81,7 @@ def test_a_matrix_of_distances_is_square_and_its_labels_are_the_names_of_its_col
     command = ["reduce", "data.csv", "--method", "mds", "--dissimilarity", "precomputed"]
     write(pd.DataFrame(DISTANCES[:3]).to_csv(index=False, header=list("abcd")))
     done = tamiz(*command)
-    assert "'a' does not name the rows of a matrix of distances: row 1 is '0'" in done.stderr
+    assert "column 'a' does not contain the names of the rows of a distance matrix: row 1 is '0'" in done.stderr
     write(pd.DataFrame(DISTANCES, CITIES[::-1], CITIES).to_csv(index_label="city"))
     done = tamiz(*command)
     assert "'city' does not name the rows" in done.stderr
@@ -95,7 +95,7 @@ def test_a_matrix_of_distances_is_square_and_its_labels_are_the_names_of_its_col
 def test_what_takes_no_distances_refuses_them_as_a_wrong_command_line(tamiz: Callable[..., Result], iris: Path) -> None:
     done = tamiz("reduce", iris, "--dissimilarity", "precomputed")
     assert done.exit_code == 2
-    assert "PCA takes no matrix of distances; choose --method mds" in done.stderr
+    assert "PCA does not accept a matrix of distances; use --method mds" in done.stderr
     done = tamiz("reduce", iris, "--method", "mds", "--dissimilarity", "precomputed", "--weight", "sepal_width")
     assert done.exit_code == 2
 
@@ -122,7 +122,7 @@ def test_a_table_that_looks_like_distances_is_hinted_at_once(
     [
         (
             ["reduce", "--method", "stochastic-mds", "--dissimilarity", "precomputed"],
-            "takes no matrix of distances; choose",
+            "does not accept a matrix of distances; use",
         ),
         (
             ["reduce", "--method", "stochastic-mds", "--dissimilarity", "gower"],
@@ -146,5 +146,5 @@ def test_distances_that_a_map_is_not_made_of_are_refused_before_the_table_is_rea
 
 
 def test_a_study_refuses_such_distances_before_it_looks_for_the_table() -> None:
-    with pytest.raises(ValueError, match=r"Stochastic MDS measures rows by euclidean, .* and not by gower"):
+    with pytest.raises(ValueError, match=r"Stochastic MDS supports the dissimilarities euclidean, .*, not gower"):
         study("nowhere.csv", maps=["pca", "stochastic_mds"], dissimilarity="gower")

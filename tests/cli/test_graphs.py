@@ -87,7 +87,7 @@ def test_a_relevance_that_lives_on_no_graph_takes_none(tamiz: Callable[..., Resu
     for option in (["--graph", "knn:5"], ["--t", "3"]):
         done = tamiz("rank", iris, "-t", "species", "-r", "information-gain", *option)
         assert done.exit_code == 2
-        assert done.stderr.startswith("tamiz: Information gain lives on no graph: leave --graph and --t out.")
+        assert done.stderr.startswith("tamiz: Information gain uses no graph: leave out --graph and --t.")
 
 
 @pytest.mark.parametrize("table", ["twenty", "flowers"])
@@ -106,14 +106,22 @@ def test_a_study_takes_the_graph_that_is_named(
 
 # What stands after the command, its exit status, and what the sentence says.
 BAD = {
-    "no neighbours": (["--graph", "knn:0"], 2, r"'knn:0': after the colon stands a number above 0, got '0'\."),
+    "no neighbours": (
+        ["--graph", "knn:0"],
+        2,
+        r"'knn:0': the value after the colon must be a number above 0, got '0'\.",
+    ),
     "a word for a number": (
         ["--graph", "knn:abc"],
         2,
-        r"'knn:abc': after the colon stands a number above 0, got 'abc'\.",
+        r"'knn:abc': the value after the colon must be a number above 0, got 'abc'\.",
     ),
-    "nothing after the colon": (["--graph", "knn:"], 2, r"'knn:': after the colon stands a number above 0, got ''\."),
-    "half a neighbour": (["--graph", "knn:2.5"], 2, r"--graph knn takes a whole number such as knn:15, got 2\.5\."),
+    "nothing after the colon": (
+        ["--graph", "knn:"],
+        2,
+        r"'knn:': the value after the colon must be a number above 0, got ''\.",
+    ),
+    "half a neighbour": (["--graph", "knn:2.5"], 2, r"--graph knn requires a whole number, such as knn:15, got 2\.5\."),
     "more neighbours than rows": (
         ["--graph", "knn:1000"],
         1,
@@ -123,7 +131,7 @@ BAD = {
     "a radius below 0": (
         ["--graph", "radius:-1"],
         2,
-        r"'radius:-1': after the colon stands a number above 0, got '-1'\.",
+        r"'radius:-1': the value after the colon must be a number above 0, got '-1'\.",
     ),
     "a radius that is no number": (["--graph", "radius:nan"], 2, r"a number above 0, got 'nan'\."),
     "a radius without end": (["--graph", "radius:inf"], 2, r"a number above 0, got 'inf'\."),
@@ -135,17 +143,17 @@ BAD = {
     "a number where none is taken": (
         ["--graph", "connected-radius:3"],
         2,
-        r"--graph connected-radius takes no number\.",
+        r"--graph connected-radius accepts no number\.",
     ),
     "classes without a target": (
         ["--graph", "same-class"],
         2,
-        r"--graph same-class joins rows of one class: name its column with --target\.",
+        r"--graph same-class connects rows of one class: name its column with --target\.",
     ),
     "classes of a number": (
         ["--graph", "same-class", "--target", "petal_width", "--kinds", "petal_width=numeric"],
         1,
-        r"SameClass joins rows of one class; .* on the command line --kinds petal_width=categorical\.",
+        r"SameClass joins rows of one class; .* on the command line, --kinds petal_width=categorical\.",
     ),
     "an unknown graph": (
         ["--graph", "kn:5"],
@@ -159,7 +167,7 @@ BAD = {
     "a width that leaves no edge": (
         ["--t", "1e-9"],
         1,
-        r"t=1e-09 makes the weight of every edge 0: .* t=0\.\d+ or more leaves a weight to all of them\.",
+        r"t=1e-09 makes the weight of every edge 0: .* t=0\.\d+ or more keeps all weights above 0\.",
     ),
 }
 
@@ -188,10 +196,10 @@ def test_equal_rows_are_refused_where_a_graph_is_asked_for_and_told_where_none_i
     for arguments in (["rank", path, "-r", "laplacian-score"], ["study", path, "--graph", "knn:5"]):
         done = tamiz(*arguments)
         assert (done.exit_code, done.stdout) == (1, "")
-        assert done.stderr == "tamiz: All 20 rows are equal: no row lies nearer than another.\n"
+        assert done.stderr == "tamiz: All 20 rows are equal, so no row is nearer than another.\n"
     done = tamiz("study", path)
     assert done.exit_code == 0
-    assert "note: The study goes on without a graph of the rows: All 20 rows are equal" in done.stderr
+    assert "note: The graph of the rows is left out: All 20 rows are equal" in done.stderr
 
 
 def test_a_graph_in_pieces_is_noted(tamiz: Callable[..., Result], folder: Path) -> None:

@@ -48,7 +48,7 @@ def test_n_features_is_a_number_or_a_range(
 def test_a_size_that_is_none_is_a_wrong_command_line(tamiz: Callable[..., Result], iris: Path, size: str) -> None:
     done = tamiz("select", iris, "-t", "species", f"--n-features={size}")
     assert done.exit_code == 2
-    assert "neither a number of columns such as 3 nor a share such as 0.5 nor a range such as 3-8." in done.stderr
+    assert "not a number of columns such as 3, a share such as 0.5 or a range such as 3-8." in done.stderr
 
 
 def test_max_evaluations_stops_the_search(tamiz: Callable[..., Result], iris: Path) -> None:
@@ -118,7 +118,7 @@ def test_an_ending_that_says_no_format_is_refused_before_the_work(
 ) -> None:
     done = tamiz("select", iris, "-t", "species", "-o", "s.xlsx")
     assert done.exit_code == 2
-    assert "s.xlsx: a table is written as csv, tsv" in done.stderr
+    assert "s.xlsx: the extension of a table must be one of csv, tsv" in done.stderr
     assert list(folder.iterdir()) == []
 
 
@@ -166,8 +166,11 @@ def test_a_search_is_named_with_what_it_takes(
         (["--search", "beam:wide"], "--search beam: width must be a whole number of at least 1, got 'wide'."),
         (["--search", "best-first:backwards"], "got 'backwards' (did you mean 'backward'?)."),
         (["--search", "forward:3"], "--search forward: Forward accepts nothing after a colon, got '3'."),
-        (["--column-group", "petal_length"], "'petal_length' names no columns that go together, such as a,b."),
-        (["--column-group", "a,,b"], "'a,,b' names no columns that go together"),
+        (
+            ["--column-group", "petal_length"],
+            "'petal_length' is not a column group: name two or more columns, such as a,b.",
+        ),
+        (["--column-group", "a,,b"], "'a,,b' is not a column group"),
         (["--patience", "0"], "0 is not in the range x>=1"),
     ],
 )
@@ -228,7 +231,7 @@ def test_a_dry_run_tells_what_the_search_takes_and_leaves_nothing(
     assert (done.exit_code, done.stdout.count("\n")) == (0, 1)
     assert done.stdout.startswith("Plan: at most ")
     plan = shown(tamiz(*command, "--json", "--max-evaluations", 5))
-    assert plan["evaluations"] == 5
+    assert plan["max_evaluations"] == 5
     assert list(folder.iterdir()) == []
 
 
@@ -258,7 +261,7 @@ def test_an_interrupted_assessment_leaves_the_columns_chosen(
     monkeypatch.setattr("tamiz.assessment.nested_cv.selection_report", interrupt)
     done = tamiz("select", iris, "-t", "species", "--assess")
     assert (done.exit_code, done.stdout.splitlines()) == (130, CHOSEN)
-    assert "note: Interrupted when the columns were chosen and their score was not yet assessed." in done.stderr
+    assert "note: Interrupted after the columns were selected and before their score was assessed." in done.stderr
 
 
 def test_groups_and_times_are_no_features_and_reach_the_folds(
@@ -377,4 +380,4 @@ def test_the_convention_of_cfs_is_that_of_python(tamiz: Callable[..., Result], i
     assert shown["hall"]["merit"] != shown["weka"]["merit"]
     refused = tamiz("select", iris, "-t", "species", "--merit", "wrapper:knn", "--convention", "weka")
     assert refused.exit_code == 2
-    assert "--convention is for CFS" in refused.stderr
+    assert "--convention applies to CFS only" in refused.stderr

@@ -70,7 +70,7 @@ def test_the_text_states_samples_rows_and_the_kind_of_bootstrap(monkeypatch):
     monkeypatch.setattr(mean_rank, "_MAX_VALUES", 1e5)
     found = combined_of(open_source(frame, "buys"), [FisherScore()])
     assert (found["n_resamples"], found["intervals"][0]) == (0, None)
-    why = "5 bootstrap samples of 300 rows and 85 columns would take longer than a study may (max_seconds=, --max-seconds)"
+    why = "5 bootstrap samples of 300 rows and 85 columns would exceed the time budget (max_seconds=, --max-seconds)"
     assert f"There is no interval: {why}." in found["how"]
 
 

@@ -185,7 +185,7 @@ def test_the_script_is_as_a_user_would_write_it(folder):
         "selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)\n"
         "print(selector.get_feature_names_out().tolist())\n"
         "\n"
-        "# The same as a step of a scikit-learn pipeline: whatever fits it chooses the columns anew.\n"
+        "# As a step of a scikit-learn pipeline: every fit selects the columns again.\n"
         "table = open_source('t.csv').frame()\n"
         "X, y = table.drop_columns(['class']), table['class']\n"
         "pipeline = make_pipeline(SubsetSelector(CFS(), BestFirst(), random_state=0), MixedNB())\n"
@@ -198,7 +198,7 @@ def test_a_table_in_memory_has_a_script_with_a_place_for_it_and_none_of_its_valu
     frame = TABLE.rename(columns={"it's": "secret 4711"})
     repeat = study(frame, frame["class"].rename("kind"), kinds={"class": "id"}, **QUICK).to_dict()["reproduction"]
     assert (repeat["command"], repeat["config"]) == (None, None)
-    assert repeat["no_command"] == "The table was in memory, and a command line reads files."
+    assert repeat["no_command"] == "The table was in memory, and the command line reads files."
     assert repeat["given"] == ["data", "target"]
     assert "data = ...  # pandas DataFrame\ntarget = ...  # pandas Series\n" in repeat["python"]
     script = repeat["python"].replace("data = ...", "data = frame").replace("target = ...", "target = frame['class']")
@@ -225,32 +225,32 @@ def test_a_source_is_named_as_one():
     [
         pytest.param(
             {"merit": CrossValidated("knn", encode=True)},
-            r"no way to say CrossValidated\('knn', encode=True\)",
+            r"no equivalent of CrossValidated\('knn', encode=True\)",
             marks=pytest.mark.slow,
         ),
-        ({"search": Genetic(5, mutation=0.5)}, r"no way to say Genetic\(5, mutation=0\.5\)"),
+        ({"search": Genetic(5, mutation=0.5)}, r"no equivalent of Genetic\(5, mutation=0\.5\)"),
         pytest.param(
             {"stop": Evaluations(5) & Patience(2)},
-            r"no way to say Evaluations\(5\) & Stale\(2\)",
+            r"no equivalent of Evaluations\(5\) & Patience\(2\)",
             marks=pytest.mark.slow,
         ),
-        ({"stop": Evaluations(5) | Evaluations(7)}, "takes one of a rule"),
-        pytest.param({"stop": Evaluations(5) | Seconds(90)}, r"no way to say Seconds\(90\)", marks=pytest.mark.slow),
+        ({"stop": Evaluations(5) | Evaluations(7)}, "accepts each stopping rule once"),
+        pytest.param({"stop": Evaluations(5) | Seconds(90)}, r"no equivalent of Seconds\(90\)", marks=pytest.mark.slow),
         pytest.param(
             {"relevances": [LaplacianScore(graph=KNearest(3))]},
-            r"no way to say LaplacianScore\(graph=KNearest\(3\)\)",
+            r"no equivalent of LaplacianScore\(graph=KNearest\(3\)\)",
             marks=pytest.mark.slow,
         ),
         pytest.param(
             {"relevances": [InformationGain(missing="category")]},
-            r"no way to say InformationGain\(missing='category'\)",
+            r"no equivalent of InformationGain\(missing='category'\)",
             marks=pytest.mark.slow,
         ),
-        ({"maps": [PCA(2)]}, "takes maps by name, and the study was given reducers"),
-        pytest.param({"graph": KNearest(9)}, r"no way to say KNearest\(9\)", marks=pytest.mark.slow),
-        pytest.param({"random_state": None}, "without a seed of its own", marks=pytest.mark.slow),
-        pytest.param({"random_state": np.random.default_rng(0)}, "without a seed of its own", marks=pytest.mark.slow),
-        ({"weight": np.ones(90)}, "No command line can say weight: it was passed as ndarray in memory"),
+        ({"maps": [PCA(2)]}, "accepts maps by name, and the study was passed reducers"),
+        pytest.param({"graph": KNearest(9)}, r"no equivalent of KNearest\(9\)", marks=pytest.mark.slow),
+        pytest.param({"random_state": None}, "without an integer seed", marks=pytest.mark.slow),
+        pytest.param({"random_state": np.random.default_rng(0)}, "without an integer seed", marks=pytest.mark.slow),
+        ({"weight": np.ones(90)}, "The command line has no equivalent of weight, which was passed as ndarray in memory"),
     ],
 )
 def test_what_no_command_line_can_say_is_told(folder, asked, why):
@@ -270,7 +270,7 @@ def test_a_graph_that_was_built_is_a_place_in_the_script(folder):
     TABLE[["it's", "rooms", "class"]].to_csv("t.csv", index=False)
     graph = KNearest(5).build(TABLE[["it's", "rooms"]].to_numpy())
     repeat = study("t.csv", "class", graph=graph, **QUICK).to_dict()["reproduction"]
-    assert repeat["no_command"] == "The command line builds its graph, and the study was given one that was built."
+    assert repeat["no_command"] == "The command line builds its graph, and the study was passed a built graph."
     assert repeat["given"] == ["graph"]
 
 

@@ -1,4 +1,4 @@
-"""What a study may take."""
+"""The budget of a study in seconds and memory, and the runner that times its steps and skips those that do not fit."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from tamiz.runtime import progress
 from tamiz.runtime.memory import format_bytes, free_memory
 from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
 
-# Seconds that a study of an ordinary table may take on two cores where nobody said.
+StepResult = TypeVar("StepResult")
+
+# Seconds of a study on two cores by default.
 DEFAULT_SECONDS = 120.0
-# The share of what is left that the search may take, and what it may take at least.
+# The search gets this share of the seconds that are left, and at least so many seconds.
 _SEARCH_SHARE, _MIN_SEARCH_SECONDS = 0.4, 0.1
-# Sets that a search among so many columns evaluates where nobody said: they take some 10 seconds and 0.3 GB.
+# From so many columns on, a search without a stopping rule ends after so many sets: about 10 seconds and 0.3 GB.
 _MANY_COLUMNS, _MAX_SETS = 10_000, 5_000_000
 
 
 @dataclass(frozen=True)
 class StepEstimate:
-    """What a step takes on two cores.
+    """Estimated cost of a step on two cores.
 
     Attributes
     ----------
     seconds : float
     n_bytes : float
-        At most at one time, beyond the table and what earlier steps keep.
+        Peak memory beyond the table and what earlier steps keep.
     n_rows : int
-        Rows that it reads: all, or a sample.
+        Rows that the step reads: all, or a sample.
     """
 
     seconds: float
@@ -40,28 +42,29 @@ class StepEstimate:
     n_rows: int
 
     def per_part(self, n_parts: int) -> StepEstimate:
-        """Return what one of n alike parts takes, one after the other."""
+        """Return the estimate of one of n equal parts that run one after the other."""
         return replace(self, seconds=self.seconds / n_parts)
 
     def __str__(self) -> str:
-        """Return it as a reader needs it: to one digit."""
-        return f"about {_round_to_one_digit(max(self.seconds, 0.1)):g} s and {format_bytes(_round_to_one_digit(self.n_bytes))}"
+        """Return seconds and memory, rounded to one digit."""
+        seconds, n_bytes = _round_to_one_digit(max(self.seconds, 0.1)), _round_to_one_digit(self.n_bytes)
+        return f"about {seconds:g} s and {format_bytes(n_bytes)}"
 
 
 class Budget:
-    """What a study may take.
+    """Time and memory budget of a study.
 
     Parameters
     ----------
     max_seconds : float, default=None
-        None is about two minutes: samples are sized by estimates alone, so that a table and a seed give one result on every
-        machine. A number scales those samples, is looked at on the clock before every step, and ends the search. Infinity
-        samples nothing but what costs the square of the rows.
+        None sizes samples from estimates for about two minutes and does not read the clock, so that a table and a seed give the
+        same result on every machine. A number scales those samples, is compared with the clock before every step, and limits the
+        search. Infinity samples only what costs the square of the rows.
 
     Attributes
     ----------
     scale : float
-        The seconds as a share of the usual ones: work that grows with the rows is scaled by it.
+        `max_seconds` divided by the default: the factor for work that grows with the rows.
     """
 
     def __init__(self, max_seconds: float | None = None) -> None:
@@ -71,31 +74,31 @@ class Budget:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds that are left, infinity where none were stated."""
+        """Seconds that are left; infinity if `max_seconds` is None."""
         return math.inf if self._max_seconds is None else self._max_seconds - (time.monotonic() - self._start_time)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Do not count what is done inside."""
-        begun = time.monotonic()
+        """Exclude the seconds of the block from the budget."""
+        started = time.monotonic()
         try:
             yield
         finally:
-            self._start_time += time.monotonic() - begun
+            self._start_time += time.monotonic() - started
 
     def scale_linear(self, work: float, maximum: float = math.inf) -> int:
-        """Return an amount of work that grows with the seconds, whole, and at most so much."""
+        """Return `work` scaled in proportion to the seconds, as a whole number of at most `maximum`."""
         return int(min(self.scale * work, maximum))
 
     def scale_quadratic(self, work: float, maximum: float = math.inf) -> int:
-        """Return the side of work that grows with its square, whole, and at most so much."""
+        """Return `work` scaled by the square root of the seconds (its cost is quadratic), a whole number of at most `maximum`."""
         return int(min(math.sqrt(self.scale) * work, maximum))
 
     def search_stopping(self, stop: StoppingRule | None, n_columns: int) -> StoppingRule | None:
-        """Return what ends a search among so many columns that begins now.
+        """Return the stopping rule of a search that starts now.
 
-        That is its own rule, and its share of the seconds where some were stated; of very many columns, each step tries all, and
-        where nothing was stated a number of sets ends it.
+        It is `stop`, joined with a share of the seconds that are left if `max_seconds` is a number. Without either, a search among
+        10,000 or more columns stops after a number of evaluations, because each of its steps evaluates every column.
         """
         if not math.isinf(self.seconds_left):
             limit = Seconds(max(_SEARCH_SHARE * self.seconds_left, _MIN_SEARCH_SECONDS))
@@ -105,7 +108,7 @@ class Budget:
         return stop
 
     def refusal_reason(self, estimate: StepEstimate) -> str | None:
-        """Return why a step that could be left out cannot be done, None where it can."""
+        """Return why an optional step does not fit the budget, or None if it fits."""
         if estimate.seconds > self.seconds_left:
             return f"the {self._max_seconds:g} seconds of max_seconds (--max-seconds) are over, or too few are left"
         if estimate.n_bytes > (free := free_memory()):
@@ -113,7 +116,7 @@ class Budget:
         return None
 
 
-# Nothing of it depends on a clock.
+# Never reads the clock.
 DEFAULT_BUDGET: Budget = Budget()
 
 
@@ -127,17 +130,13 @@ def check_seconds(value: Any) -> float:
 
 
 def _round_to_one_digit(value: float) -> float:
-    """Return a number with its first digit alone."""
+    """Return a number rounded to its first significant digit."""
     unit = 10.0 ** math.floor(math.log10(value))
     return round(value / unit) * unit
 
 
-# MERGED: The steps of a study, timed, and what Ctrl-C and a budget leave of them.
-StepResult = TypeVar("StepResult")
-
-
 class StepRunner:
-    """The steps of a study, timed; after Ctrl-C the rest are skipped, and those that the budget has no room for.
+    """Runs and times the steps of a study; skips optional steps that do not fit the budget, and all steps after Ctrl-C.
 
     Parameters
     ----------
@@ -146,11 +145,11 @@ class StepRunner:
     Attributes
     ----------
     timings : list of dict
-        The step, its seconds, and what was estimated.
+        The step, its seconds, and its estimate.
     interruption_note : str or None
-        The step that Ctrl-C ended, a sentence.
-    estimates : dict of str to Estimate
-        What steps take, by their names.
+        A sentence that names the step that Ctrl-C ended.
+    estimates : dict of str to StepEstimate
+        The estimate of each step, by its name.
     """
 
     def __init__(self, budget: Budget = DEFAULT_BUDGET) -> None:
@@ -161,19 +160,19 @@ class StepRunner:
         self._omitted: dict[str, list[str]] = {}
 
     def run_required(self, name: str, work: Callable[[], StepResult]) -> StepResult:
-        """Return what the work gives; without it there is no study."""
-        begun = time.perf_counter()
+        """Run a step and return its result; an interruption ends the study."""
+        started = time.perf_counter()
         estimate = self.estimates.get(name)
         progress.report_progress(f"Step: {name}" if estimate is None else f"Step: {name}, {estimate}", 0)
-        given = work()
-        timing: dict[str, Any] = {"step": name, "seconds": round(time.perf_counter() - begun, 4)}
+        step_result = work()
+        timing: dict[str, Any] = {"step": name, "seconds": round(time.perf_counter() - started, 4)}
         if estimate is not None:
             timing |= {"estimated_seconds": estimate.seconds, "estimated_bytes": estimate.n_bytes}
         self.timings.append(timing)
-        return given
+        return step_result
 
     def run_step(self, name: str, work: Callable[[], StepResult]) -> StepResult | None:
-        """Return what the work gives, None when it or an earlier step was interrupted."""
+        """Run a step and return its result; None if it or an earlier step was interrupted."""
         if self.interruption_note:
             return None
         try:
@@ -183,26 +182,26 @@ class StepRunner:
             return None
 
     def run_optional(self, name: str, work: Callable[[], StepResult], description: str) -> StepResult | None:
-        """Return what `run_step` does; None where the budget has no room for it, and then `omission_notes` say that `description` is left out."""
+        """Run a step if it fits the budget; else return None and list `description` in `omission_notes`."""
         if self.fits_budget(self.estimates.get(name), description):
             return self.run_step(name, work)
         return None
 
     def fits_budget(self, estimate: StepEstimate | None, description: str) -> bool:
-        """Whether the budget has room for a part of the study; where it has none, `omission_notes` tell of it."""
+        """Whether a part of the study fits the budget; if not, `omission_notes` lists it."""
         refusal = None if estimate is None or self.interruption_note else self.budget.refusal_reason(estimate)
         if refusal is not None:
             self._omitted.setdefault(refusal, []).append(f"{description} ({estimate})")
         return refusal is None
 
     def omission_notes(self) -> list[str]:
-        """Return what was left out, and why."""
+        """Return one sentence for each reason why parts of the study were left out, with the parts."""
         return [f"Left out, because {why}: {', '.join(parts)}." for why, parts in self._omitted.items()]
 
     def seconds(self, name: str) -> float:
-        """Return how long a step took, 0 where it was not made."""
+        """Return the seconds of a step, 0 if it did not run."""
         return float(sum(timing["seconds"] for timing in self.timings if timing["step"] == name))
 
     def record_interrupt(self, name: str) -> None:
-        """Take note of Ctrl-C."""
+        """Record that Ctrl-C ended a step."""
         self.interruption_note = f"Interrupted in the step '{name}'; what was found until then is shown."

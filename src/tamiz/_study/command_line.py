@@ -1,4 +1,4 @@
-"""A study as the options of the command line: one dictionary that is spelled as a command and as a config file."""
+"""The options of the command line that repeat a study, written as a command and as a config file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNQUOTED_NAME = re.compile(r"[^\s,\"]([^,\"\n\r]*[^\s,\"])?")
 
 
 class NoCommandError(ValueError):
-    """What the command line has no way to say."""
+    """An argument of a study has no equivalent on the command line."""
 
 
 def study_options(arguments: Mapping[str, Any], names: list[str]) -> Options:
@@ -49,20 +49,22 @@ def study_options(arguments: Mapping[str, Any], names: list[str]) -> Options:
     Returns
     -------
     dict
-        Text, numbers, True and False; lists where an option can be repeated; a dictionary of kinds.
+        Text, numbers, True and False; lists for options that can be repeated; a dictionary of kinds.
 
     Raises
     ------
     NoCommandError
-        When the study was given what the command line has no way to say.
+        If an argument has no equivalent on the command line.
     """
     options: Options = {}
     for name, value in arguments.items():
-        say = _CONVERTERS.get(name, _plain_option)
+        convert = _CONVERTERS.get(name, _plain_option)
         try:
-            options |= say(name, value, {**arguments, "names": names})
+            options |= convert(name, value, {**arguments, "names": names})
         except NoExpressionError as error:
-            raise NoCommandError(f"No command line can say {name}: it was passed as {error}.") from error
+            raise NoCommandError(
+                f"The command line has no equivalent of {name}, which was passed as {error}."
+            ) from error
     return options
 
 
@@ -71,7 +73,7 @@ def as_command(options: Options) -> str:
     words = []
     for name, value in options.items():
         if name == "table":
-            # What begins with a dash would be an option.
+            # A file name that begins with a dash would be read as an option.
             words.append(f"./{value}" if value.startswith("-") else value)
         elif isinstance(value, bool):
             words.append(f"--{'' if value else 'no-'}{name}")
@@ -91,7 +93,7 @@ def as_config(options: Options) -> str:
 
 
 def _option_values(value: Any) -> list[str]:
-    """Return what follows an option each time that it stands on the line."""
+    """Return the value of each occurrence of an option."""
     if isinstance(value, dict):
         return [f"{key}={item}" for key, item in value.items()]
     if isinstance(value, list):
@@ -109,7 +111,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, str):
-        # JSON leaves one control character as it is that TOML does not take.
+        # JSON does not escape U+007F, which TOML forbids.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value)
 
@@ -133,7 +135,7 @@ def _option_named(option: str) -> Callable[[str, Any, Mapping[str, Any]], Option
 def _table(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name, arguments
     if not isinstance(value, str | os.PathLike):
-        raise NoCommandError("The table was in memory, and a command line reads files.")
+        raise NoCommandError("The table was in memory, and the command line reads files.")
     return {"table": Path(value).name}
 
 
@@ -142,7 +144,7 @@ def _kinds(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     if isinstance(value, str):
         value = dict.fromkeys(arguments["names"], value)
     if "" in value:
-        raise NoCommandError("The command line has no way to name a column without a name.")
+        raise NoCommandError("The command line cannot name a column whose name is empty.")
     return {"kinds": dict(value)}
 
 
@@ -154,7 +156,7 @@ def _relevances(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
 def _relevance(criterion: Any, missing: str) -> str:
     entry = _registry_entry(criteria, criterion)
     if entry is None or to_expression(entry.load()().with_missing(missing)) != to_expression(criterion):
-        raise NoCommandError(f"The command line has no way to say {to_expression(criterion)}.")
+        raise NoCommandError(f"The command line has no equivalent of {to_expression(criterion)}.")
     return _command_name(entry)
 
 
@@ -162,23 +164,24 @@ def _merit(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name
     entry = _registry_entry(criteria, value)
     if entry is None:
-        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+        raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
     parameters = value.get_params(deep=False)
     if entry.kind != "wrapper":
         own = {name: parameters[name] for name in ("convention",) if name in parameters}
         if to_expression(entry.load()(**own).with_missing(arguments.get("missing", "distribute"))) != to_expression(
             value
         ):
-            raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+            raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
         return {"merit": _command_name(entry)} | {name: word for name, word in own.items() if word != "hall"}
     model, folds, scoring = parameters.pop("estimator"), parameters.pop("cv"), parameters.pop("scoring")
-    made = entry.load()(model, folds, scoring)
+    rebuilt = entry.load()(model, folds, scoring)
     if not isinstance(model, str) or not isinstance(folds, int) or not isinstance(scoring, str | None):
         raise NoCommandError(
-            f"The command line has no way to say {to_expression(value)}: it takes models, folds and scores by name."
+            f"The command line has no equivalent of {to_expression(value)}: it accepts models and scores by name and a number of "
+            "folds."
         )
-    if to_expression(made) != to_expression(value):
-        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+    if to_expression(rebuilt) != to_expression(value):
+        raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
     usual = inspect.signature(entry.load()).parameters["cv"].default
     return {
         "merit": f"wrapper:{model.replace('_', '-')}",
@@ -191,7 +194,7 @@ def _search(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name
     entry = _registry_entry(searches, value)
     if entry is None:
-        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+        raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
     parameters, kind = value.get_params(deep=False), type(value)
 
     def named(columns: Any) -> list[str]:
@@ -199,19 +202,19 @@ def _search(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
 
     sets = {part: named(parameters[part]) for part in _COLUMN_SET_OPTIONS if parameters.get(part) is not None}
     groups = [named(group) for group in parameters.get("column_groups") or ()]
-    given = {**sets, **({"column_groups": groups} if groups else {})}
+    column_options = {**sets, **({"column_groups": groups} if groups else {})}
     word = ""
     if kind.shorthand is not None and to_expression(parameters[kind.shorthand.parameter]) != to_expression(
         kind().get_params()[kind.shorthand.parameter]
     ):
         word = str(parameters[kind.shorthand.parameter])
     try:
-        made = kind.from_shorthand(word, **given)
+        rebuilt = kind.from_shorthand(word, **column_options)
     except ValueError as error:
-        raise NoCommandError(f"The command line has no way to say {to_expression(value)}: {error}") from error
-    # Columns by name where the study was given numbers.
-    if to_expression(made) != to_expression(value.__class__(**{**parameters, **given})):
-        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+        raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}: {error}") from error
+    # The original may name columns by number.
+    if to_expression(rebuilt) != to_expression(value.__class__(**{**parameters, **column_options})):
+        raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
     usual = to_expression(kind.from_shorthand(word)) == to_expression(searches["best_first"].load()())
     return {
         **({} if usual else {"search": ":".join(filter(None, [_command_name(entry), word]))}),
@@ -229,18 +232,20 @@ def _stop(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     if isinstance(value, AnyOf):
         first, second = _stop(name, value.first, arguments), _stop(name, value.second, arguments)
         if first.keys() & second.keys():
-            raise NoCommandError(f"The command line takes one of a rule: it has no way to say {to_expression(value)}.")
+            raise NoCommandError(
+                f"The command line accepts each stopping rule once, and has no equivalent of {to_expression(value)}."
+            )
         together = {**first, **second}
         return {option: together[option] for option in _STOPPING_OPTIONS.values() if option in together}
     option = _STOPPING_OPTIONS.get(type(value).__name__)
     if option is None:
-        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+        raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
     (limit,) = value.get_params(deep=False).values()
     return {option: int(limit) if float(limit).is_integer() else float(limit)}
 
 
 def _memory(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
-    """Return the size in the largest unit that it is a whole number of."""
+    """Return the size as a whole number of the largest possible unit."""
     del arguments
     n_bytes = parse_size(name, value)
     unit = next((unit for unit, size in _UNITS.items() if n_bytes % size == 0), "B")
@@ -255,7 +260,7 @@ def _journal(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
 def _maps(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name, arguments
     if any(not isinstance(part, str) for part in value):
-        raise NoCommandError("The command line takes maps by name, and the study was given reducers.")
+        raise NoCommandError("The command line accepts maps by name, and the study was passed reducers.")
     return {"reduce": [find_map_method(part).name for part in value]}
 
 
@@ -263,17 +268,17 @@ def _graph(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name, arguments
     entry = _registry_entry(graphs, value)
     if entry is None or entry.kind != "builder":
-        raise NoCommandError("The command line builds its graph, and the study was given one that was built.")
-    kind, given = entry.load(), value.get_params(deep=False)
+        raise NoCommandError("The command line builds its graph, and the study was passed a built graph.")
+    kind, parameters = entry.load(), value.get_params(deep=False)
     first = next(iter(inspect.signature(kind).parameters.values()))
-    number = [given[first.name]] if first.kind is first.POSITIONAL_OR_KEYWORD else []
-    has_metric = "metric" in given
-    made = kind(*number).set_params(**({"metric": "seuclidean", "weight": Binary()} if has_metric else {}))
-    width = None if given["weight"] is None else given["weight"].get_params().get("t")
+    number = [parameters[first.name]] if first.kind is first.POSITIONAL_OR_KEYWORD else []
+    has_metric = "metric" in parameters
+    rebuilt = kind(*number).set_params(**({"metric": "seuclidean", "weight": Binary()} if has_metric else {}))
+    width = None if parameters["weight"] is None else parameters["weight"].get_params().get("t")
     if width is not None:
-        made.set_params(weight=graphs["heat_kernel"].load()(width))
-    if to_expression(made) != to_expression(value):
-        raise NoCommandError(f"The command line has no way to say {to_expression(value)}.")
+        rebuilt.set_params(weight=graphs["heat_kernel"].load()(width))
+    if to_expression(rebuilt) != to_expression(value):
+        raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
     word = f"{number[0]:g}" if number and float(f"{number[0]:g}") == number[0] else "".join(map(repr, number))
     return {
         "graph": ":".join(filter(None, [_command_name(entry), word])),
@@ -289,7 +294,7 @@ def _points(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
 def _seed(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name, arguments
     if not isinstance(value, int):
-        raise NoCommandError("The study drew its lots without a seed of its own: another run draws others.")
+        raise NoCommandError("The study ran without an integer seed, so another run uses other random draws.")
     return {"seed": value}
 
 
@@ -303,7 +308,7 @@ def _command_name(entry: Any) -> str:
     return str(entry.name).replace("_", "-")
 
 
-# What is not spelled by its own name and as it is.
+# Arguments that are not written under their own name and unchanged.
 _CONVERTERS: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
     "data": _table,
     "kinds": _kinds,

@@ -1,4 +1,4 @@
-"""A table that is a matrix of distances: read, checked cell by cell, and recognised where it is taken for columns."""
+"""Distance matrices as tables: reading, checking cell by cell, and a warning if a table of features looks like one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tamiz.sources.kinds import level_text, to_numbers
 from tamiz.sources.raw_column import RawColumn
 from tamiz.statistics.base import Floats
 
-# Fewer rows are square and symmetric by chance; more are not looked at to recognise a matrix.
+# A smaller table may be square and symmetric by chance; of a larger one only the first rows are checked.
 _MIN_ROWS, _MAX_ROWS = 3, 1000
 _SYMMETRY_TOLERANCE = SYMMETRY_TOLERANCE[np.dtype(np.float64)]
 
@@ -31,7 +31,7 @@ class DistanceTable:
     matrix : ndarray of shape (n_rows, n_rows)
         Symmetric to rounding, 0 on the diagonal, at least 0; NaN is a missing distance.
     label_column : str or None
-        The column that names the rows, where the table has one.
+        The column that contains the names of the rows, if there is one.
     """
 
     matrix: Floats
@@ -39,36 +39,36 @@ class DistanceTable:
 
 
 def read_distance_table(source: Source, other_columns: Collection[str] = ()) -> DistanceTable:
-    """Return a table as a matrix of distances.
+    """Read a table as a distance matrix.
 
     Parameters
     ----------
     source : Source
-        Row i and column i are of one object. One column more may name the rows, as the header names the columns.
+        Row i and column i belong to the same object. One more column may contain the names of the rows, in the order of the header.
     other_columns : collection of str
-        Columns that are no distances.
+        Columns that are not part of the matrix.
 
     Raises
     ------
     DataError
-        When it is no such matrix; the message names the cell.
+        If the table is not a distance matrix; the message names the cell.
     MemoryError
-        When the matrix does not fit in memory.
+        If the matrix does not fit in memory.
     """
     names = [name for name in source.column_names if name not in other_columns]
     n = source.schema.n_rows
     if len(names) not in (n, n + 1):
         raise DataError(
-            f"A matrix of distances has as many columns as rows, beside one that may name the rows; the table has {n:,} rows and "
-            f"{len(names):,} columns."
+            f"A distance matrix has as many columns as rows, and at most one more with the names of the rows; the table has {n:,} "
+            f"rows and {len(names):,} columns."
         )
-    # The columns as they were read, and the matrix.
+    # The columns as read (16 bytes a value), and the matrix.
     check_memory(24.0 * n * n, f"A matrix of {n:,} x {n:,} distances", "Pass fewer rows.")
     return _parse_matrix(source.frame_by_name(names), n)
 
 
 def distance_matrix_warnings(source: Source) -> list[str]:
-    """Return what to warn of where the columns of a table look like a matrix of distances."""
+    """Return a warning if the columns of a table look like a distance matrix, else an empty list."""
     schema, n = source.schema, source.schema.n_rows
     roles = {schema.target.name if schema.target else None, schema.weight, schema.groups, schema.time}
     names = [name for name in source.column_names if name not in roles]
@@ -82,7 +82,7 @@ def distance_matrix_warnings(source: Source) -> list[str]:
     if not found.any():
         return []
     return [
-        "The table is square and symmetric with zeros on its diagonal, as a matrix of distances is, and its columns are taken as "
+        "The table is square and symmetric with zeros on its diagonal, like a distance matrix, but its columns are used as "
         "features. To map the distances: tamiz reduce TABLE --method mds --dissimilarity precomputed, or in Python "
         'MDS(dissimilarity="precomputed").'
     ]
@@ -101,7 +101,7 @@ def _parse_matrix(table: Any, n: int) -> DistanceTable:
 
 
 def _label_column_index(columns: Sequence[RawColumn]) -> int:
-    """Return which column names the rows as the header names the others."""
+    """Return the index of the column that contains the names of the rows, in the order of the header."""
     names = [column.name for column in columns]
     words = [_column_texts(column) for column in columns]
     for j in range(len(columns)):
@@ -112,9 +112,9 @@ def _label_column_index(columns: Sequence[RawColumn]) -> int:
     wanted = names[:at] + names[at + 1 :]
     row = next(i for i in range(len(wanted)) if words[at][i] != wanted[i])
     raise DataError(
-        f"The table has one column more than rows, and {names[at]!r} does not name the rows of a matrix of distances: row "
-        f"{row + 1} is {words[at][row]!r}, and column {row + 1} beside it is {wanted[row]!r}. Rows and columns need the same names "
-        "in one order."
+        f"The table has one column more than rows, and column {names[at]!r} does not contain the names of the rows of a distance "
+        f"matrix: row {row + 1} is {words[at][row]!r}, and column {row + 1} is {wanted[row]!r}. Rows and columns need the same names "
+        "in the same order."
     )
 
 
@@ -127,19 +127,19 @@ def _column_texts(column: RawColumn) -> list[str | None]:
 
 
 def _check_distances(matrix: Floats, names: Sequence[str]) -> None:
-    """Refuse numbers that are no distances; the message names the cell by its row, counted from 1, and its column."""
+    """Raise DataError for numbers that are not distances; the message names the cell by its row, counted from 1, and its column."""
 
     def cell(i: int, j: int) -> str:
-        return f"row {i + 1} ({names[i]}), column {names[j]} holds {matrix[i, j]:.12g}"
+        return f"row {i + 1} ({names[i]}), column {names[j]} is {matrix[i, j]:.12g}"
 
     for i, row in enumerate(matrix):
         if (row < 0).any():
-            raise DataError(f"No matrix of distances: {cell(i, int(np.argmax(row < 0)))}; a distance is at least 0.")
+            raise DataError(f"Not a distance matrix: {cell(i, int(np.argmax(row < 0)))}; a distance is at least 0.")
         if row[i] > 0:
             raise DataError(
-                f"No matrix of distances: {cell(i, i)}; a row is at distance 0 from itself. Turn similarities into distances first."
+                f"Not a distance matrix: {cell(i, i)}; a row is at distance 0 from itself. Convert similarities to distances first."
             )
         differ = np.abs(row - matrix[:, i]) > _SYMMETRY_TOLERANCE * np.maximum(row, matrix[:, i])
         if differ.any():
             j = int(np.argmax(differ))
-            raise DataError(f"No matrix of distances: {cell(i, j)} and {cell(j, i)}; a pair of rows has one distance.")
+            raise DataError(f"Not a distance matrix: {cell(i, j)} and {cell(j, i)}; the matrix must be symmetric.")

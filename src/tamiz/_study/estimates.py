@@ -1,4 +1,4 @@
-"""What the steps of a study take, told by the shape of the table before they start."""
+"""Estimates of the time and memory of each step of a study, from the shape of the table."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tamiz._study.models import MAX_NOISE_COORDINATES, MAX_SEARCH_SECONDS, affor
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
 from tamiz.sources.schema import Schema
 
-# What is imported and compiled, whatever the table.
+# Imports and compiled code, whatever the table.
 _BASE_BYTES = 2e7
-# Shuffled targets of a small table.
+# Permutations of the target for a small table.
 _N_PERMUTATIONS = 99
 
 
 def search_seconds(schema: Schema, n_rows: int) -> float:
-    """Return what the usual search for a subset takes in so many rows."""
+    """Return the seconds of the default search (CFS, best first) on `n_rows` rows."""
     used = len(schema.used)
     return 0.01 + 1.5e-4 * used + 2e-8 * used * n_rows
 
@@ -26,24 +26,24 @@ def search_seconds(schema: Schema, n_rows: int) -> float:
 def estimate_steps(
     schema: Schema, budget: Budget, n_shown: int, n_maps: int, *, sample_graph: bool, search_subset: bool
 ) -> dict[str, StepEstimate]:
-    """Return what every step of a study takes by its name.
+    """Return the estimate of every step of a study, by its name.
 
     Parameters
     ----------
     schema : Schema
     budget : Budget
     n_shown : int
-        Rows that maps show.
+        Rows that the maps show.
     n_maps : int
     sample_graph : bool
-        Whether the graph of a long table may be one of some rows.
+        Whether the graph of a long table may be built on a sample.
     search_subset : bool
         Whether a subset is searched for.
 
     Notes
     -----
-    Seconds of two cores, and bytes beyond the table, fitted to studies of 100 to 3,000,000 rows and 10 to 100,000 columns;
-    `benchmarks/study_curves.py` draws them beside what it measures. The search is that of the usual merit.
+    Seconds on two cores, and bytes beyond the table, fitted to studies of 100 to 3,000,000 rows and 10 to 100,000 columns;
+    `benchmarks/study_curves.py` plots them beside measurements. The search is estimated for the default merit.
     """
     n, used, seen = schema.n_rows, len(schema.used), schema.n_coordinates
     values, some = n * used, min(n * used, 4_000_000)
@@ -53,7 +53,7 @@ def estimate_steps(
     resampled = bootstrap_cost(schema, budget)
     search = search_seconds(schema, n)
     fitted = 0.1 + 1e-4 * joined + 3e-8 * joined * seen + 2.5e-7 * drawn**2 + 1.5e-6 * drawn * seen
-    judged = 0.1 + 2e-7 * drawn**2 + 8e-7 * drawn * seen
+    evaluated = 0.1 + 2e-7 * drawn**2 + 8e-7 * drawn * seen
     found: dict[str, tuple[float, float, int]] = {
         "table": (0.2 + 2e-4 * used + 4e-8 * values, 8 * some, n),
         "graph": (graph_seconds(joined, seen), 20 * joined * seen + 1500 * joined, joined),
@@ -63,12 +63,12 @@ def estimate_steps(
         "subset": (search, 9 * some, n),
         "reasons": (1.5 * search, 9 * some, n),
         "maps": (n_maps / 4 * fitted, 24 * drawn**2 + 500 * joined + 8 * joined * min(seen, 1000), joined),
-        "quality": (n_maps / 4 * judged, 32 * drawn**2 + 8 * drawn * seen, drawn),
+        "quality": (n_maps / 4 * evaluated, 32 * drawn**2 + 8 * drawn * seen, drawn),
         "clusters": (5e-8 * drawn**2 + 8e-7 * drawn * seen, 24 * drawn * seen, drawn),
     }
     if search_subset:
         rows, n_splits = evaluation_size(schema, budget)
-        # Few of a column's levels are in a model's rows.
+        # Few levels of a column occur in the rows that models are fitted to.
         modelled = len(schema.numeric) + sum(schema.n_levels.values()) / 50
         again = search_seconds(schema, rows)
         n_searches = affordable_searches(_N_PERMUTATIONS, n_splits, again, budget.scale * MAX_SEARCH_SECONDS)

@@ -1,4 +1,4 @@
-"""Values and parts as Python writes them: constructor calls, and what they import."""
+"""Python expressions that rebuild values and estimators, and the imports that they need."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MAX_LINE_LENGTH = 96
 
 
 class NoExpressionError(ValueError):
-    """There is no expression for a value: it was made elsewhere, such as a data frame or a class of a script."""
+    """No expression rebuilds a value, such as a data frame or an instance of a class defined in a script."""
 
 
 class ExpressionWriter:
-    """Writes expressions, and remembers what they import.
+    """Writes expressions and collects their imports.
 
     Attributes
     ----------
@@ -32,12 +32,12 @@ class ExpressionWriter:
         self.imports: dict[str, set[str]] = {}
 
     def write(self, value: Any) -> str:
-        """Return an expression that makes the value anew.
+        """Return an expression that rebuilds the value.
 
         Raises
         ------
-        UnspelledError
-            When there is none.
+        NoExpressionError
+            If there is none.
         """
         if isinstance(value, np.generic):
             return self.write(value.item())
@@ -59,7 +59,7 @@ class ExpressionWriter:
         raise NoExpressionError(type(value).__name__)
 
     def import_name(self, obj: Any) -> str:
-        """Return the name of a class or function, imported from the outermost package that has it."""
+        """Return the name of a class or function, and add its import from the outermost package that exports it."""
         name, path = str(obj.__name__), str(obj.__module__).split(".")
         for depth in range(1, len(path) + 1):
             module = ".".join(path[:depth])
@@ -77,35 +77,35 @@ class ExpressionWriter:
         parts = [self.write(rule.first), self.write(rule.second)]
         if isinstance(rule, AnyOf):
             return " | ".join(parts)
-        # What binds less tightly stands in brackets.
+        # | binds less tightly than &.
         sides = zip((rule.first, rule.second), parts, strict=True)
         return " & ".join(f"({part})" if isinstance(side, AnyOf) else part for side, part in sides)
 
     def _constructor_call(self, estimator: BaseEstimator) -> str:
         name = self.import_name(type(estimator))
-        given = estimator.get_params(deep=False)
-        arguments, in_place = [], True
+        values = estimator.get_params(deep=False)
+        arguments, positional = [], True
         for parameter in inspect.signature(type(estimator)).parameters.values():
-            if parameter.name not in given:
-                # A star or an alias: nothing says what it was.
-                in_place = False
+            if parameter.name not in values:
+                # *args or an alias: its value is unknown.
+                positional = False
                 continue
-            value = given[parameter.name]
+            value = values[parameter.name]
             if parameter.default is not parameter.empty and _same_expression(value, parameter.default):
-                in_place = False
+                positional = False
                 continue
-            in_place = in_place and parameter.kind is not parameter.KEYWORD_ONLY
-            arguments.append(self.write(value) if in_place else f"{parameter.name}={self.write(value)}")
+            positional = positional and parameter.kind is not parameter.KEYWORD_ONLY
+            arguments.append(self.write(value) if positional else f"{parameter.name}={self.write(value)}")
         return f"{name}({', '.join(arguments)})"
 
 
 def to_expression(value: Any) -> str:
-    """Return an expression that makes a value anew, whatever it imports."""
+    """Return an expression that rebuilds a value, without its imports."""
     return ExpressionWriter().write(value)
 
 
 def format_call(name: str, arguments: Sequence[str]) -> str:
-    """Return a call on one line where it fits, else with an argument a line."""
+    """Return a call on one line if it fits, else with one argument per line."""
     line = f"{name}({', '.join(arguments)})"
     if len(line) <= _MAX_LINE_LENGTH and "\n" not in line:
         return line

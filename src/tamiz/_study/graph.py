@@ -1,4 +1,4 @@
-"""How the rows of a study are joined, and what came of it."""
+"""The neighbour graph of a study: built once, on all rows or a sample, shared by every method, and described for the report."""
 
 from __future__ import annotations
 
@@ -23,34 +23,33 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import RowNumbers, select_rows
 
-# MERGED: The one graph of a study: of all rows of the table, or of a sample of a very long one.
 GraphMethod = TypeVar("GraphMethod", bound=BaseEstimator)
 
-# Rows that are joined where nobody said how, and the seconds that their neighbours may take.
+# Limits of the default graph: its rows, and the seconds of the neighbour search.
 _MAX_GRAPH_ROWS, _MAX_GRAPH_SECONDS = 100_000, 25.0
-# Numbers of the rows that are joined, an indicator for every level among them: of 20 bytes each.
+# Its rows times coordinates, with an indicator for every level: 20 bytes each.
 _MAX_GRAPH_VALUES = 3e7
-# Seconds of two cores: for a pair of rows and for each of its numbers where all distances are measured, and for a row and each
-# of its numbers by descent.
+# Seconds on two cores: per pair of rows, and per pair and coordinate, for brute force; per row, and per row and coordinate, for
+# NN-descent.
 _SECONDS_PER_PAIR, _SECONDS_PER_PAIR_VALUE, _SECONDS_PER_ROW, _SECONDS_PER_ROW_VALUE = 1e-9, 2.5e-11, 2e-5, 1.9e-6
 
 
 @dataclass(frozen=True)
 class RowGraph:
-    """The table of a study and the graph of its rows, where it has one.
+    """The table of a study and the graph of its rows, if there is one.
 
     Attributes
     ----------
     table : Source
     builder : GraphBuilder, Graph or None
-        What the graph was built by, or itself where it was given.
+        The builder of the graph; the graph itself if `study` was passed a built one.
     graph : Graph or None
     connected_graph : Graph or None
-        The graph in one piece, by the shortest edges that join its components, for maps; None where nothing can join them.
+        The graph with its components joined by the shortest possible edges, for maps; None if they cannot be joined.
     graph_source : Source or None
-        The rows that are joined: the table, or a sample of it.
+        The rows of the graph: the table, or a sample of it.
     sample : ndarray of shape (n_joined,) or None
-        Their numbers in the table; None where it is all of them.
+        The row numbers of the sample in the table; None if the graph has all rows.
     """
 
     table: Source
@@ -61,43 +60,43 @@ class RowGraph:
     sample: RowNumbers | None = None
 
     def with_graph(self, method: GraphMethod) -> GraphMethod:
-        """Return a part that takes a graph and was given none with this one, any other part itself."""
+        """Return a clone with `graph` set to this graph if the method needs one; any other method unchanged."""
         return clone(method).set_params(graph=self.graph) if needs_graph(method) else method
 
     def with_connected_graph(self, method: GraphMethod) -> GraphMethod:
-        """Return what `with_graph` does, with the graph in one piece where it can be joined."""
+        """Return the same as `with_graph`, with the connected graph if there is one."""
         return clone(method).set_params(graph=self.connected_graph or self.graph) if needs_graph(method) else method
 
     def source_for(self, method: BaseEstimator) -> Source:
-        """Return the rows that a part reads: those joined where it lives on this graph, else the table."""
+        """Return the rows that a method reads: those of the graph if it uses this graph, else the table."""
         graph = method.get_params(deep=False).get("graph")
-        lives_on_it = graph is not None and (graph is self.graph or graph is self.connected_graph)
-        return self.graph_source if lives_on_it and self.graph_source is not None else self.table
+        uses_graph = graph is not None and (graph is self.graph or graph is self.connected_graph)
+        return self.graph_source if uses_graph and self.graph_source is not None else self.table
 
     def row_positions(self, rows: RowNumbers, source: Source) -> RowNumbers:
-        """Return some rows of the table by their numbers in what a part reads."""
+        """Return the positions of some rows of the table in a source that `source_for` returned."""
         if self.sample is None or source is self.table:
             return rows
         return np.searchsorted(self.sample, rows)
 
 
 def needs_graph(method: BaseEstimator) -> bool:
-    """Whether a part takes a graph and was given none."""
+    """Whether a method has a parameter `graph` that is None."""
     parameters = method.get_params(deep=False)
     return "graph" in parameters and parameters["graph"] is None
 
 
 def study_graph_builder(n_rows: int) -> GraphBuilder:
-    """Return what rows are joined by where nobody said: 15 nearest neighbours, by standardised columns, every edge of weight 1.
+    """Return the default builder: 15 nearest neighbours in standardised columns, with every edge of weight 1.
 
-    Rows far from all others, of which most tables have some, would hang on a heat kernel's graph by next to nothing and be all
-    that its map shows.
+    With heat-kernel weights, rows far from all others, which most tables have, are joined by weights near 0, and an eigenmap shows
+    little but these rows.
     """
     return default_builder(n_rows).set_params(metric="seuclidean", weight=Binary())
 
 
 def graph_seconds(n_rows: int, n_coordinates: int) -> float:
-    """Return what finding the neighbours of so many rows takes, by all distances or by descent."""
+    """Return the seconds of the neighbour search, by brute force or by NN-descent, whichever is faster."""
     every, descent = (
         n_rows**2 * (_SECONDS_PER_PAIR + _SECONDS_PER_PAIR_VALUE * n_coordinates),
         n_rows * (_SECONDS_PER_ROW + _SECONDS_PER_ROW_VALUE * n_coordinates),
@@ -106,7 +105,7 @@ def graph_seconds(n_rows: int, n_coordinates: int) -> float:
 
 
 def max_graph_rows(schema: Schema, n_shown: int, budget: Budget) -> int:
-    """Return how many rows are joined at most where nobody said how."""
+    """Return the most rows of the default graph."""
     n, n_seen = schema.n_rows, max(schema.n_coordinates, 1)
     seconds = budget.scale * _MAX_GRAPH_SECONDS
     by_time = max(
@@ -133,9 +132,9 @@ def build_row_graph(
     ----------
     source : Source
     requested : GraphBuilder, Graph or None
-        Of all rows where it is given; else the usual one, of a sample of a very long table.
+        Joins all rows. None is the default builder, on a sample of a very long table.
     shown_rows : ndarray of row numbers, ascending
-        The rows that maps show, to be among the sample.
+        The rows that maps show; the sample contains them.
     rng : Generator
         Draws the rest of the sample.
     budget : Budget
@@ -150,8 +149,8 @@ def build_row_graph(
         why = f": a row has {n_seen:,} numbers, an indicator for every level among them" if wide else ""
         warn_user(
             [
-                f"The graph joins {most:,} of the {n:,} rows, drawn at random{why}. One that is asked for (graph=, --graph) joins "
-                "all."
+                f"The graph joins {most:,} of the {n:,} rows, drawn at random{why}. A graph that is requested (graph=, --graph) "
+                "joins all rows."
             ]
         )
     builder = study_graph_builder(joined.schema.n_rows) if requested is None else requested
@@ -164,21 +163,21 @@ def build_row_graph(
     return RowGraph(source, builder, graph, whole, joined, sample)
 
 
-# Components sized, bars of a histogram: what a reader can still take in.
+# Components listed, and bars of the histogram.
 _MAX_COMPONENTS = 10
 _MAX_BARS = 40
 
 
 def describe_graph(row_graph: RowGraph, label: dict[str, str]) -> dict[str, Any] | None:
-    """Return how the rows are joined and what came of it, None where they are not."""
+    """Return the record of the graph for the report; None without a graph."""
     graph, source = row_graph.graph, row_graph.graph_source
     if graph is None or source is None:
         return None
-    given = row_graph.builder is graph
+    prebuilt = row_graph.builder is graph
     counts = _neighbor_counts(graph)
     return {
-        **({"id": "given", "label": "A graph that was given"} if given else label),
-        "parameters": "" if given else _parameters(row_graph.builder),
+        **({"id": "given", "label": "A prebuilt graph"} if prebuilt else label),
+        "parameters": "" if prebuilt else _parameters(row_graph.builder),
         "by_class": row_graph.builder is not None and row_graph.builder.needs_classes,
         "n_rows": graph.n_samples,
         "n_edges": graph.n_edges,
@@ -198,10 +197,10 @@ def describe_graph(row_graph: RowGraph, label: dict[str, str]) -> dict[str, Any]
 
 
 def _neighbor_counts(graph: Graph) -> NDArray[np.int64]:
-    """Return how many others every row is joined to."""
+    """Return the number of neighbours of every row."""
     sizes = graph.components.sizes.astype(np.int64)
     if graph.search_description is None and graph.n_edges == int((sizes * (sizes - 1) // 2).sum()):
-        # All pairs of every component: they are known without being written out.
+        # Every component is complete: no need to build the adjacency matrix, which may be dense.
         return (sizes - 1)[graph.components.labels]
     adjacency = graph.adjacency
     return np.diff(adjacency.indptr).astype(np.int64) - (adjacency.diagonal() != 0)
@@ -212,15 +211,15 @@ def _range_summary(values: NDArray[Any]) -> dict[str, float]:
 
 
 def _histogram(counts: NDArray[np.int64]) -> dict[str, Any]:
-    """Return how many rows have so many neighbours, in bins of equal width, one a number where there is room."""
+    """Return the histogram of the numbers of neighbours, in at most 40 bins of equal whole width."""
     least, most = int(counts.min()), int(counts.max())
     width = -(-(most - least + 1) // _MAX_BARS)
     return {"start": least, "width": width, "rows": np.bincount((counts - least) // width).tolist()}
 
 
 def _parameters(method: Any) -> str:
-    """Return what a part was made with, as Python takes it; what it would be without a word is left out."""
-    given = method.get_params(deep=False)
+    """Return the parameters of a builder as Python arguments, without keyword-only ones at their default."""
+    values = method.get_params(deep=False)
     signature = inspect.signature(type(method)).parameters.values()
-    told = [p.name for p in signature if p.kind is not p.KEYWORD_ONLY or given[p.name] != p.default]
-    return ", ".join(f"{name}={given[name]!r}" for name in told)
+    names = [p.name for p in signature if p.kind is not p.KEYWORD_ONLY or values[p.name] != p.default]
+    return ", ".join(f"{name}={values[name]!r}" for name in names)

@@ -29,27 +29,25 @@ from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import RowNumbers, select_rows, target_array, weight_array
 from tamiz.statistics.base import Floats
 
-# Rows looked at, and values in all, each as often as there are classes by eights: more rows would tell the same.
+# Limits of the sample: rows, and rows times columns (times passes over eight classes each).
 _MAX_SAMPLE_ROWS, _MIN_SAMPLE_ROWS, _MAX_VALUES, _CLASSES_PER_PASS = 20_000, 1_000, 20_000_000, 8
-# In fewer rows a perfect column is no surprise.
+# In fewer rows a perfect column is likely by chance.
 _MIN_SCORED_ROWS = 20
 _N_FOLDS = 5
-# A prediction is judged in classes of as many rows as there are folds. Where these are a smaller part of the rows, it is no
-# statement about the target.
+# Only classes with at least as many rows as folds are scored. If they have a smaller share of the rows, nothing is claimed.
 _MIN_COVERAGE = 0.8
-# What a leak leaves undecided at most: a share of the classes' rows, or of the variance of a number.
+# The most that a leaking column leaves unexplained: 1 - score.
 _MAX_UNEXPLAINED = {"balanced accuracy": 0.02, "R2": 0.01}
-# How many times more the best of the other columns leaves.
+# The best of the other columns leaves at least so many times more unexplained.
 _MIN_UNEXPLAINED_RATIO = 3.0
 # The adjusted mutual information of a recoding at least: two equal classes reach it with errors in 1 of 77 rows, and the 37 species
 # of 83 Star Wars characters with errors in two rows (0.93 to 0.98).
 _MIN_ADJUSTED_INFORMATION = 0.9
-# How likely it may be that any column is a recoding by chance, and how many rows there are at least to a value: a column with fewer
-# is an id, and in a table with repeated rows any two ids look like recodings of each other.
+# The largest probability that any column is a recoding by chance, and the fewest rows per value: a column with fewer is an id, and
+# in a table with repeated rows any two ids look like recodings of each other.
 _MAX_CHANCE_PROBABILITY, _MIN_ROWS_PER_VALUE = 1e-3, 2
-# Columns taken for ids that are read again.
+# Id columns that are read again and scored.
 _MAX_IDS = 8
-_ROW_NUMBER_REASON, _ID_NAME_REASON = "it numbers the rows", "its name says that it identifies rows"
 
 
 @dataclass(frozen=True)
@@ -65,11 +63,11 @@ class _TargetPrediction:
 
     Attributes
     ----------
-    scorer : Task
+    scorer : SingleColumnScorer
     rows : ndarray
-        The rows of the table that count: those with a weight, of classes with at least as many rows as folds.
+        The rows that are scored: those with a positive weight, of classes with at least as many rows as folds.
     coverage : dict or None
-        Which part of the classes and rows these are, None for all.
+        The classes and rows that are scored, None if these are all.
     """
 
     scorer: SingleColumnScorer
@@ -79,15 +77,17 @@ class _TargetPrediction:
     def score_column(self, j: int, column: Column, values: Any, min_score: float) -> _ColumnScore:
         """Return the score of a column, by its missing values alone where these reach `min_score`."""
         values = values[self.rows]
-        gaps = np.isnan(values) if column.is_number else values < 0
-        by_gaps = self.scorer.score_levels(gaps.astype(np.int32), 2) if gaps.any() and not gaps.all() else 0.0
-        if by_gaps >= min_score:
-            return _ColumnScore(j, "missing", by_gaps)
+        missing = np.isnan(values) if column.is_number else values < 0
+        by_missing = (
+            self.scorer.score_levels(missing.astype(np.int32), 2) if missing.any() and not missing.all() else 0.0
+        )
+        if by_missing >= min_score:
+            return _ColumnScore(j, "missing", by_missing)
         if column.is_number:
             return _ColumnScore(j, "values", self.scorer.score_numbers(values, min_score))
         size = len(column.levels)
         return _ColumnScore(
-            j, "values", self.scorer.score_levels(np.where(gaps, size, values).astype(np.int32), size + 1)
+            j, "values", self.scorer.score_levels(np.where(missing, size, values).astype(np.int32), size + 1)
         )
 
 
@@ -99,12 +99,12 @@ class _RecodedTarget:
     ----------
     codes : ndarray of int
     rows : ndarray
-        The rows of the table that count: those with a weight, one of each group.
+        The rows that are compared: those with a positive weight, one of each group.
     n_columns : int
         The columns compared with the target.
     numeric_target : bool
-        Whether the target is a number: only categories are compared with it, as rows with equal numbers are mostly repeated rows or
-        rows of one group.
+        Whether the target is a number. Then only categories are compared with it: rows with equal numbers are mostly repeated rows
+        or rows of one group.
     """
 
     codes: NDArray[np.intp]
@@ -113,12 +113,12 @@ class _RecodedTarget:
     numeric_target: bool
 
     def is_plausible(self, sizes: NDArray[np.int64]) -> bool:
-        """Whether values with so many rows are few enough to be a coding, and more than chance would make equal to another."""
+        """Whether values with these numbers of rows can be a coding: enough rows per value, and unlikely to agree by chance."""
         few = len(self.rows) >= _MIN_ROWS_PER_VALUE * int(np.count_nonzero(sizes))
         return few and self.n_columns * 2 ** -log2_partitions(sizes) <= _MAX_CHANCE_PROBABILITY
 
     def information_with(self, column: Column, values: Any) -> float:
-        """Return the adjusted mutual information of the target and a column, 0 where it is below that of a recoding."""
+        """Return the adjusted mutual information of the target and a column, 0 if it is below that of a recoding."""
         if column.is_number and self.numeric_target:
             return 0.0
         values = values[self.rows]
@@ -146,27 +146,26 @@ def find_leakage(source: Source) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        "name"; "predictor", "values" or "missing"; "score", "score_name" and "baseline"; "n_rows", the rows judged; "by_groups",
-        whether groups of rows were kept together; "coverage", None where all classes were judged.
+        "name"; "predictor", "values" or "missing"; "score", "score_name" and "baseline"; "n_rows", the rows scored; "by_groups",
+        whether groups of rows were kept in one fold; "coverage", None if all classes were scored.
 
     Notes
     -----
-    *Prediction.* A column is judged by a model of it alone, in five folds, of whole groups where there are groups: the class that a
-    level or an interval (cut by MDL) is mostly of; for a number the mean of a level, or the line between neighbouring values.
-    Missing values are a level of their own, and are judged alone first. A column is named if its balanced accuracy is at least
-    0.98 (:math:`R^2` at least 0.99) and leaves at most a third of what the best column below that leaves. Ids that are numbers are
-    judged as well. Classes of fewer than five rows (or groups) cannot be in every fold. They are left out, and if they have more
-    than 20 % of the rows, nothing is claimed.
+    *Prediction.* Each column is scored by a model of this column alone in 5-fold cross-validation, of whole groups if there are
+    groups: for classes, the majority class of a level or of an interval (cut by MDL); for a numeric target, the mean of a level,
+    or linear interpolation between neighbouring values. Missing values are a level of their own, and are scored alone first. A
+    column is reported if its balanced accuracy is at least 0.98 (:math:`R^2` at least 0.99) and leaves unexplained at most a third
+    of what the best column below that threshold leaves. Numeric ids are scored as well. Classes of fewer than five rows (or
+    groups) cannot be in every fold: they are excluded, and if they have more than 20 % of the rows, nothing is claimed.
 
     *Recoding.* The adjusted mutual information (Vinh, Epps and Bailey 2010) of target and column, with a code for every distinct
     value, is the symmetric uncertainty corrected for chance. It is 1 for a one-to-one recoding, whatever the number of classes,
-    and 0 on average for an unrelated column of any number of values. A column is named from 0.9 on. Small groups agree by chance:
-    there must be at least two rows to a value, and so many ways to split the rows into groups of these sizes that any of the
-    columns is a recoding with a probability of at most 0.001. Of each group one row counts; weights only decide which rows do.
-    With a number only categories are compared.
+    and 0 on average for an unrelated column of any number of values. A column is reported from 0.9 on. Few rows per value agree by
+    chance: there must be at least two rows per value, and so many ways to partition the rows into groups of these sizes that the
+    probability of a recoding by chance is at most 0.001 over all columns. One row of each group is used; weights only exclude rows
+    of weight 0. A numeric target is compared with categories only.
 
-    Of many rows a sample is looked at; which, and which rows are a fold, is drawn with a seed of its own, so that the same table
-    always has the same leaks.
+    A long table is sampled. The sample and the folds use a fixed seed, so that the same table always has the same result.
     """
     schema = source.schema
     if schema.target is None:
@@ -178,9 +177,9 @@ def find_leakage(source: Source) -> list[dict[str, Any]]:
     present = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0)
     prediction = _prepare_prediction(table, y, weight, present, rng)
     recoding = _prepare_recoding(table, y, present)
-    judged, scores = _score_columns(table, prediction, recoding)
+    predictions, scores = _score_columns(table, prediction, recoding)
     by_groups = table.groups is not None
-    leaks = [] if prediction is None else _near_perfect_predictors(table, prediction, judged, by_groups=by_groups)
+    leaks = [] if prediction is None else _near_perfect_predictors(table, prediction, predictions, by_groups=by_groups)
     named = {leak["name"] for leak in leaks}
     recoded = {
         "predictor": "values",
@@ -197,7 +196,7 @@ def find_leakage(source: Source) -> list[dict[str, Any]]:
 
 
 def leakage_warnings(leaking_columns: list[dict[str, Any]], schema: Schema) -> list[str]:
-    """Return a sentence that warns of possible target leakage, none where there is none.
+    """Return the warning of possible target leakage, or an empty list.
 
     Parameters
     ----------
@@ -211,7 +210,7 @@ def leakage_warnings(leaking_columns: list[dict[str, Any]], schema: Schema) -> l
         return []
     first, *rest = taking
     name = first["name"]
-    # A part of a date is left out with the date.
+    # To exclude a date part, exclude the date.
     dates = {column.name: column.date_part[0] for column in schema.columns if column.date_part is not None}
     excluded = {dates.get(name, name): "id"}
     more = f" The same check names {join_names([repr(leak['name']) for leak in rest], limit=4)}." if rest else ""
@@ -224,7 +223,7 @@ def leakage_warnings(leaking_columns: list[dict[str, Any]], schema: Schema) -> l
 def _near_perfect_predictors(
     table: Source, prediction: _TargetPrediction, scores: list[_ColumnScore], *, by_groups: bool
 ) -> list[dict[str, Any]]:
-    """Return the columns that predict the target almost perfectly, and much better than all others."""
+    """Return the columns that predict the target almost perfectly, and much better than all other columns."""
     task = prediction.scorer
     least = 1 - _MAX_UNEXPLAINED[task.score_name]
     scores = scores + _score_id_columns(table, prediction, least)
@@ -255,7 +254,7 @@ def _sample_rows(schema: Schema, rng: np.random.Generator) -> RowNumbers:
 def _prepare_prediction(
     table: Source, y: NDArray[Any], weight: Floats | None, rows: RowNumbers, rng: np.random.Generator
 ) -> _TargetPrediction | None:
-    """Return what is to be predicted in which rows, None where nothing could be claimed."""
+    """Return the scorer of single columns and its rows, None if these rows are too few."""
     coverage = None
     if table.schema.has_classes:
         units = y[rows] if table.groups is None else np.unique([y[rows], table.groups[rows]], axis=1)[0]
@@ -293,7 +292,7 @@ def _assign_folds(labels: NDArray[Any], groups: NDArray[Any] | None, rng: np.ran
 
 
 def _prepare_recoding(table: Source, y: NDArray[Any], rows: RowNumbers) -> _RecodedTarget | None:
-    """Return the codes that a recoding is compared with, None where an unrelated column could be one by chance."""
+    """Return the target's codes, None if an unrelated column could be a recoding of them by chance."""
     if table.groups is not None:
         rows = rows[np.unique(table.groups[rows], return_index=True)[1]]
     if len(rows) < _MIN_SCORED_ROWS:
@@ -306,39 +305,41 @@ def _prepare_recoding(table: Source, y: NDArray[Any], rows: RowNumbers) -> _Reco
 def _score_columns(
     table: Source, prediction: _TargetPrediction | None, recoding: _RecodedTarget | None
 ) -> tuple[list[_ColumnScore], dict[int, float]]:
-    """Return how well each column predicts the target, and how much it is a recoding of it."""
+    """Return the predictive score of each column, and its adjusted mutual information with the target."""
     schema = table.schema
     wanted = [j for j in schema.used.tolist() if not schema.columns[j].constant]
     if prediction is None and recoding is None:
         return [], {}
 
-    def judge(j: int) -> tuple[_ColumnScore | None, float]:
+    def score(j: int) -> tuple[_ColumnScore | None, float]:
         values = np.concatenate([block.column(j) for block in table.blocks([j])])
-        judged = None
+        predictive = None
         if prediction is not None:
-            judged = prediction.score_column(
+            predictive = prediction.score_column(
                 j, schema.columns[j], values, 1 - _MAX_UNEXPLAINED[prediction.scorer.score_name]
             )
         recoded = 0.0 if recoding is None else recoding.information_with(schema.columns[j], values)
-        return judged, recoded
+        return predictive, recoded
 
-    found = list(parallel.map_blocks(judge, wanted))
-    return [one for one, _ in found if one is not None], {j: score for j, (_, score) in zip(wanted, found, strict=True)}
+    found = list(parallel.map_blocks(score, wanted))
+    return [one for one, _ in found if one is not None], {
+        j: recoded for j, (_, recoded) in zip(wanted, found, strict=True)
+    }
 
 
 def _score_id_columns(table: Source, prediction: _TargetPrediction, min_score: float) -> list[_ColumnScore]:
-    """Judge columns that take no part because they name the rows: in a table sorted by its target they tell it."""
+    """Return the scores of excluded id columns: in a table sorted by its target, a row number predicts the target."""
     schema = table.schema
-    judged: list[_ColumnScore] = []
+    scores: list[_ColumnScore] = []
     for j in (j for j, column in enumerate(schema.columns) if column.kind == "id"):
-        if schema.columns[j].exclusion_reason == _ROW_NUMBER_REASON:
+        if schema.columns[j].exclusion_reason == ROW_NUMBER_REASON:
             values = table.row_numbers[prediction.rows].astype(np.float64)
-        elif _ID_NAME_REASON in (schema.columns[j].exclusion_reason or "") and len(judged) < _MAX_IDS:
+        elif ID_NAME_REASON in (schema.columns[j].exclusion_reason or "") and len(scores) < _MAX_IDS:
             _, load = column_loader(table.frame([j]))
             values = to_numbers(load(schema.columns[j].name), lambda at: f"row {at}")[0].astype(np.float64)[
                 prediction.rows
             ]
         else:
             continue
-        judged.append(_ColumnScore(j, "values", prediction.scorer.score_numbers(values, min_score)))
-    return judged
+        scores.append(_ColumnScore(j, "values", prediction.scorer.score_numbers(values, min_score)))
+    return scores

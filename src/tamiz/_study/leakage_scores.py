@@ -1,4 +1,4 @@
-"""What one column alone tells of the target, on rows that were not learned from: models of one column, by counts and sums."""
+"""How well one column alone predicts or recodes the target: cross-validated scorers, and adjusted mutual information."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tamiz.kernels.contingency import bin_values
 from tamiz.statistics.base import Codes, Floats
 from tamiz.statistics.cuts import MDL, SortedColumn
 
-# MERGED: Adjusted mutual information of two codings of the same rows, and how many codings of a shape there are.
 Sizes = NDArray[np.int64]
 
 
@@ -101,20 +100,20 @@ def _expected_information(sizes_a: Sizes, sizes_b: Sizes) -> float:
     return found
 
 
-# Counts of one column, a fold each: more levels and classes than this make are not looked at.
+# Largest table of folds x levels x classes that is counted; a larger column scores the baseline.
 _MAX_COUNTS = 5_000_000
-# A column whose neighbours in it tell less than this of a number is not worth the folds.
+# A column with a lower R2 between neighbouring rows is not cross-validated.
 _MIN_NEIGHBOUR_SCORE = 0.9
 
 
 class SingleColumnScorer(ABC):
-    """A target to be told by one column at a time.
+    """Cross-validated score of a model of the target with one column.
 
     Attributes
     ----------
     score_name : str
-        What the score is: 1 where all is told, `baseline` where nothing is.
     baseline : float
+        The score of a prediction that uses no column; a perfect prediction scores 1.
     """
 
     score_name: str
@@ -122,15 +121,15 @@ class SingleColumnScorer(ABC):
 
     @abstractmethod
     def score_levels(self, codes: Codes, n_levels: int) -> float:
-        """Return the score of a column of codes 0 .. size - 1, in rows of other folds."""
+        """Return the cross-validated score of a column of codes 0 .. n_levels - 1."""
 
     @abstractmethod
     def score_numbers(self, values: Floats, min_score: float) -> float:
-        """Return the score of a column of numbers, NaN where one is missing; below `min_score`, a bound of it will do."""
+        """Return the cross-validated score of a column of numbers (NaN if missing), or a bound of it below `min_score`."""
 
 
 class ClassScorer(SingleColumnScorer):
-    """Classes: each level or interval is taken for the class of which it holds the largest share.
+    """Scorer for classes: predicts for each level or interval the class with the largest share of its own rows there.
 
     Parameters
     ----------
@@ -155,7 +154,7 @@ class ClassScorer(SingleColumnScorer):
         self.baseline = 1 / self._n_classes
 
     def score_levels(self, codes: Codes, n_levels: int) -> float:
-        """Return the balanced accuracy of the levels' classes."""
+        """Return the balanced accuracy of a column of levels."""
         shape = (self._n_folds, n_levels, self._n_classes)
         if np.prod(shape, dtype=float) > _MAX_COUNTS:
             return self.baseline
@@ -165,25 +164,25 @@ class ClassScorer(SingleColumnScorer):
         return self._score(sum((_hits(whole - fold, fold) for fold in counts), np.zeros(self._n_classes)))
 
     def score_numbers(self, values: Floats, min_score: float) -> float:
-        """Return the balanced accuracy of intervals, cut without the rows that they are judged by."""
+        """Return the balanced accuracy of MDL intervals, cut in each fold on the training rows alone."""
         order = np.argsort(values, kind="stable")
         order = order[: len(values) - int(np.isnan(values).sum())]
         every = self._interval_hits(values, order, np.zeros(len(values), dtype=bool))
         seen = self._score(every)
         if seen < min_score:
             return seen
-        held = (self._interval_hits(values, order, self._folds == fold) for fold in range(self._n_folds))
-        return self._score(sum(held, np.zeros(self._n_classes)))
+        by_fold = (self._interval_hits(values, order, self._folds == fold) for fold in range(self._n_folds))
+        return self._score(sum(by_fold, np.zeros(self._n_classes)))
 
     def _interval_hits(self, values: Floats, order: NDArray[np.intp], test_mask: NDArray[np.bool_]) -> Floats:
-        """Return the weight of each class that is told right among the rows held out, among all where none is."""
+        """Return the correctly predicted weight of each class in the test rows; in the training rows if there are no test rows."""
         learned = order[~test_mask[order]]
         labels = self._labels
         column = SortedColumn(values[learned], labels[learned], self._weight[learned], self._n_classes, self._n_log_n)
         cuts = MDL().cuts(column)
         codes = np.empty(len(values), dtype=np.int32)
         bin_values(values, cuts, codes)
-        # Gaps are an interval of their own.
+        # Missing values are an interval of their own.
         codes[codes < 0] = len(cuts) + 1
         tables: list[Floats] = [
             np.bincount(
@@ -198,17 +197,17 @@ class ClassScorer(SingleColumnScorer):
 
 
 def _hits(train: Floats, test: Floats) -> Floats:
-    """Return the weight of each class in the judged counts that the learned ones tell right."""
+    """Return the weight of each class in the test counts that the training counts predict correctly."""
     of_class = train.sum(axis=0)
     shares = train / np.where(of_class > 0, of_class, 1.0)
-    # What was not seen is of the largest class.
-    told = np.where(train.any(axis=1), np.argmax(shares, axis=1), np.argmax(of_class))
-    right: Floats = np.bincount(told, test[np.arange(len(told)), told], test.shape[1]).astype(np.float64)
+    # A level without training rows is predicted as the largest class.
+    predicted = np.where(train.any(axis=1), np.argmax(shares, axis=1), np.argmax(of_class))
+    right: Floats = np.bincount(predicted, test[np.arange(len(predicted)), predicted], test.shape[1]).astype(np.float64)
     return right
 
 
 class NumericScorer(SingleColumnScorer):
-    """A number: each level is taken for its mean, a value for the line between its neighbours.
+    """Scorer for a numeric target: predicts the mean of a level, or interpolates linearly between neighbouring values.
 
     Parameters
     ----------
@@ -227,7 +226,7 @@ class NumericScorer(SingleColumnScorer):
         self._n_folds = int(folds.max()) + 1
 
     def score_levels(self, codes: Codes, n_levels: int) -> float:
-        """Return R2 of the levels' means."""
+        """Return R2 of the means of the levels."""
         cell, cells = self._folds * n_levels + codes, self._n_folds * n_levels
         weight = np.bincount(cell, self._weight, cells).reshape(self._n_folds, n_levels)
         total = np.bincount(cell, self._weight * self._target, cells).reshape(self._n_folds, n_levels)
@@ -237,31 +236,31 @@ class NumericScorer(SingleColumnScorer):
         return self._score(means[self._folds, codes])
 
     def score_numbers(self, values: Floats, min_score: float) -> float:
-        """Return R2 of lines between neighbouring values, drawn without the rows that they are judged by."""
-        gaps = np.isnan(values)
-        # Equal values by their target, so that they are neighbours of their like.
-        order = np.lexsort((self._target, values))[: len(values) - int(gaps.sum())]
+        """Return R2 of linear interpolation between neighbouring values of the training rows."""
+        missing = np.isnan(values)
+        # Equal values are ordered by the target, so that equal targets are neighbours.
+        order = np.lexsort((self._target, values))[: len(values) - int(missing.sum())]
         if len(order) < 3 or (seen := self._neighbour_r2(order)) < min(_MIN_NEIGHBOUR_SCORE, min_score):
             return 0.0 if len(order) < 3 else seen
-        told = np.empty(len(values))
+        predicted = np.empty(len(values))
         for fold in range(self._n_folds):
-            held = self._folds == fold
-            told[held] = self._interpolate(values, order[~held[order]], held)
-            if gaps.any():
-                missed = gaps & ~held
-                of = missed if missed.any() else ~held
-                told[gaps & held] = np.average(self._target[of], weights=self._weight[of])
-        return self._score(told)
+            test = self._folds == fold
+            predicted[test] = self._interpolate(values, order[~test[order]], test)
+            if missing.any():
+                train_missing = missing & ~test
+                of = train_missing if train_missing.any() else ~test
+                predicted[missing & test] = np.average(self._target[of], weights=self._weight[of])
+        return self._score(predicted)
 
     def _neighbour_r2(self, order: NDArray[np.intp]) -> float:
-        """Return R2, among the rows with a value, of the mean of the rows before and after."""
+        """Return R2, among the rows with a value, of the mean target of the previous and the next row."""
         y, weight = self._target[order], self._weight[order]
         left = y[1:-1] - (y[:-2] + y[2:]) / 2
         spread = float(np.sum(weight * (y - np.average(y, weights=weight)) ** 2))
         return 1 - float(np.sum(weight[1:-1] * left**2)) / spread if spread > 0 else 0.0
 
     def _interpolate(self, values: Floats, train_order: NDArray[np.intp], test_mask: NDArray[np.bool_]) -> Floats:
-        """Return the targets of rows held out on the lines between the means of the values learned."""
+        """Return the predictions for the test rows: interpolated between the mean targets of the training values."""
         if not len(train_order):
             return np.full(int(test_mask.sum()), np.average(self._target[~test_mask], weights=self._weight[~test_mask]))
         x, starts = np.unique(values[train_order], return_index=True)
@@ -275,7 +274,7 @@ class NumericScorer(SingleColumnScorer):
 
 
 def stratified_folds(labels: NDArray[Any], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return a fold for every row: each takes its share of every class.
+    """Return a fold for every row, stratified by class.
 
     Parameters
     ----------
@@ -286,6 +285,6 @@ def stratified_folds(labels: NDArray[Any], n_folds: int, rng: np.random.Generato
     order = rng.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     folds = np.empty(len(labels), dtype=np.intp)
-    # One after another through the classes, so that small ones fill the folds evenly.
+    # Folds are assigned in turn across class boundaries, so that small classes fill the folds evenly.
     folds[order] = np.arange(len(labels)) % n_folds
     return folds

@@ -1,4 +1,4 @@
-"""The columns that colour the maps of a study, and are told where a reader points at a row."""
+"""The colourings of the maps of a study: the target, the best columns, and k-means clusters of the encoded columns."""
 
 from __future__ import annotations
 
@@ -19,30 +19,29 @@ from tamiz.sources.schema import Column
 from tamiz.sources.views import RowNumbers, select_rows, weight_array
 from tamiz.statistics.base import Floats
 
-# MERGED: The clusters that colour the maps of a study: k-means on the columns as maps see them, never on a map.
-# Clusters that a reader can still tell apart, rows they are found on, and starts of each.
+# The most clusters, the rows that they are fitted on, and the starts of k-means.
 _MAX_CLUSTERS = 8
 _MAX_ROWS = 2000
 _N_INIT = 4
 
 
 def describe_clusters(source: Source, rows: RowNumbers, seed: int) -> dict[str, Any] | None:
-    """Return the cluster of every row drawn, None where there are none to be found.
+    """Return the k-means cluster of every shown row; None if no two rows differ or the columns cannot be encoded.
 
-    Columns are standardised, with the mean in the gaps, and categories are indicators, as on the maps. Their number is that of the
-    largest mean silhouette.
+    Clusters are of the encoded columns, never of a map: columns are standardised with mean imputation, and categories are
+    indicators, as for the maps. The number of clusters is the one with the largest mean silhouette.
 
     Parameters
     ----------
     source : Source
     rows : ndarray of row numbers, ascending
-        Those drawn.
+        The rows that the maps show.
     seed : int
-        Draws the starts, and the rows that the clusters are found on where very many are drawn.
+        Seed of k-means, and of the sample that it is fitted on if the rows are many.
     """
     drawn = source if len(rows) == source.schema.n_rows else select_rows(source, rows)
     try:
-        # Of the gaps the maps have told.
+        # The maps have already warned of missing values.
         with capture_warnings():
             points, weight = _encode_points(drawn), weight_array(drawn)
     except (DataError, MemoryError) as error:
@@ -55,7 +54,7 @@ def describe_clusters(source: Source, rows: RowNumbers, seed: int) -> dict[str, 
         return None
     model, silhouette = found
     labels = model.predict(points)
-    # The largest first, so that their numbers mean something.
+    # Cluster 1 is the largest.
     order = np.argsort(-np.bincount(labels, minlength=model.n_clusters), kind="stable")
     return {
         "name": "k-means cluster",
@@ -68,7 +67,7 @@ def describe_clusters(source: Source, rows: RowNumbers, seed: int) -> dict[str, 
 
 
 def _encode_points(source: Source) -> Floats:
-    """Return the rows as points."""
+    """Return the rows as standardised, encoded coordinates."""
     encoding = Encoding.fit(source, standardize=True)
     n = source.schema.n_rows
     check_memory(
@@ -81,7 +80,7 @@ def _encode_points(source: Source) -> Floats:
 
 
 def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> tuple[KMeans, float] | None:
-    """Return the clusters with the largest mean silhouette, and it; None where no two rows differ."""
+    """Return the clustering with the largest mean silhouette, and the silhouette; None if no two rows differ."""
     n_distinct = len(np.unique(points, axis=0))
     best: tuple[KMeans, float] | None = None
     for k in range(2, min(_MAX_CLUSTERS, n_distinct - 1) + 1):
@@ -94,12 +93,12 @@ def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> 
     return best
 
 
-# Columns that travel with the points beside the target: what a reader can still take in.
+# Columns that the result contains for the shown rows, beside the target.
 _MAX_COLORS = 12
 
 
 def describe_colors(source: Source, rows: RowNumbers, ranking: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Return the target and the best columns at the rows drawn, to colour a map by."""
+    """Return the values of the target and of the best columns for the shown rows."""
     schema = source.schema
     columns = schema.used.tolist()
     if ranking is not None and ranking["criteria"]:
@@ -130,5 +129,5 @@ def _color_column(column: Column, role: str, values: list[Any]) -> dict[str, Any
 
 
 def _round_values(values: list[float], *, exact: bool) -> list[float | None]:
-    """Return numbers, None for gaps; very many have the six digits that are told where a reader points at one."""
+    """Return numbers, None for missing values, rounded to six digits unless `exact`."""
     return [None if value != value else value if exact else float(f"{value:.6g}") for value in values]

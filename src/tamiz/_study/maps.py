@@ -1,4 +1,4 @@
-"""What a study writes of its maps into its Result, and the columns that colour them."""
+"""The maps of a study: resolving their names, fitting them on all rows or a sample, and describing them for the report."""
 
 from __future__ import annotations
 
@@ -22,25 +22,24 @@ from tamiz.sources.schema import Schema
 from tamiz.sources.views import RowNumbers, select_rows
 from tamiz.statistics.base import Floats
 
-# MERGED: The maps of a study: which they are, and the rows that each is fitted on.
-# Rows that a map is fitted on, however few seconds there are.
+# A map of quadratic cost is fitted on at least so many rows, whatever the budget.
 _MIN_FITTED_ROWS = 200
-# Distances of rows that a study can measure; others are no columns of a table.
+# Dissimilarities that a study can compute from the columns of a table.
 DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
 
 
 @dataclass(frozen=True)
 class MapRequest:
-    """A map that a study is to draw.
+    """A map that a study fits.
 
     Attributes
     ----------
     id, label : str
     reducer : Reducer
     explicit : bool
-        Whether it was asked for: what nobody asked for may be left out.
+        Whether the user asked for it; a default map is skipped if it fails.
     is_user_reducer : bool
-        Whether the reducer itself was given.
+        Whether the user passed the reducer itself.
     """
 
     id: str
@@ -52,7 +51,7 @@ class MapRequest:
 
 @dataclass(frozen=True)
 class MapMethod:
-    """A map by its name.
+    """A method and variant of dimensionality reduction that has a name.
 
     Attributes
     ----------
@@ -66,7 +65,7 @@ class MapMethod:
 
     @property
     def id(self) -> str:
-        """The name of the method, and after a colon that of the variant where there are several."""
+        """The name of the method, followed by a colon and the variant if there are several."""
         return ":".join(filter(None, [self.entry.name, self.variant.name]))
 
     @property
@@ -76,38 +75,38 @@ class MapMethod:
 
     @property
     def label(self) -> str:
-        """What a reader is told it is."""
+        """The label in the report."""
         return self.variant.label or self.entry.label
 
     def check_dissimilarity(self, name: str) -> None:
-        """Refuse distances that the method cannot measure rows by; one that takes none has a graph or axes in their place."""
+        """Raise ValueError if the method has dissimilarities and this is none of them."""
         known = self.entry.load().dissimilarities
         if known and name not in known:
             raise ValueError(
-                f"{self.label} measures rows by {', '.join(known)} and not by {name}: choose one of these, or the map mds."
+                f"{self.label} supports the dissimilarities {', '.join(known)}, not {name}: choose one of these, or the map mds."
             )
 
     def make_request(self, schema: Schema, dissimilarity: str, *, explicit: bool) -> MapRequest:
-        """Return the map for a table."""
+        """Return the request of this map for a table."""
         reducer = self.entry.load().for_study(schema, self.variant.name, dissimilarity)
         return MapRequest(self.id, self.label, reducer, explicit)
 
 
 def list_map_methods() -> list[MapMethod]:
-    """Return every map that has a name, those of one method side by side."""
+    """Return all named maps, grouped by method."""
     return [MapMethod(entry, variant) for entry in registry.of_kind("map") for variant in entry.load().variants]
 
 
 def find_map_method(name: str) -> MapMethod:
-    """Return the map of a name such as "pca" or "mds:ordinal"; a method's name alone is its first map.
+    """Return the map of a name such as "pca" or "mds:ordinal"; the name of a method alone is its first variant.
 
     Raises
     ------
     ValueError
-        When there is none; the sentence says which is closest.
+        If there is none; the message suggests the closest name.
     """
     method, colon, variant = name.lower().replace("-", "_").partition(":")
-    # Methods that were not named are not imported.
+    # Other methods are not imported.
     entries = [entry for entry in registry.of_kind("map") if entry.name == method]
     maps = [MapMethod(entry, one) for entry in entries for one in entry.load().variants]
     found = [one for one in maps if not colon or one.variant.name == variant]
@@ -118,16 +117,16 @@ def find_map_method(name: str) -> MapMethod:
 
 
 def check_maps(maps: Sequence[Reducer | str], dissimilarity: str) -> None:
-    """Refuse what is neither the name of a map nor a reducer, and a map by name that is not made of these distances."""
+    """Raise TypeError or ValueError for what is neither a map name nor a reducer, and for an unsupported dissimilarity."""
     for part in maps:
         if isinstance(part, str):
             find_map_method(part).check_dissimilarity(dissimilarity)
         elif not isinstance(part, Reducer):
-            raise TypeError(f"maps takes names such as 'mds:ordinal' and reducers such as PCA(), got {part!r}.")
+            raise TypeError(f"maps must contain names such as 'mds:ordinal' or reducers such as PCA(), got {part!r}.")
 
 
 def resolve_maps(maps: Sequence[Reducer | str] | None, schema: Schema, dissimilarity: str) -> list[MapRequest]:
-    """Return the maps of a study: those that were given by name or as reducers, or the usual ones."""
+    """Return the maps of a study: those requested by name or as reducers, or the default ones."""
     if maps is None:
         usual = [one for one in list_map_methods() if one.variant.is_default]
         return [one.make_request(schema, dissimilarity, explicit=False) for one in usual]
@@ -147,7 +146,7 @@ def _resolve_map(method: Reducer | str, schema: Schema, dissimilarity: str) -> M
 
 
 def _number_duplicate_maps(request: MapRequest, ids: list[str], index: int) -> MapRequest:
-    """Return a map numbered, and named by what it was made with, where several have its name."""
+    """Return a request with a numbered id and the reducer's repr as label if several maps have the same id."""
     if ids.count(request.id) == 1:
         return request
     number = ids[: index + 1].count(request.id)
@@ -158,17 +157,17 @@ def _number_duplicate_maps(request: MapRequest, ids: list[str], index: int) -> M
 
 @dataclass(frozen=True)
 class StudyMap:
-    """A fitted map and the rows that it has places of.
+    """A fitted map and the embedding of some rows.
 
     Attributes
     ----------
     reducer : Reducer
     source : Source
     rows : ndarray of row numbers, ascending, or None
-        Those of the source that have a place; None is all.
-    embedding : ndarray of shape (n_placed, n_components)
+        The rows of the source that are embedded; None is all.
+    embedding : ndarray of shape (n_embedded, n_components)
     n_fitted : int
-        Rows that it was fitted on.
+        The rows that the map was fitted on.
     """
 
     reducer: Reducer
@@ -178,17 +177,19 @@ class StudyMap:
     n_fitted: int
 
     def embedding_of(self, rows: RowNumbers) -> Floats:
-        """Return the places of some rows."""
+        """Return the embedding of some rows."""
         return self.embedding[rows if self.rows is None else np.searchsorted(self.rows, rows)]
 
     def sampling_notes(self) -> list[str]:
-        """Return which rows it was fitted on, where these are not all."""
+        """Return a note on the sample that the map was fitted on, none if it was fitted on all rows."""
         if self.rows is None:
             return []
-        n, placed = self.source.schema.n_rows, len(self.rows) - self.n_fitted
+        n, n_mapped = self.source.schema.n_rows, len(self.rows) - self.n_fitted
         sentence = f"Fitted on {self.n_fitted:,} of the {n:,} rows, drawn at random"
-        others = "the other one that is drawn was" if placed == 1 else f"the other {placed:,} that are drawn were"
-        return [f"{sentence}; {others} placed by their distances to these." if placed else f"{sentence}."]
+        others = (
+            "the other row that is shown was" if n_mapped == 1 else f"the other {n_mapped:,} rows that are shown were"
+        )
+        return [f"{sentence}; {others} mapped by the out-of-sample extension." if n_mapped else f"{sentence}."]
 
 
 def fit_map(
@@ -199,19 +200,19 @@ def fit_map(
     seed: int,
     budget: Budget = DEFAULT_BUDGET,
 ) -> StudyMap:
-    """Fit a map on all rows, or one of n x n cost on a sample of them.
+    """Fit a map on all rows, or a map of n x n cost on a sample of them, and map the shown rows.
 
     Parameters
     ----------
     reducer : Reducer
     source : Source
-        The rows that it reads.
+        The rows that the map reads.
     shown_rows : ndarray of row numbers, ascending
-        Rows that are to have a place.
+        The rows to embed.
     max_rows : int or None
-        Rows that a map of n x n cost is fitted on at most; None is what the map says, fewer where the budget is small.
+        The most rows that a map of n x n cost is fitted on. None is the reducer's `max_study_rows`, scaled by the budget.
     seed : int
-        Draws the sample, the same one for maps of as many rows.
+        Draws the sample; maps with the same `max_rows` use the same sample.
     budget : Budget
     """
     n, size = source.schema.n_rows, reducer.max_study_rows
@@ -221,37 +222,48 @@ def fit_map(
         reducer.fit(source)
         return StudyMap(reducer, source, None, reducer.embedding_, n)
     rows = sample_including(shown_rows, n, size, np.random.default_rng(seed))
-    with capture_warnings() as told:
+    with capture_warnings() as captured:
         reducer.fit(select_rows(source, rows))
-    # What takes no part in the table takes none in its sample either.
+    # Columns that the table excludes are known already.
     warn_user(
-        [f"On a sample of {size:,} rows: {one}" for one in told if one not in source.schema.excluded_column_notes]
+        [f"On a sample of {size:,} rows: {one}" for one in captured if one not in source.schema.excluded_column_notes]
     )
     embedding = reducer.embedding_
     others = np.setdiff1d(shown_rows, rows, assume_unique=True)
     if len(others):
-        # Of their gaps the fit has told.
+        # The fit has already warned of missing values.
         with capture_warnings():
-            placed = reducer.transform(select_rows(source, others))
+            mapped = reducer.transform(select_rows(source, others))
         rows = np.concatenate([rows, others])
         order = np.argsort(rows)
-        rows, embedding = rows[order], np.concatenate([embedding, placed])[order]
+        rows, embedding = rows[order], np.concatenate([embedding, mapped])[order]
     return StudyMap(reducer, source, rows, embedding, size)
 
 
-# Images of a kind, pixels along a side of one: what a reader can still take in.
+# Images of a gallery, and pixels along a side of an image.
 _MAX_IMAGES = 24
 _MAX_PIXELS = 128
-# Axes that are explained, and rows that columns and axes are compared over: where there is no rank correlation, the one over so
-# many rows has a standard error of 0.007. Of many columns fewer rows are ranked, where it is at most 0.022.
+# Axes that are explained, and rows of the rank correlations: of 20,000 rows the standard error at zero correlation is 0.007. With
+# many columns fewer rows are ranked, and the standard error is at most 0.022.
 _MAX_AXES = 4
 _MAX_CORRELATED_ROWS, _MIN_CORRELATED_ROWS, _MAX_RANKED_VALUES = 20_000, 2_000, 10_000_000
-# Next to the widest axis, one of less width is made of rounding, and has no order to be explained.
+# An axis of a smaller width relative to the widest is rounding error, and is not explained.
 _ROUNDING = 1e-12
 
 
 def describe_map(fitted: StudyMap, label: dict[str, str], shown_rows: RowNumbers | None, seed: int) -> dict[str, Any]:
-    """Return a fitted map: its points at some rows, and what explains it, by rows that the seed draws where there are many."""
+    """Return the record of a map for the report: its points, spectrum, loadings, and correlations with the columns.
+
+    Parameters
+    ----------
+    fitted : StudyMap
+    label : dict
+        "id" and "label".
+    shown_rows : ndarray of row numbers or None
+        The points; None leaves them out.
+    seed : int
+        Draws the rows of the correlations if there are many.
+    """
     facts = fitted.reducer.describe()
     points = None if shown_rows is None else _round_points(fitted.embedding_of(shown_rows)[:, :2])
     return {
@@ -279,7 +291,7 @@ def describe_map(fitted: StudyMap, label: dict[str, str], shown_rows: RowNumbers
 
 
 def _axis_correlations(fitted: StudyMap, axes: list[str], seed: int) -> dict[str, Any]:
-    """Return how far every column goes along with the first axes, by the rows that have a place."""
+    """Return the rank correlations of every column with the first axes, over the embedded rows or a sample of them."""
     rows, n = fitted.rows, len(fitted.embedding)
     embedding = fitted.embedding
     by_columns = _MAX_RANKED_VALUES // max(len(fitted.source.schema.used), 1)
@@ -303,7 +315,7 @@ def _axis_correlations(fitted: StudyMap, axes: list[str], seed: int) -> dict[str
 
 
 def _image_set(gallery: Gallery) -> dict[str, Any]:
-    """Return images in 256 steps of grey: what a screen shows, and a hundredth of their numbers written out."""
+    """Return images in 256 grey levels, about a hundredth of the size of the numbers as text."""
     return {
         "title": gallery.title,
         "note": gallery.note,
@@ -317,7 +329,7 @@ def _image_set(gallery: Gallery) -> dict[str, Any]:
 
 
 def _image(values: Floats, signed: bool) -> dict[str, Any]:
-    """Return an image as bytes between two values, a large one as the means of squares of its pixels."""
+    """Return an image as bytes between its extremes; a large one is averaged over square blocks of pixels."""
     by = -(-max(values.shape) // _MAX_PIXELS)
     if by > 1:
         starts = [np.arange(0, size, by) for size in values.shape]
@@ -326,7 +338,7 @@ def _image(values: Floats, signed: bool) -> dict[str, Any]:
         values = sums / np.outer(*sides)
     high = float(np.abs(values).max() if signed else values.max())
     low = -high if signed else float(values.min())
-    # An image of one value is grey.
+    # A constant image is mid-grey.
     steps = 255 * (values - low) / (high - low) if high > low else np.full(values.shape, 127.5)
     pixels = np.floor(steps + 0.5).astype(np.uint8)
     return {
@@ -339,9 +351,9 @@ def _image(values: Floats, signed: bool) -> dict[str, Any]:
 
 
 def _round_points(points: Floats) -> list[list[float]]:
-    """Return points, very many of them in steps of less than 1/65536 of the longer axis: finer than a screen."""
+    """Return points; many of them are rounded to less than 1/65536 of the longer axis, which is finer than a screen."""
     span = float(np.ptp(points, axis=0).max(initial=0.0))
     if span == 0 or len(points) <= MAX_EXACT_POINTS:
         return points.tolist()
     decimals = math.ceil(math.log10(2**16 / span))
-    return [[round(x, decimals) for x in place] for place in points.tolist()]
+    return [[round(x, decimals) for x in point] for point in points.tolist()]

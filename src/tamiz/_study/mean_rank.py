@@ -1,4 +1,8 @@
-"""Bootstrap intervals of the mean rank: all columns are ranked again in bootstrap samples, each a weight for every row."""
+"""The mean rank of every column over all criteria, with its bootstrap interval.
+
+A bootstrap sample is a count for every row, used as a weight: of single rows, of whole groups (cluster bootstrap), or of blocks of
+consecutive rows in time (block bootstrap). Every criterion ranks all columns again under these weights.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +24,21 @@ from tamiz.sources.views import select_rows, weight_array
 from tamiz.statistics.base import Codes, Floats
 from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, sample_log_table
 
-# MERGED: Bootstrap samples as row counts: of single rows, of whole groups (cluster bootstrap), or of blocks in time (block bootstrap).
 Counts: TypeAlias = "NDArray[np.int64]"
 
-# From fewer units, few different samples can be drawn.
+# Fewer rows or groups have few different bootstrap samples.
 _MIN_UNITS = 10
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How bootstrap samples of a table are drawn.
+    """A scheme that draws bootstrap samples of a table.
 
     Attributes
     ----------
     draw_counts : callable
-        Returns how often every row is drawn, by a Generator: as many rows as the table has, or about as many where groups differ
-        in size.
+        Returns how often every row is drawn, given a Generator. The counts add up to the number of rows, or about that number if
+        groups differ in size.
     description : str
         The kind of bootstrap and what is drawn, in words.
     """
@@ -45,10 +48,10 @@ class Bootstrap:
 
 
 def make_bootstrap(source: Source) -> Bootstrap | str:
-    """Return how bootstrap samples of a table are drawn, or why they cannot be.
+    """Return the bootstrap scheme of a table, or the reason why there is none.
 
-    Rows of one group depend on each other, and groups are drawn whole. Rows in time depend on their neighbours, and are drawn in
-    blocks of n^(1/3) consecutive rows (the moving blocks of Künsch, 1989).
+    Rows of one group are dependent, so whole groups are drawn. Rows in time depend on their neighbours, so blocks of n^(1/3)
+    consecutive rows are drawn (the moving block bootstrap of Künsch, 1989).
     """
     n = source.schema.n_rows
     if source.groups is not None:
@@ -81,7 +84,6 @@ def _cluster_bootstrap(groups: Codes) -> Bootstrap | str:
     )
 
 
-# MERGED: The mean rank of every column over all criteria, with its bootstrap interval.
 def describe_mean_rank(
     source: Source,
     ranking_criteria: Sequence[RankingCriterion],
@@ -97,7 +99,7 @@ def describe_mean_rank(
     ranking_criteria : list of RankingCriterion
         The criteria.
     ranking : dict
-        What `describe_ranking` gave: the ranks are those of its scores.
+        The record of `describe_ranking`, whose scores are ranked.
     seed : int
         Draws the bootstrap samples.
     budget : Budget
@@ -105,19 +107,19 @@ def describe_mean_rank(
     Returns
     -------
     dict or None
-        None where no column takes part.
+        None if no column or no criterion is included.
     """
     schema = source.schema
-    counted = _included_criteria(ranking_criteria, schema)
-    if not counted or not len(schema.used):
+    included = _included_criteria(ranking_criteria, schema)
+    if not included or not len(schema.used):
         return None
-    scores = {one.name: np.array(ranking["scores"][one.name], dtype=np.float64)[schema.used] for one in counted}
+    scores = {one.name: np.array(ranking["scores"][one.name], dtype=np.float64)[schema.used] for one in included}
     ranks = {name: average_ranks(values) for name, values in scores.items()}
-    told_apart = [one for one in counted if ranks[one.name].min() < ranks[one.name].max()]
-    alike = [one.label for one in counted if one not in told_apart] if told_apart else []
-    counted = told_apart or counted
-    ranks = {one.name: ranks[one.name] for one in counted}
-    found = rank_intervals(source, counted, ranks, seed, budget)
+    informative = [one for one in included if ranks[one.name].min() < ranks[one.name].max()]
+    uninformative = [one.label for one in included if one not in informative] if informative else []
+    included = informative or included
+    ranks = {one.name: ranks[one.name] for one in included}
+    found = rank_intervals(source, included, ranks, seed, budget)
     combined = _expand_to_all_columns(np.mean(list(ranks.values()), axis=0).tolist(), schema)
     return {
         "criteria": list(ranks),
@@ -126,18 +128,20 @@ def describe_mean_rank(
         if found.bounds is None
         else _expand_to_all_columns(found.bounds.tolist(), schema),
         "n_resamples": found.n_samples,
-        "how": " ".join([*_criteria_sentences(ranking_criteria, counted, alike, schema), *_interval_sentences(found)]),
+        "how": " ".join(
+            [*_criteria_sentences(ranking_criteria, included, uninformative, schema), *_interval_sentences(found)]
+        ),
     }
 
 
 def _included_criteria(ranking_criteria: Sequence[RankingCriterion], schema: Schema) -> list[RankingCriterion]:
-    """Return the criteria that make up the rank: those that read the target where there is one, for it is what is asked about."""
-    told = [one for one in ranking_criteria if schema.target is not None and one.relevance.needs_target]
-    return told or list(ranking_criteria)
+    """Return the criteria of the mean rank: those that use the target, or all of them if none does."""
+    supervised = [one for one in ranking_criteria if schema.target is not None and one.relevance.needs_target]
+    return supervised or list(ranking_criteria)
 
 
 def _interval_sentences(intervals: RankIntervals) -> list[str]:
-    """Return how the intervals were computed, or why there are none."""
+    """Return sentences on how the intervals were computed, or why there are none."""
     reasons = []
     if intervals.not_resampled:
         reasons.append(
@@ -161,7 +165,7 @@ def _interval_sentences(intervals: RankIntervals) -> list[str]:
 
 
 def _expand_to_all_columns(values: Sequence[Any], schema: Schema) -> list[Any]:
-    """Return values of the columns in use as those of all columns, None for the others."""
+    """Return values of the used columns as a list over all columns, None for the others."""
     whole: list[Any] = [None] * schema.n_columns
     for j, value in zip(schema.used.tolist(), values, strict=True):
         whole[j] = value
@@ -177,18 +181,14 @@ def _criteria_sentences(
     n = len(included)
     over = "by one criterion" if n == 1 else f"by {n} criteria"
     sentences = [f"The mean of a column's ranks {over}; columns with equal scores share the mean of their ranks."]
-    silent = [one.label for one in ranking_criteria if one not in included and one.label not in uninformative]
-    if silent:
+    unsupervised = [one.label for one in ranking_criteria if one not in included and one.label not in uninformative]
+    if unsupervised:
         assert schema.target is not None
-        one = len(silent) == 1
-        sentences.append(
-            f"{_join_labels(silent)} {'does' if one else 'do'} not read {schema.target.name} and {'is' if one else 'are'} not counted."
-        )
+        verb, are = ("does", "is") if len(unsupervised) == 1 else ("do", "are")
+        sentences.append(f"{_join_labels(unsupervised)} {verb} not use {schema.target.name} and {are} not counted.")
     if uninformative:
-        one = len(uninformative) == 1
-        sentences.append(
-            f"{_join_labels(uninformative)} {'scores' if one else 'score'} all columns alike here and {'is' if one else 'are'} not counted."
-        )
+        verb, are = ("scores", "is") if len(uninformative) == 1 else ("score", "are")
+        sentences.append(f"{_join_labels(uninformative)} {verb} all columns equally here and {are} not counted.")
     return sentences
 
 
@@ -197,18 +197,18 @@ def _join_labels(labels: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-# Samples: of so many, a standard error is right to about 5 %.
+# Bootstrap samples: with 200, the error of a standard error is about 5 %.
 N_BOOTSTRAP = 200
 # Of a 95 % interval.
 _NORMAL_QUANTILE = 1.959964
-# Values that are counted for a sample, at most: fifteen million of them take 10 to 20 s for all samples on two cores. A category
-# takes a quarter of the time of a number. Every column costs as much besides as so many rows do, and more where the target is a
-# number, for cut points are then found outside of kernels.
+# The most values that are counted per sample: fifteen million take 10 to 20 s for all samples on two cores. A category takes a
+# quarter of the time of a number. The fixed cost of a column equals that of so many rows, and more if the target is a number,
+# because cut points are then computed outside of kernels.
 _MAX_VALUES = 1.5e7
 _COLUMN_COST_ROWS, _NUMERIC_TARGET_COST_ROWS = 5_000, 15_000
-# Weights that are drawn at a time.
+# Weights and samples in a batch.
 _BATCH_VALUES, _BATCH_SAMPLES = 2**22, 25
-# Scores that differ by a smaller share of the largest are equal: models find them by steps.
+# Scores that differ by less than this share of the largest are ties: iterative solvers stop at a tolerance.
 _TIE_TOLERANCE = 1e-9
 
 
@@ -219,13 +219,13 @@ class RankIntervals:
     Attributes
     ----------
     bounds : ndarray of shape (n_used, 2) or None
-        None where there are none.
+        None if there are no intervals.
     n_samples : int
     method : str
         What was resampled, or why nothing was.
     not_resampled, too_slow : list of str
-        The labels of the criteria that keep their ranks in all samples: those that rows drawn twice make meaningless, and those
-        that cannot be computed from weights of the rows in the time there is.
+        The labels of the criteria whose ranks are the same in all samples: those that are undefined with duplicated rows, and
+        those that cannot be recomputed fast enough from row weights.
     """
 
     bounds: Floats | None
@@ -237,18 +237,19 @@ class RankIntervals:
 
 @dataclass(frozen=True)
 class WeightedScorers:
-    """Criteria that can be scored under other weights of the rows.
+    """Criteria that can be recomputed under other row weights.
 
     Attributes
     ----------
     source : Source
     coded_table : CodedTable or None
-        What criteria count from; None where none does.
+        The table of the count-based criteria; None if there are none.
     logarithms : ndarray
-        Of `sample_log_table`.
+        From `sample_log_table`.
     count_based : dict of name to Relevance
+        Criteria that are functions of counts.
     model_based : dict of name to ReweightedScorer
-        Criteria that read models.
+        Criteria that fit models.
     """
 
     source: Source
@@ -259,7 +260,7 @@ class WeightedScorers:
 
     @classmethod
     def from_criteria(cls, ranking_criteria: Sequence[RankingCriterion], source: Source) -> WeightedScorers:
-        """Return those of some criteria that can be scored so."""
+        """Return the criteria that can be recomputed under row weights."""
         schema, base = source.schema, weight_array(source)
         known = sample_log_table(base, schema.n_rows)
         counted = {one.name: one.relevance for one in ranking_criteria if not isinstance(one.relevance, RowRelevance)}
@@ -303,10 +304,10 @@ def average_ranks(scores: Floats) -> Floats:
     """Return the rank of every score, 1 for the largest; equal scores share the mean of their ranks."""
     order = np.argsort(-scores, kind="stable")
     falls = -np.diff(scores[order]) > _TIE_TOLERANCE * np.abs(scores).max(initial=0.0)
-    place = np.concatenate([[0], np.cumsum(falls)])
-    size = np.bincount(place)
+    tie_group = np.concatenate([[0], np.cumsum(falls)])
+    size = np.bincount(tie_group)
     ranks = np.empty(len(scores))
-    ranks[order] = (np.cumsum(size) - (size - 1) / 2)[place]
+    ranks[order] = (np.cumsum(size) - (size - 1) / 2)[tie_group]
     return ranks
 
 
@@ -323,9 +324,9 @@ def rank_intervals(
     ----------
     source : Source
     ranking_criteria : list of RankingCriterion
-        The criteria that make up the mean rank.
+        The criteria of the mean rank.
     ranks : dict of name to ndarray of shape (n_used,)
-        The ranks of all rows by each of them.
+        The ranks of the columns by each of them, from all rows.
     seed : int
         Draws the samples.
     budget : Budget
@@ -337,10 +338,10 @@ def rank_intervals(
     Notes
     -----
     A sample is a weight for every row: columns are coded once, and every criterion counts, cuts and fits again under the weights.
-    The interval is the mean rank plus and minus 1.96 bootstrap standard errors, no further than the first and the last rank: it
-    always contains the mean rank. It covers the mean rank that tables of this size have on average. Percentile, basic and BC
-    intervals are shifted, because a sample has the noise of the table and its own: they cover too often where the target is a
-    number, or too seldom (docs/honest-numbers.md has the figures).
+    The interval is the mean rank plus and minus 1.96 bootstrap standard errors, clipped to the first and the last rank, so it
+    always contains the mean rank. It covers the expected mean rank of tables of this size. Percentile, basic and BC intervals are
+    biased, because a sample has the noise of the table and its own: their coverage is too high for a numeric target, or too low
+    (docs/honest-numbers.md has the figures).
 
     References
     ----------
@@ -357,8 +358,8 @@ def rank_intervals(
         return RankIntervals(None, 0, drawn)
     if not bootstrap_cost(schema, budget):
         why = (
-            f"{N_BOOTSTRAP} bootstrap samples of {schema.n_rows:,} rows and {len(schema.used):,} columns would take longer than a "
-            "study may (max_seconds=, --max-seconds)"
+            f"{N_BOOTSTRAP} bootstrap samples of {schema.n_rows:,} rows and {len(schema.used):,} columns would exceed the time budget "
+            "(max_seconds=, --max-seconds)"
         )
         return RankIntervals(None, 0, why)
     scorers = WeightedScorers.from_criteria([one for one in ranking_criteria if one.relevance.supports_bootstrap], rows)
@@ -393,13 +394,13 @@ def bootstrap_ranks(scorers: WeightedScorers, bootstrap: Bootstrap, seed: int) -
 
 
 def bootstrap_cost(schema: Schema, budget: Budget) -> float:
-    """Return what counting the columns for one sample costs, in values; 0 where it is too much."""
+    """Return the cost of one bootstrap sample, in counted values; 0 if it exceeds the budget."""
     by_column = _COLUMN_COST_ROWS if schema.has_classes else _NUMERIC_TARGET_COST_ROWS
     values = (schema.n_rows + by_column) * (len(schema.numeric) + len(schema.categorical) / 4)
     return values if values <= budget.scale * _MAX_VALUES else 0.0
 
 
 def _positive_weight_rows(source: Source) -> Source:
-    """Return the rows that have a weight."""
+    """Return the rows of positive weight."""
     weight = weight_array(source)
     return source if weight is None or weight.all() else select_rows(source, np.flatnonzero(weight))

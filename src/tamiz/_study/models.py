@@ -1,4 +1,4 @@
-"""What selections are worth to models: every section that says so reads the same rows, folds, models and scores."""
+"""Evaluation of the selections of a study by models: all sections use the same rows, folds, models and scores."""
 
 from __future__ import annotations
 
@@ -24,25 +24,24 @@ from tamiz.sources.schema import Schema
 if TYPE_CHECKING:
     from tamiz.assessment import Recommendation
 
-# Models are fitted to so many rows at most, fewer where a row has many numbers: distances grow with the square of the rows.
+# The most rows that models are fitted to, fewer if a row has many coordinates: the cost of kNN grows with the square of the rows.
 _MAX_ROWS, _MIN_ROWS, _MAX_VALUES = 3_000, 1_000, 1_000_000
-# Folds, and those of larger tables, of which fewer say as much.
+# Up to so many rows there are ten folds; larger tables need fewer for the same precision.
 _FEW_ROWS, _FOLDS, _FEWER_FOLDS = 100, 10, 5
-# Seconds that searches of one kind may take: those of folds and shuffled targets, and one search of a usual candidate.
+# Limits in seconds: all searches in folds and on shuffled targets, and one search of a default candidate.
 MAX_SEARCH_SECONDS, _MAX_SECONDS_PER_SEARCH = 40.0, 3.0
 _MIN_PERMUTATIONS = 19
-# Columns are added beside so many numbers of a row at most: fifty beside many hundreds change little.
+# No noise experiment above so many coordinates of a row: fifty more columns then change little.
 MAX_NOISE_COORDINATES = 200
-# Columns added.
 _N_ADDED_COLUMNS = (0, 10, 50)
-# `run_noise_experiment` asks for so many.
+# `run_noise_experiment` requires so many.
 _MIN_NOISE_ROWS = 20
 _REQUEST_HINT = "Ask for it with assess=True (--assess)."
 
 
 @dataclass(frozen=True)
 class ModelEvaluation:
-    """How the selections of one study are evaluated.
+    """The rows, folds and score by which one study evaluates its selections.
 
     Attributes
     ----------
@@ -50,13 +49,13 @@ class ModelEvaluation:
         The rows: all, or a random sample.
     n_splits : int
     scoring : str or None
-        The score that decides; None is the usual one.
+        The deciding score; None is the default one.
     seed : int
         Draws folds, and seeds searches and models.
     requested : bool
-        Whether the user asked for it: then nothing is left out for its time.
+        Whether the user asked for the evaluation; then nothing is skipped because of its time.
     notes : tuple of str
-        Which rows.
+        Notes on the sample of rows.
     budget : Budget
     """
 
@@ -71,14 +70,14 @@ class ModelEvaluation:
     def recommend(
         self, selector: SubsetSelector, search_seconds: float
     ) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Return the comparison of a fitted selector with others, and that of its columns with all columns.
+        """Return the comparison of a fitted selector with other selections, and that of its columns with all columns.
 
-        None where that takes long, or fails. The parameters are those of `assess`.
+        None if that takes too long, or fails. The parameters are those of `assess`.
         """
         if not self.requested and (1 + self.n_splits) * search_seconds > self._max_search_seconds:
             warn_user([f"Selections were not compared: {self._search_time_note(search_seconds)}"])
             return None
-        # What it needs takes a moment to be imported.
+        # Imported late: it loads scikit-learn's models.
         from tamiz.assessment import recommend_columns
 
         candidates = self._candidates(selector)
@@ -93,19 +92,19 @@ class ModelEvaluation:
                     random_state=self.seed,
                 )
         except (DataError, MemoryError) as error:
-            self._skip_or_raise("What the subset is worth to models", error)
+            self._skip_or_raise("The effect of the subset on models", error)
             return None
         name = next(name for name, one in candidates.items() if one is selector)
         return _with_notes(found, self.notes), model_effect(found, name, (*self.notes, *self._many_columns_note()))
 
     def assess(self, selector: SubsetSelector, search_seconds: float) -> dict[str, Any] | None:
-        """Return how far the score of a fitted selector can be trusted; None where that takes long, or fails.
+        """Return the assessment of a fitted selector (`selection_report`); None if that takes too long, or fails.
 
         Parameters
         ----------
         selector : SubsetSelector
         search_seconds : float
-            What its search took with these rows.
+            The seconds of its search on these rows.
         """
         from tamiz.assessment import selection_report
         from tamiz.assessment.permutation_null import default_n_permutations
@@ -114,9 +113,7 @@ class ModelEvaluation:
         if not self.requested:
             n_searches = affordable_searches(n_shuffles, self.n_splits, search_seconds, self._max_search_seconds)
             if n_searches == 0:
-                warn_user(
-                    [f"The subset was not searched for again inside folds: {self._search_time_note(search_seconds)}"]
-                )
+                warn_user([f"The search was not repeated inside folds: {self._search_time_note(search_seconds)}"])
                 return None
             n_shuffles = n_searches - 1 - self.n_splits
         try:
@@ -130,7 +127,7 @@ class ModelEvaluation:
                     random_state=self.seed,
                 )
         except (DataError, MemoryError) as error:
-            self._skip_or_raise("How far the score of the subset can be trusted", error)
+            self._skip_or_raise("The reliability of the selection", error)
             return None
         described = found.to_dict()
         described["notes"] = [*self.notes, *described["notes"]]
@@ -141,12 +138,12 @@ class ModelEvaluation:
         return described
 
     def run_noise_experiment(self, merit: Merit) -> dict[str, Any] | None:
-        """Return the scores of models as noise columns and copies are added; None where a row has many numbers, or on failure.
+        """Return the scores of models as noise columns and copies are added; None if a row has many coordinates, or on failure.
 
         Parameters
         ----------
         merit : Merit
-            What chooses among the columns and those added.
+            The merit that selects among the original and the added columns.
         """
         if self._many_columns_note():
             return None
@@ -165,23 +162,23 @@ class ModelEvaluation:
                     random_state=self.seed,
                 )
         except (DataError, MemoryError) as error:
-            self._skip_or_raise("What added columns cost", error, requested=False)
+            self._skip_or_raise("The noise experiment", error, requested=False)
             return None
         described = found.to_dict()
         described["notes"] = [*self.notes, *described["notes"]]
         return described
 
     def _many_columns_note(self) -> tuple[str, ...]:
-        """Return the note that no columns are added, because a row has many numbers; none where they are."""
+        """Return the note that there is no noise experiment because a row has many coordinates; else an empty tuple."""
         n = self.source.schema.n_coordinates
         if self.requested or n <= MAX_NOISE_COORDINATES:
             return ()
         return (
-            f"No noise columns and copies were added: a row has {n:,} numbers, more than {MAX_NOISE_COORDINATES}. {_REQUEST_HINT}",
+            f"No noise columns and copies were added: a row has {n:,} coordinates, more than {MAX_NOISE_COORDINATES}. {_REQUEST_HINT}",
         )
 
     def _candidates(self, selector: SubsetSelector) -> dict[str, Any]:
-        """Return the usual selections, the fitted one in the place of that of its kind, all with its sizes and fixed columns."""
+        """Return the default candidates, with the fitted selector in place of the one with its merit, and its column options."""
         from tamiz.assessment.recommendation import default_candidates
 
         search = selector.search_
@@ -197,21 +194,21 @@ class ModelEvaluation:
         return found
 
     def search_seconds(self, selector: SubsetSelector) -> float:
-        """Return what the search of a fitted selector takes with these rows; where that is long, only that it is."""
+        """Return the seconds of the search of a fitted selector on these rows; the search is stopped at the limit."""
         limit: StoppingRule = Seconds(self._max_search_seconds)
         stop = limit if selector.stop is None else selector.stop | limit
-        begun = time.perf_counter()
+        started = time.perf_counter()
         with capture_warnings(), suppress(DataError, MemoryError, ValueError):
             clone(selector).set_params(journal=None, stop=stop).fit(self.source)
-        return time.perf_counter() - begun
+        return time.perf_counter() - started
 
     @property
     def _max_search_seconds(self) -> float:
-        """Seconds that searches of one kind may take."""
+        """The limit of all searches in folds and on shuffled targets."""
         return self.budget.scale * MAX_SEARCH_SECONDS
 
     def _search_time_note(self, seconds: float) -> str:
-        """Return that searching in every fold takes long, and the way to have it done."""
+        """Return the reason why the searches in folds were skipped, and the option that forces them."""
         return f"{1 + self.n_splits} searches of {seconds:.1f} s take more than {self._max_search_seconds:.0f} s. {_REQUEST_HINT}"
 
     def _scorings(self) -> list[str] | None:
@@ -226,16 +223,16 @@ class ModelEvaluation:
         warn_user([f"{description} was not computed: {error}"])
 
 
-# Parameters of a search that say which columns it may choose.
+# Parameters of a search that restrict the columns that it may select.
 _COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
-# Wrappers by the model that they score, as the usual candidates are called.
+# The default candidate with the same wrapper, by its model.
 _CANDIDATE_BY_MODEL = {"mixed_nb": "naive_bayes", "ridge": "ridge", "knn": "knn"}
 
 
 def affordable_searches(n_permutations: int, n_splits: int, seconds: float, max_seconds: float) -> int:
-    """Return how often a subset is searched for again within so many seconds: in all rows and each fold, and in shuffled targets.
+    """Return how many searches fit `max_seconds`: on all rows, in each fold, and on shuffled targets.
 
-    Of the shuffled targets so many are left out as need be, and 0 is returned where there is no time for the folds.
+    The number of shuffled targets is reduced to 19 or 0 if need be; 0 is returned if not even the folds fit.
     """
     room = min(max_seconds / max(seconds, 1e-3), 1e9) - 1 - n_splits
     if room < 0:
@@ -245,7 +242,7 @@ def affordable_searches(n_permutations: int, n_splits: int, seconds: float, max_
 
 
 def evaluation_size(schema: Schema, budget: Budget) -> tuple[int, int]:
-    """Return how many rows models are fitted to at most, and in how many folds."""
+    """Return the number of rows that models are evaluated on, and the number of folds."""
     n = schema.n_rows
     most = min(budget.scale_quadratic(_MAX_ROWS, n), budget.scale_linear(_MAX_VALUES / max(schema.n_coordinates, 1), n))
     return min(n, max(_MIN_ROWS, most)), _FOLDS if n <= _FEW_ROWS else _FEWER_FOLDS
@@ -254,7 +251,7 @@ def evaluation_size(schema: Schema, budget: Budget) -> tuple[int, int]:
 def prepare_evaluation(
     source: Source, scoring: str | None, seed: int, *, assess: bool | None, budget: Budget = DEFAULT_BUDGET
 ) -> ModelEvaluation | None:
-    """Return how the selections of a study are evaluated; None where nobody wants it, or there is no target.
+    """Return the evaluation of the selections of a study; None if `assess` is False or there is no target.
 
     Parameters
     ----------
@@ -262,7 +259,7 @@ def prepare_evaluation(
     scoring : str or None
     seed : int
     assess : bool or None
-        Whether it was asked for; None leaves out what takes long.
+        Whether the user asked for it; None skips what takes long.
     budget : Budget
     """
     if assess is False or source.schema.target is None:
@@ -275,15 +272,15 @@ def prepare_evaluation(
 
 
 def model_effect(recommendation: Recommendation, candidate: str, notes: tuple[str, ...]) -> dict[str, Any]:
-    """Return one selection of a comparison beside all columns, in the form of `ColumnComparison.to_dict`.
+    """Return one selection of a recommendation compared with all columns, in the form of `ColumnComparison.to_dict`.
 
     Parameters
     ----------
     recommendation : Recommendation
     candidate : str
-        The selection's id.
+        The id of the selection.
     notes : tuple of str
-        Which rows.
+        Notes on the sample of rows.
     """
     one, every = recommendation.candidates[candidate], recommendation.candidates["all_columns"]
     return {
@@ -320,7 +317,7 @@ def _with_notes(recommendation: Recommendation, notes: tuple[str, ...]) -> dict[
 
 
 def _candidate_id(selector: SubsetSelector) -> str:
-    """Return the id of the usual candidate whose merit a selector has, "subset" where none does."""
+    """Return the id of the default candidate that has the merit of a selector, or "subset" if there is none."""
     merit = selector.criterion_
     if isinstance(merit, CFS):
         return "cfs"

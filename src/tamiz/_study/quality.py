@@ -1,4 +1,4 @@
-"""The maps of a study judged side by side: one card each, over the same rows and the same distances."""
+"""The quality of the maps of a study, evaluated on the same rows and the same dissimilarity."""
 
 from __future__ import annotations
 
@@ -18,41 +18,43 @@ from tamiz.sources.base import Source
 from tamiz.sources.views import RowNumbers, select_rows
 from tamiz.statistics.base import Floats
 
-# Neighbours that are compared, where there are twice as many rows.
+# Neighbours that are compared, or half of the other rows if these are fewer.
 _N_NEIGHBORS = 15
-# Sizes of neighbourhoods on a curve, and pairs of rows in a diagram: what a reader can still take in.
+# Neighbourhood sizes on a curve, and pairs of rows in a Shepard diagram.
 _MAX_SIZES = 60
 _MAX_PAIRS = 600
-# Ranks need so many rows to differ.
+# Ranks of distances need at least three rows.
 _MIN_ROWS = 3
 
 
 def describe_quality(
     source: Source, rows: RowNumbers, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
 ) -> dict[str, Any] | None:
-    """Return what maps are worth: numbers, curves and pairs of distances of each, None where there is none to judge.
+    """Return the quality measures, curves and Shepard diagrams of maps; None if no map can be evaluated.
 
     Parameters
     ----------
     source : Source
     rows : ndarray of row numbers, ascending
-        Those drawn; of very many some are compared with each other.
+        The rows that the maps show; above 2,000 a sample is evaluated.
     maps : list of tuple
-        The label of each, and the places of the rows.
+        The label and the embedding of each map.
     dissimilarity : str
-        What the rows are apart by.
+        The dissimilarity of rows in the table.
     seed : int
         Draws the pairs of the diagrams.
     points : bool
-        Whether numbers of single rows and pairs are told.
+        Whether the result may contain numbers of single rows and pairs.
     """
     if len(rows) < _MIN_ROWS or not maps:
         return None
     n_drawn, at = len(rows), sample_evaluated_positions(len(rows), seed)
-    rows, maps = rows[at], [(label, places[at]) for label, places in maps]
-    judged = source if len(rows) == source.schema.n_rows else select_rows(source, rows)
-    labels = _class_labels(judged)
-    found = [_evaluate_map(judged, label, places, dissimilarity, labels, seed, points=points) for label, places in maps]
+    rows, maps = rows[at], [(label, embedding[at]) for label, embedding in maps]
+    table = source if len(rows) == source.schema.n_rows else select_rows(source, rows)
+    labels = _class_labels(table)
+    found = [
+        _evaluate_map(table, label, embedding, dissimilarity, labels, seed, points=points) for label, embedding in maps
+    ]
     cards = [None if one is None else one[0] for one in found]
     first = next(filter(None, cards), None)
     if first is None:
@@ -78,10 +80,10 @@ def _evaluate_map(
     *,
     points: bool,
 ) -> tuple[MapQuality, ShepardDiagram | None] | None:
-    """Return the card and the diagram of a map, None where it cannot be judged."""
+    """Return the quality and the Shepard diagram of a map; None, with a warning, if it cannot be evaluated."""
     k = min(_N_NEIGHBORS, (len(embedding) - 1) // 2)
     try:
-        # Of the gaps of the rows the maps have told.
+        # The maps have already warned of missing values.
         with capture_warnings():
             card = quality(
                 source, embedding, metric=metric, n_neighbors=k, labels=labels, sample=len(embedding), random_state=seed
@@ -94,7 +96,7 @@ def _evaluate_map(
 
 
 def _stress_per_point(positions: RowNumbers, n_shown: int, map_quality: MapQuality | None) -> list[float | None] | None:
-    """Return the stress of every row drawn, None of those that the map was not judged by."""
+    """Return the stress of every shown row, None for rows that were not evaluated."""
     if map_quality is None:
         return None
     stress: list[float | None] = [None] * n_shown
@@ -110,7 +112,7 @@ def _class_labels(source: Source) -> NDArray[Any] | None:
 
 
 def _measures(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> list[dict[str, Any]]:
-    """Return every number, a value a map."""
+    """Return every measure with its value for each map."""
     return [
         {
             "name": measure.name,
@@ -123,7 +125,7 @@ def _measures(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> 
 
 
 def _agreement(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> dict[str, Any]:
-    """Return the curves R_NX at that of the card and at sizes of neighbourhoods whose logarithms are about equally far apart."""
+    """Return the curves R_NX at logarithmically spaced neighbourhood sizes and at the size of the other measures."""
     sizes = first.agreement.n_neighbors
     spread = np.round(np.geomspace(1, len(sizes), _MAX_SIZES)).astype(np.intp)
     at = np.union1d(spread, [first.n_neighbors]) - 1
@@ -134,7 +136,7 @@ def _agreement(first: MapQuality, map_qualities: Sequence[MapQuality | None]) ->
 
 
 def _pairs(diagrams: Sequence[ShepardDiagram | None]) -> dict[str, Any] | None:
-    """Return pairs of rows by their distances in the table and, at the best scale, on each map."""
+    """Return pairs of rows: their distances in the table and, at the best scale, on each map."""
     first = next(filter(None, diagrams), None)
     if first is None:
         return None

@@ -1,4 +1,8 @@
-"""The ranking of a study: the scores of every column by every criterion."""
+"""The ranking of a study: the scores of every column by every criterion, and tests of the columns without a cut point.
+
+Discretisation may leave a numeric column in one interval. Its entropy-based scores are then 0, which says nothing about its effect;
+such columns are tested by analysis of variance or by Pearson's correlation.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,7 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
 
-# MERGED: Columns that discretisation leaves in one interval, tested by other means: their entropy-based scores are 0, not their effect.
-# The false discovery rate, and the power for which the smallest effect is stated.
+# The false discovery rate, and the power for which the smallest detectable effect is reported.
 FDR_LEVEL, POWER = 0.05, 0.8
 
 
@@ -33,7 +36,7 @@ class FTests:
     Attributes
     ----------
     statistic, df_between, df_within, n_rows : ndarray of shape (n_columns,)
-        F, its degrees of freedom, and the rows with a value; F is NaN where a column cannot be tested.
+        F, its degrees of freedom, and the rows with a value; F is NaN if a column cannot be tested.
     """
 
     statistic: Floats
@@ -42,7 +45,7 @@ class FTests:
     n_rows: Floats
 
     def p_values(self) -> Floats:
-        """Return the p-value of every column, NaN where it cannot be tested."""
+        """Return the p-value of every column, NaN if it cannot be tested."""
         return np.asarray(stats.f.sf(self.statistic, self.df_between, self.df_within))
 
 
@@ -53,16 +56,16 @@ def describe_uncut_columns(source: Source, known: StatisticsCache) -> dict[str, 
     ----------
     source : Source
     known : StatisticsCache
-        What was counted for the ranking.
+        The statistics of the ranking.
 
     Returns
     -------
     dict or None
-        "rule", "mdl" or "equal_frequency"; "columns", the names; "test", None where none was made, and "why_not"; "n_tested", the
+        "rule", "mdl" or "equal_frequency"; "columns", the names; "test", None if there is none, and "why_not"; "n_tested", the
         numeric columns tested; "n_found", how many of "columns" are significant; "level" of the false discovery rate; "power";
-        "n_rows", those with a value in the column of most missing values; "detectable" and "detectable_adjusted", the share of the
-        variance that is detected with that power in a single test, and at the level divided by the number of tests. None where
-        every column is cut, or nothing was cut.
+        "n_rows", the rows with a value in the column with the most missing values; "detectable" and "detectable_adjusted", the
+        share of the variance that is detected with that power in a single test, and at the level divided by the number of tests.
+        None if every column has a cut point, or nothing was discretised.
 
     Notes
     -----
@@ -98,7 +101,7 @@ def describe_uncut_columns(source: Source, known: StatisticsCache) -> dict[str, 
 
 
 def anova(moments: ClassMoments) -> FTests:
-    """Return one-way analysis of variance of each column over the classes in which it has values.
+    """Return the one-way analysis of variance of each column over the classes in which it has values.
 
     Parameters
     ----------
@@ -124,7 +127,7 @@ def correlation_tests(source: Source) -> FTests:
     (moments,) = source.reduce(Moments((*schema.numeric, schema.n_columns)))
     spread = np.sqrt(moments.squared_deviations[0] / np.maximum(moments.weight[0], 1.0))
     spread = np.where(spread > 0, spread, 1.0)
-    # About the means of all rows, in units of the standard deviations: no digits are lost, and nothing overflows.
+    # Centred at the means of all rows and scaled by the standard deviations, which avoids cancellation and overflow.
     sums = np.zeros((6, len(schema.numeric)))
     for block in source.blocks(schema.numeric):
         y_all = (np.asarray(block.y) - moments.mean[0, -1]) / spread[-1]
@@ -142,7 +145,7 @@ def correlation_tests(source: Source) -> FTests:
 
 
 def detectable_effect(df_between: float, df_within: float, level: float, power: float = POWER) -> float:
-    """Return the share of the variance that an F test of so many degrees of freedom detects with a power.
+    """Return the smallest share of the variance that an F test detects with a given power.
 
     Parameters
     ----------
@@ -177,7 +180,7 @@ def _f_tests(
 
 
 def _anova_moments(source: Source, known: StatisticsCache, moments: ClassMoments) -> ClassMoments:
-    """Return the moments by class, counted now where the ranking did not need them."""
+    """Return the moments by class, computed in another pass if the ranking did not need them."""
     if known.pending([moments]):
         known.add(source.reduce(moments))
     filled: ClassMoments = known[moments]
@@ -185,7 +188,7 @@ def _anova_moments(source: Source, known: StatisticsCache, moments: ClassMoments
 
 
 def _test_summary(tests: FTests, uncut: list[int]) -> dict[str, Any] | None:
-    """Return what the tests find in the columns left in one interval, None where none of them can be tested."""
+    """Return the results of the tests for the columns in one interval, None if none of them can be tested."""
     p = tests.p_values()
     tested = np.flatnonzero(~np.isnan(p))
     here = np.intersect1d(tested, uncut)
@@ -214,17 +217,16 @@ def _untestable_reason(source: Source) -> str:
     return "rows in time are not independent" if source.time is not None else ""
 
 
-# MERGED: The criteria of a ranking, and columns scored by them in passes over the rows that these share.
 @dataclass(frozen=True)
 class RankingCriterion:
-    """A relevance of a ranking.
+    """One criterion of a ranking.
 
     Attributes
     ----------
     name, label : str
     relevance : Relevance
     source : Source
-        The rows it reads, where it compares rows with rows.
+        The rows that it reads if it compares rows with rows.
     """
 
     name: str
@@ -236,20 +238,20 @@ class RankingCriterion:
 def score_columns(
     ranking_criteria: Sequence[RankingCriterion], source: Source
 ) -> tuple[dict[str, Floats], StatisticsCache]:
-    """Return the scores of every column by the criteria's names, and the statistics that were counted for them."""
+    """Return the scores of every column by criterion, and the statistics that were collected in passes shared by all criteria."""
     schema = source.schema
     for one in ranking_criteria:
         one.relevance.check(schema)
-    ready = {one.name: one.relevance.bind(one.source) for one in ranking_criteria}
-    known = gather_statistics(list(ready.values()), source.reduce, schema)
-    return {name: relevance.scores(known, schema) for name, relevance in ready.items()}, known
+    bound = {one.name: one.relevance.bind(one.source) for one in ranking_criteria}
+    known = gather_statistics(list(bound.values()), source.reduce, schema)
+    return {name: relevance.scores(known, schema) for name, relevance in bound.items()}, known
 
 
 def choose_ranking_criteria(
     requested: Sequence[Relevance] | None, schema: Schema, missing: MissingRule, row_graph: RowGraph
 ) -> list[RankingCriterion]:
-    """Return the relevances as the table needs them; by default the registered ones that have a meaning on it and are cheap."""
-    taken = (
+    """Return the requested criteria, adapted to the table; by default the registered ones that are defined for it and cheap."""
+    chosen = (
         []
         if requested is None
         else [(label, part.adapt_to(schema) or part) for label, part in _number_duplicates(requested)]
@@ -257,23 +259,25 @@ def choose_ranking_criteria(
     for entry in criteria.of_kind("relevance") if requested is None else ():
         part = entry.load()().with_missing(missing).adapt_to(schema)
         if part is not None and part.used_by_default and (row_graph.graph is not None or not needs_graph(part)):
-            taken.append((entry_label(entry), part))
-    lent = [(label, row_graph.with_graph(part)) for label, part in taken]
-    return [RankingCriterion(label["id"], label["label"], part, row_graph.source_for(part)) for label, part in lent]
+            chosen.append((entry_label(entry), part))
+    with_graph = [(label, row_graph.with_graph(part)) for label, part in chosen]
+    return [
+        RankingCriterion(label["id"], label["label"], part, row_graph.source_for(part)) for label, part in with_graph
+    ]
 
 
 def _number_duplicates(requested: Sequence[Relevance]) -> list[tuple[dict[str, str], Relevance]]:
-    """Return relevances with their labels, numbered where a class occurs twice."""
+    """Return relevances with their labels, numbered if a class occurs more than once."""
     labels = [method_label(criteria, relevance) for relevance in requested]
-    taken = [label["id"] for label in labels]
+    ids = [label["id"] for label in labels]
     for k, relevance in enumerate(requested):
-        if taken.count(taken[k]) > 1:
-            labels[k] = {"id": f"{taken[k]}_{taken[: k + 1].count(taken[k])}", "label": repr(relevance)}
+        if ids.count(ids[k]) > 1:
+            labels[k] = {"id": f"{ids[k]}_{ids[: k + 1].count(ids[k])}", "label": repr(relevance)}
     return list(zip(labels, requested, strict=True))
 
 
 def describe_ranking(source: Source, ranking_criteria: list[RankingCriterion]) -> dict[str, Any]:
-    """Return the scores of every column by every criterion, the cut points behind them, and what is known of columns without."""
+    """Return the record of the ranking: scores by criterion, cut points, and tests of the columns without a cut point."""
     schema = source.schema
     found, known = score_columns(ranking_criteria, source)
     used = set(schema.used.tolist())

@@ -1,4 +1,4 @@
-"""What reading a large file takes, told before it begins."""
+"""The plan for reading a file that exceeds memory, estimated from its first rows: bytes parsed, written, and read per pass."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tamiz.sources.table import OpenOptions
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """Bytes read and written, judged by the first rows of a file.
+    """Bytes that are read and written, estimated from the first rows of a file.
 
     Attributes
     ----------
@@ -26,13 +26,13 @@ class ReadPlan:
         The file.
     n_rows, n_columns : int
     parsed_bytes : int
-        The size of the file where it is parsed first; 0 where it is read column by column.
+        The size of the file if it is parsed first; 0 if it is read column by column.
     disk_bytes : int
-        What the temporary files take.
+        The size of the temporary files.
     pass_bytes : tuple of int or None
-        Bytes that every pass over the rows reads; None where it is not known what is asked of them.
+        Bytes that each pass over the rows reads; None if the passes are unknown.
     memory : int or None
-        What was stated.
+        The memory limit that the user set.
     """
 
     name: str
@@ -46,18 +46,18 @@ class ReadPlan:
     def __str__(self) -> str:
         """Return one sentence."""
         table = f"about {self.n_rows:,} rows of {self.n_columns:,} columns"
-        begun = (
+        first = (
             f"parse {self.name} ({format_bytes(self.parsed_bytes)}, {table}) once"
             if self.parsed_bytes
             else f"read {self.name} ({table}) column by column"
         )
-        told = [f"Plan: {begun}, into about {format_bytes(self.disk_bytes)} of disk in {tempfile.gettempdir()}"]
+        parts = [f"Plan: {first}, into about {format_bytes(self.disk_bytes)} of disk in {tempfile.gettempdir()}"]
         if self.pass_bytes:
             each = " and ".join(format_bytes(n_bytes) for n_bytes in self.pass_bytes)
-            told.append(f"then {len(self.pass_bytes)} {'pass' if len(self.pass_bytes) == 1 else 'passes'} over {each}")
+            parts.append(f"then {len(self.pass_bytes)} {'pass' if len(self.pass_bytes) == 1 else 'passes'} over {each}")
         if self.memory is not None:
-            told.append(f"at most {format_bytes(self.memory)} of memory")
-        return "; ".join(told) + "."
+            parts.append(f"at most {format_bytes(self.memory)} of memory")
+        return "; ".join(parts) + "."
 
 
 def make_read_plan(
@@ -66,16 +66,16 @@ def make_read_plan(
     memory: int | None,
     choose_criteria: Callable[[Schema], Sequence[Relevance]] | None = None,
 ) -> ReadPlan | None:
-    """Return the plan for a file that will not lie in memory, None for any other.
+    """Return the plan for a file that does not fit in memory, None for any other.
 
     Parameters
     ----------
     path : Path
     roles : OpenOptions
     memory : int or None
-        The bytes that were stated.
+        The memory limit in bytes.
     choose_criteria : callable, default=None
-        Gives what is to be scored for a schema.
+        Returns the criteria of the ranking for a schema.
     """
     with limit_memory(memory):
         fits = column_storage.MAX_MEMORY_SHARE * free_memory()
@@ -92,17 +92,17 @@ def make_read_plan(
 def _pass_bytes(
     table_preview: Preview, choose_criteria: Callable[[Schema], Sequence[Relevance]]
 ) -> tuple[int, ...] | None:
-    """Return the bytes that every pass reads, None where rows are compared with rows or the first of them do not tell."""
-    # Graphs take a second to be imported, and where nothing is scored they are not asked for.
+    """Return the bytes that each pass reads; None if a criterion needs a graph, or the preview is no valid table."""
+    # Importing graphs takes a second, and only rankings need them.
     from tamiz._study.graph import needs_graph
 
     try:
-        asked = choose_criteria(table_preview.schema)
-        if any(map(needs_graph, asked)):
+        chosen = choose_criteria(table_preview.schema)
+        if any(map(needs_graph, chosen)):
             return None
         return tuple(
-            sum(map(table_preview.column_bytes, columns)) for columns in columns_per_pass(asked, table_preview.schema)
+            sum(map(table_preview.column_bytes, columns)) for columns in columns_per_pass(chosen, table_preview.schema)
         )
     except DataError:
-        # Such as a target of classes that is a number in the first rows.
+        # For example, a target of classes that looks numeric in the first rows.
         return None

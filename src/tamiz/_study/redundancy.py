@@ -1,4 +1,4 @@
-"""Redundancy: how much columns say of each other, and groups of columns that say the same."""
+"""Redundancy: the symmetric uncertainty of every pair of columns, and groups of columns that are nearly equivalent."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from tamiz.sources.schema import Schema
 from tamiz.sources.views import select_columns, select_rows, weight_array
 from tamiz.statistics.base import Codes, Floats
 
-# MERGED: What columns of very many values share by chance alone: of two lists of numbers hardly any two are ever met twice.
-# A table of two columns with fewer rows a cell is partly filled by chance.
+# Below so many rows per cell of the contingency table, the uncertainty of two columns is corrected for chance.
 _SPARSE_ROWS_PER_CELL = 5
 
 
@@ -39,10 +38,11 @@ def chance_corrected_uncertainty(
     uncertainties: Floats,
     threshold: float,
 ) -> Floats:
-    """Return the symmetric uncertainties of pairs, less what the same columns share in shuffled rows where that can be much.
+    """Return the symmetric uncertainties of pairs of columns, corrected for chance.
 
-    As in the adjusted mutual information, a value U becomes (U - E) / (1 - E), with E that of the rows shuffled against each other.
-    Only pairs that reach the threshold, and whose table has few rows a cell, are asked again.
+    Columns of many values share much by chance, because hardly any pair of values occurs twice. As in the adjusted mutual
+    information, a value U becomes (U - E) / (1 - E), where E is the uncertainty after the rows of one column are shuffled. Only
+    pairs that reach the threshold, and have few rows per cell, are corrected.
 
     Parameters
     ----------
@@ -83,37 +83,35 @@ def chance_corrected_uncertainty(
         return float(symmetric_uncertainty(counts, association.missing == "distribute", np.zeros(3)))
 
     expected = np.fromiter(parallel.map_blocks(chance, doubtful.tolist()), dtype=np.float64, count=len(doubtful))
-    alike = uncertainties.copy()
+    corrected = uncertainties.copy()
     room = 1 - expected
-    alike[doubtful] = np.where(room > 0, (uncertainties[doubtful] - expected) / np.where(room > 0, room, 1.0), 0.0)
-    return alike
+    corrected[doubtful] = np.where(room > 0, (uncertainties[doubtful] - expected) / np.where(room > 0, room, 1.0), 0.0)
+    return corrected
 
 
-# MERGED: Columns in groups whose every pair is alike, and in an order in which like columns stand side by side.
 def complete_linkage_groups(
     similarities: Floats, uncertainties: Floats, n_columns: int, threshold: float
 ) -> list[tuple[NDArray[np.intp], float]]:
-    """Return the groups of two and more columns, each with the least value of a pair of it.
+    """Return the complete-linkage groups of two or more columns, each with the smallest uncertainty of its pairs.
 
     Parameters
     ----------
     similarities : ndarray of shape (n_pairs,)
-        How alike the columns of each pair are, (0, 1), (0, 2), ..: what groups are made by.
+        The similarities that are clustered, of the pairs (0, 1), (0, 2), ..
     uncertainties : ndarray of shape (n_pairs,)
-        What is told of each pair.
+        The values that are reported.
     n_columns : int
-        Columns.
     threshold : float
-        How alike every pair of a group is at least.
+        The smallest similarity of a pair in a group.
     """
-    # Only columns that are alike to another can be in a group: of many, few are.
+    # Only the few columns with a similar other column can be in a group.
     whole = squareform(similarities, checks=False)
     some = np.flatnonzero((whole >= threshold).any(axis=1))
     if not len(some):
         return []
     distances = 1 - whole[np.ix_(some, some)]
     np.fill_diagonal(distances, 0.0)
-    # A hair of slack: 1 - (1 - threshold) is not the threshold to the last bit.
+    # 1e-12 covers rounding: 1 - (1 - threshold) may differ from the threshold in the last bit.
     labels = fcluster(linkage(squareform(distances, checks=False), "complete"), 1 - threshold + 1e-12, "distance")
     groups = [some[labels == label] for label in np.unique(labels)]
     return [(group, _min_pair_value(uncertainties, group, n_columns)) for group in groups if len(group) > 1]
@@ -126,54 +124,53 @@ def _min_pair_value(values: Floats, group: NDArray[np.intp], n_columns: int) -> 
 
 
 def leaf_order(similarities: Floats, max_columns: int) -> NDArray[np.intp]:
-    """Return columns in an order that puts like ones side by side: all, or those that share most with another.
+    """Return columns in an order that puts similar ones side by side: all, or those with the largest similarities.
 
     Parameters
     ----------
     similarities : ndarray of shape (n_pairs,)
-        What the columns of each pair share, in [0, 1].
+        In [0, 1].
     max_columns : int
-        Columns to be put in order.
     """
     whole = squareform(similarities, checks=False)
     strongest = whole.max(axis=1)
     kept = np.sort(np.argsort(-strongest, kind="stable")[:max_columns])
     if len(kept) < 3:
         return kept
-    apart = 1 - whole[np.ix_(kept, kept)]
-    np.fill_diagonal(apart, 0.0)
-    distances = squareform(apart, checks=False)
+    square = 1 - whole[np.ix_(kept, kept)]
+    np.fill_diagonal(square, 0.0)
+    distances = squareform(square, checks=False)
     tree = optimal_leaf_ordering(linkage(distances, "average"), distances)
     return kept[leaves_list(tree)]
 
 
-# Every pair of a group shares at least so much. Two normal columns do from a correlation of 0.994 on, and the radius, the perimeter
-# and the area of one nucleus (breast cancer) from 0.73 to 0.92.
+# The smallest symmetric uncertainty of a pair in a group. Two normal columns reach it from a correlation of 0.994 on; the radius,
+# the perimeter and the area of one nucleus (breast cancer) have 0.73 to 0.92.
 REDUNDANCY_THRESHOLD = 0.7
-# Columns compared, and rows of all pairs: of more columns the best are, and of more rows a sample. A pair of 2,000 rows takes 3
-# microseconds, so the most there is takes six seconds of one core.
+# Limits: columns that are compared (the best of more), and pairs times rows (a sample of more). A pair of 2,000 rows takes 3
+# microseconds, so the maximum takes six seconds of one core.
 _MAX_COLUMNS, _MAX_WORK, _MIN_ROWS = 2000, 4_000_000_000, 1_000
-# Of a chosen set so many columns are compared, and so many pairs named.
+# Columns of a selected subset that are compared, and pairs that are named.
 _MAX_CHOSEN, _MAX_NAMED = 1000, 3
-# Columns of a matrix that a reader can still take in.
+# Columns of the matrix in the report.
 _MAX_DRAWN = 100
-# Intervals: at most, and as few as leave so many rows to each cell of a table of two columns.
+# Intervals of a numeric column: at most ten, and so few that a cell of the contingency table of two columns has five rows.
 _MAX_BINS, _MIN_BINS, _MIN_ROWS_PER_CELL = 10, 2, 5
 _TILE = 2**18
 
 
 @dataclass(frozen=True)
 class ColumnPairs:
-    """Every pair of some columns.
+    """The symmetric uncertainty of every pair of some columns.
 
     Attributes
     ----------
-    columns : ndarray of column numbers, by name
-        In an order that does not depend on where they stand in the table.
+    columns : ndarray of column numbers, sorted by name
+        The order does not depend on the order of the table.
     uncertainties : ndarray of shape (n_pairs,)
-        The symmetric uncertainty of every pair, (0, 1), (0, 2), .. of `columns`.
+        Of the pairs (0, 1), (0, 2), .. of `columns`.
     source : Source
-        The rows looked at.
+        The rows that were used.
     association : SymmetricUncertainty
         The measure.
     """
@@ -187,7 +184,7 @@ class ColumnPairs:
 def describe_redundancy(
     source: Source, ranking: dict[str, Any] | None, missing: MissingRule, budget: Budget = DEFAULT_BUDGET
 ) -> dict[str, Any] | None:
-    """Return the matrix of the most entangled columns and the groups among all, None where there are no two to compare.
+    """Return the matrix of the most redundant columns and the groups among all columns; None if there are fewer than two.
 
     Parameters
     ----------
@@ -199,28 +196,29 @@ def describe_redundancy(
 
     Notes
     -----
-    Numbers are cut into intervals of equal frequency, whatever the target is: MDL leaves some columns in one interval, and such
-    columns have a symmetric uncertainty of 0 with each other, but the question here is which columns repeat each other. A
-    group is a complete-linkage cluster: *every* pair of it shares at least `REDUNDANCY_THRESHOLD`. Of a group the column is kept that says
-    most of the target, the first of equals.
+    Numbers are cut into intervals of equal frequency, without the target: MDL leaves some columns in one interval, where even a
+    column and its copy have a symmetric uncertainty of 0. A group is a complete-linkage cluster: *every* pair of it has at least
+    `REDUNDANCY_THRESHOLD`. The column with the largest symmetric uncertainty with the target is kept, the first of equals.
     """
     schema = source.schema
     varied = [j for j in schema.used.tolist() if not schema.columns[j].constant]
     if len(varied) < 2:
         return None
-    worth = _target_relevance(source, ranking, missing)
-    taken = _columns_to_compare(varied, worth, schema, max_compared_columns(len(varied), budget))
+    relevance = _target_relevance(source, ranking, missing)
+    selected = _columns_to_compare(varied, relevance, schema, max_compared_columns(len(varied), budget))
     try:
-        compared = compare_column_pairs(source, taken, missing, budget)
+        compared = compare_column_pairs(source, selected, missing, budget)
     except (DataError, MemoryError) as error:
         warn_user([f"The redundancy of the columns is left out: {error}"])
         return None
     names = schema.names
     columns, values = compared.columns, compared.uncertainties
-    alike = chance_corrected_uncertainty(compared.source, compared.association, columns, values, REDUNDANCY_THRESHOLD)
-    groups = complete_linkage_groups(alike, values, len(columns), REDUNDANCY_THRESHOLD)
+    corrected = chance_corrected_uncertainty(
+        compared.source, compared.association, columns, values, REDUNDANCY_THRESHOLD
+    )
+    groups = complete_linkage_groups(corrected, values, len(columns), REDUNDANCY_THRESHOLD)
     drawn = leaf_order(values, _MAX_DRAWN)
-    told = [(sorted(columns[group].tolist()), least) for group, least in groups]
+    numbered = [(sorted(columns[group].tolist()), least) for group, least in groups]
     return {
         "measure": {"id": "symmetric_uncertainty", "label": "Symmetric uncertainty"},
         "columns": [names[columns[k]] for k in drawn],
@@ -228,10 +226,10 @@ def describe_redundancy(
         "groups": [
             {
                 "columns": [names[j] for j in group],
-                "keep": names[min(group, key=lambda j: (-worth[j], j))],
+                "keep": names[min(group, key=lambda j: (-relevance[j], j))],
                 "least": least,
             }
-            for group, least in sorted(told, key=lambda group: (-len(group[0]), group[0]))
+            for group, least in sorted(numbered, key=lambda group: (-len(group[0]), group[0]))
         ],
         "threshold": REDUNDANCY_THRESHOLD,
         "n_columns": len(columns),
@@ -244,20 +242,20 @@ def describe_redundancy(
 def redundant_pair_notes(
     source: Source, chosen_names: list[str], missing: MissingRule, budget: Budget = DEFAULT_BUDGET
 ) -> list[str]:
-    """Return the sentence on columns of a chosen set that share more than `REDUNDANCY_THRESHOLD` with each other, none where no two do.
+    """Return a sentence on pairs of selected columns above `REDUNDANCY_THRESHOLD`; an empty list if there are none.
 
     Parameters
     ----------
     source : Source
     chosen_names : list of str
-        The columns chosen; of more than 1,000 the first ones are compared.
+        The selected columns; of more than 1,000 the first ones are compared.
     missing : {"distribute", "category"}
     budget : Budget
 
     Notes
     -----
-    The measure is that of `describe_redundancy`: the symmetric uncertainty of at most 10 intervals of equal frequency, less what
-    shuffled rows share where cells have few rows.
+    The measure is that of `describe_redundancy`: the symmetric uncertainty of at most 10 intervals of equal frequency, corrected
+    for chance if cells have few rows.
     """
     schema, chosen = source.schema, set(chosen_names)
     columns = [j for j in schema.used.tolist() if schema.names[j] in chosen and not schema.columns[j].constant]
@@ -266,17 +264,17 @@ def redundant_pair_notes(
         return []
     try:
         compared = compare_column_pairs(source, columns, missing, budget)
-        alike = chance_corrected_uncertainty(
+        corrected = chance_corrected_uncertainty(
             compared.source, compared.association, compared.columns, compared.uncertainties, REDUNDANCY_THRESHOLD
         )
     except (DataError, MemoryError) as error:
-        warn_user([f"Which of the chosen columns share much was not computed: {error}"])
+        warn_user([f"The redundancy of the selected columns was not computed: {error}"])
         return []
     first, second = (compared.columns[side] for side in np.triu_indices(len(columns), 1))
     pairs = [
-        (float(alike[at]), min(i, j), max(i, j))
-        for at, i, j in zip(range(len(alike)), first.tolist(), second.tolist(), strict=True)
-        if alike[at] > REDUNDANCY_THRESHOLD
+        (float(corrected[at]), min(i, j), max(i, j))
+        for at, i, j in zip(range(len(corrected)), first.tolist(), second.tolist(), strict=True)
+        if corrected[at] > REDUNDANCY_THRESHOLD
     ]
     if not pairs:
         return []
@@ -285,18 +283,18 @@ def redundant_pair_notes(
     more = f", and {len(pairs) - _MAX_NAMED:,} more" if len(pairs) > _MAX_NAMED else ""
     number = "1 pair" if len(pairs) == 1 else f"{len(pairs):,} pairs"
     return [
-        f"{number} of chosen columns with a symmetric uncertainty above {REDUNDANCY_THRESHOLD:g}, where 1 is equal information: "
+        f"{number} of selected columns with a symmetric uncertainty above {REDUNDANCY_THRESHOLD:g}, where 1 is equal information: "
         f"{', '.join(named)}{more}. One column of a pair may be enough."
     ]
 
 
 def max_compared_columns(n_columns: int, budget: Budget) -> int:
-    """Return how many of so many columns are compared with each other."""
+    """Return the number of columns that are compared with each other."""
     return min(n_columns, max(budget.scale_quadratic(_MAX_COLUMNS, n_columns), 2))
 
 
 def n_compared_rows(n_columns: int, n_rows: int, budget: Budget) -> int:
-    """Return how many of so many rows all pairs of some columns are compared over."""
+    """Return the number of rows over which all pairs of `n_columns` columns are compared."""
     n_pairs = n_columns * (n_columns - 1) // 2
     return min(n_rows, max(_MIN_ROWS, budget.scale_linear(_MAX_WORK / max(n_pairs, 1), n_rows)))
 
@@ -334,7 +332,7 @@ def compare_column_pairs(
 
 
 def _target_relevance(source: Source, ranking: dict[str, Any] | None, missing: MissingRule) -> Floats:
-    """Return what every column says of the target, 0 where there is none."""
+    """Return the symmetric uncertainty of every column with the target, 0 without a target."""
     schema = source.schema
     if schema.target is None:
         return np.zeros(schema.n_columns)
@@ -348,16 +346,18 @@ def _target_relevance(source: Source, ranking: dict[str, Any] | None, missing: M
 
 
 def _columns_to_compare(varied: list[int], relevance: Floats, schema: Schema, max_columns: int) -> list[int]:
-    """Return the columns to compare: all, or of very many those that say most of the target."""
+    """Return the columns to compare: all, or the most relevant ones for the target."""
     if len(varied) <= max_columns:
         return varied
-    which = "first" if schema.target is None else f"that say most of {schema.target.name!r}"
-    warn_user([f"Of {len(varied):,} columns the {max_columns:,} {which} were compared with each other for redundancy."])
+    which = f"first {max_columns:,}"
+    if schema.target is not None:
+        which = f"{max_columns:,} most relevant for {schema.target.name!r}"
+    warn_user([f"Redundancy was computed among the {which} of {len(varied):,} columns."])
     return sorted(sorted(varied, key=lambda j: (-relevance[j], j))[:max_columns])
 
 
 def _encode_pairs(values: Floats, order: NDArray[np.intp], n_columns: int) -> str:
-    """Return the pairs of the columns drawn, in their order, as bytes of 255 steps in base64."""
+    """Return the values of the pairs in display order, as bytes (value times 255) in base64."""
     i, j = np.triu_indices(len(order), 1)
     low, high = np.minimum(order[i], order[j]), np.maximum(order[i], order[j])
     steps = np.floor(255 * values[low * n_columns - low * (low + 1) // 2 + high - low - 1] + 0.5).astype(np.uint8)
@@ -371,6 +371,6 @@ def _comparison_method(pairs: ColumnPairs, missing: MissingRule) -> str:
         assert isinstance(rule, EqualFrequency)
         words.append(f"numbers cut into {rule.n_bins} intervals of equal frequency")
     if any(schema.columns[j].n_missing for j in schema.used.tolist()):
-        gaps = "gaps shared out among the present values" if missing == "distribute" else "a gap a value of its own"
-        words.append(gaps)
+        distributed = missing == "distribute"
+        words.append("missing values distributed" if distributed else "missing as a category of its own")
     return ", ".join(words)

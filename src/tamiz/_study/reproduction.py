@@ -1,4 +1,4 @@
-"""How a study is repeated: a command line, a script and a config file that give the same numbers."""
+"""Reproduction of a study: a command line, a Python script and a config file that give the same numbers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 
 _TABLE_OPTIONS = ("target", "kinds", "weight", "groups", "time", "memory", "header")
-# Kinds that a data frame can be given its columns as, or rid of.
+# Kinds that a column of a data frame can be converted to, or dropped for.
 _FRAME_KINDS = ("categorical", "boolean", "text", "id")
 _EXCLUDED_KINDS = ("text", "id")
-# The result does not depend on it, and so says nothing of it.
+# Options that the result does not depend on.
 _IRRELEVANT_OPTIONS = ("n_jobs",)
 _MAX_REPR_LENGTH = 120
 
@@ -30,31 +30,31 @@ _MAX_REPR_LENGTH = 120
 def describe_reproduction(
     function: Callable[..., Any], arguments: Mapping[str, Any], schema: Schema, selector: SubsetSelector | None
 ) -> dict[str, Any]:
-    """Return how a study is repeated by whoever has its table in the folder.
+    """Return the code that reproduces a study, for a reader with the table in the working folder.
 
     Parameters
     ----------
     function : callable
         `study`.
     arguments : mapping
-        What it was called with, every parameter of it.
+        The value of every parameter.
     schema : Schema
     selector : SubsetSelector or None
-        What chose the subset, None where none was chosen.
+        The selector of the subset, if there is one.
 
     Returns
     -------
     dict
-        "command" and "config", None where "no_command" says why there are none; "python"; "given", the names in it that stand for
-        what was in memory.
+        "command" and "config", None if "no_command" states why there are none; "python"; "given", the placeholders in it for
+        objects that were in memory.
     """
-    asked = _changed_arguments(function, arguments)
+    changed = _changed_arguments(function, arguments)
     try:
-        options = study_options(asked, schema.names)
+        options = study_options(changed, schema.names)
         command, config, why = as_command(options), as_config(options), None
     except NoCommandError as error:
         command, config, why = None, None, str(error)
-    script = _Script(asked, schema)
+    script = _Script(changed, schema)
     script.add_study()
     if selector is not None:
         script.add_selection(selector)
@@ -68,22 +68,22 @@ def describe_reproduction(
 
 
 def _changed_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that differ from their defaults, and from what stands for None."""
+    """Return the arguments that differ from their defaults, and from the values that None stands for."""
     usual = {name: one.default for name, one in inspect.signature(function).parameters.items()}
     missing = arguments["missing"]
     parts = {"merit": to_expression(CFS(missing=missing)), "search": to_expression(BestFirst())}
-    asked = {}
+    changed = {}
     for name, value in arguments.items():
         if name in _IRRELEVANT_OPTIONS:
             continue
         if value is usual[name] or (isinstance(value, str | int | float) and value == usual[name]):
-            # True is 1, and as a number of points it is none.
+            # points=1 equals the default True, but is a number of points.
             if type(value) is type(usual[name]):
                 continue
         elif name in parts and _expression_or_none(value) == parts[name]:
             continue
-        asked[name] = value
-    return asked
+        changed[name] = value
+    return changed
 
 
 def _expression_or_none(value: Any) -> str | None:
@@ -94,7 +94,7 @@ def _expression_or_none(value: Any) -> str | None:
 
 
 class _Script:
-    """Lines of Python, their imports, and the names that stand for what has no expression."""
+    """Lines of Python, their imports, and placeholders for values without an expression."""
 
     def __init__(self, arguments: Mapping[str, Any], schema: Schema) -> None:
         self._writer = ExpressionWriter()
@@ -107,13 +107,17 @@ class _Script:
 
     @property
     def placeholders(self) -> list[str]:
-        """The names that stand for what was in memory."""
+        """The placeholders for objects that were in memory."""
         return list(self._placeholders)
 
     def text(self) -> str:
         """Return the script."""
-        held = [f"{name} = ...  # {told}" for name, told in self._placeholders.items()]
-        head = ["# In place of each ... stands what the study was given.", *held, ""] if held else []
+        placeholders = [f"{name} = ...  # {comment}" for name, comment in self._placeholders.items()]
+        head = (
+            ["# Replace each ... by the object that was passed to the study.", *placeholders, ""]
+            if placeholders
+            else []
+        )
         return "\n".join([*self._writer.import_lines(), "", *head, *self._lines, ""])
 
     def add_study(self) -> None:
@@ -128,7 +132,7 @@ class _Script:
         self._lines += [f"result = {format_call('study', arguments)}", f"result.to_html({page!r})"]
 
     def add_selection(self, selector: SubsetSelector) -> None:
-        """Add the selection alone, and as a step of a pipeline where one can take the table."""
+        """Add the selection alone, and as a step of a pipeline if a pipeline can reproduce it."""
         chosen = self._selector_expression(selector)
         self._lines += ["", "# The selection alone.", *self._source_lines("source"), f"selector = {chosen}.fit(source)"]
         self._lines += ["print(selector.get_feature_names_out().tolist())"]
@@ -137,13 +141,13 @@ class _Script:
 
     def _selector_expression(self, selector: SubsetSelector) -> str:
         self._add_import("tamiz", "SubsetSelector")
-        # What was written down stays with the search that wrote it.
+        # The journal belongs to the original search.
         parameters = clone(selector).set_params(journal=None, n_jobs=None).get_params(deep=False)
         order = ("merit", "search")
         usual = inspect.signature(SubsetSelector).parameters
         rest = [name for name, value in parameters.items() if name not in order and value is not usual[name].default]
         values = [self._expression(name, parameters[name]) for name in order]
-        # The order of the signature, whatever the dictionary's is.
+        # In the order of the signature.
         rest.sort(key=list(usual).index)
         return format_call(
             "SubsetSelector", [*values, *(f"{name}={self._expression(name, parameters[name])}" for name in rest)]
@@ -169,7 +173,7 @@ class _Script:
         return isinstance(self._arguments["data"], Source)
 
     def _supports_pipeline(self) -> bool:
-        """Whether a frame holds what the selection depends on: times, kinds of numbers and parts of dates have no place in it."""
+        """Whether a data frame can express the selection: it cannot express times, numeric kinds and date parts."""
         kinds = self._arguments.get("kinds") or {}
         by_name = self._file is not None and isinstance(kinds, Mapping)
         roles = [self._arguments[role] for role in ("target", "weight", "groups") if role in self._arguments]
@@ -183,16 +187,16 @@ class _Script:
         )
 
     def _add_pipeline(self, selector_expression: str) -> None:
-        asked, kinds = self._arguments, self._arguments.get("kinds") or {}
-        target = asked["target"]
+        arguments, kinds = self._arguments, self._arguments.get("kinds") or {}
+        target = arguments["target"]
         self._add_import("sklearn.pipeline", "make_pipeline")
         self._add_import("tamiz", "open_source")
-        roles = [asked[role] for role in ("target", "weight", "groups") if role in asked]
+        roles = [arguments[role] for role in ("target", "weight", "groups") if role in arguments]
         dropped = [*roles, *(name for name, kind in kinds.items() if kind in _EXCLUDED_KINDS and name not in roles)]
         levels = {name: kind for name, kind in kinds.items() if kind not in _EXCLUDED_KINDS}
-        named = [f"{name}={asked[name]!r}" for name in ("header",) if name in asked]
+        named = [f"{name}={arguments[name]!r}" for name in ("header",) if name in arguments]
         opened = [repr(self._file), *([f"kinds={levels!r}"] if levels else []), *named]
-        lines = ["", "# The same as a step of a scikit-learn pipeline: whatever fits it chooses the columns anew."]
+        lines = ["", "# As a step of a scikit-learn pipeline: every fit selects the columns again."]
         lines += [f"table = {format_call('open_source', opened)}.frame()"]
         for name in levels:
             lines.append(f"at = table.column_names.index({name!r})")
@@ -212,8 +216,8 @@ class _Script:
         steps = [selector_expression, *(step if step.endswith(")") else f"{step}()" for step in last)]
         fitted = ["X", "y"]
         for role, parameter in (("weight", "sample_weight"), ("groups", "groups")):
-            if role in asked:
-                fitted.append(f"subsetselector__{parameter}=table[{asked[role]!r}]")
+            if role in arguments:
+                fitted.append(f"subsetselector__{parameter}=table[{arguments[role]!r}]")
         lines += [
             f"X, y = table.drop_columns({dropped!r}), {y}",
             f"pipeline = {format_call('make_pipeline', steps)}",
@@ -227,9 +231,9 @@ class _Script:
         return name
 
     def _expression(self, name: str, value: Any) -> str:
-        """Return an expression, or a name that stands for what has none."""
+        """Return an expression, or a placeholder if there is none."""
         if name in ("data", "journal") and isinstance(value, str | os.PathLike):
-            # Whose folder it was is nobody's business.
+            # The folder is private.
             return repr(Path(value).name)
         try:
             return self._writer.write(value)
@@ -239,10 +243,10 @@ class _Script:
 
 
 def _placeholder_comment(value: Any) -> str:
-    """Return what a value was, without a row of a table in it."""
+    """Return the repr of an estimator, or the type of any other value: no row of a table."""
     if isinstance(value, BaseEstimator):
-        told = " ".join(repr(value).split())
-        return told if len(told) <= _MAX_REPR_LENGTH else f"{told[:_MAX_REPR_LENGTH]}..."
+        text = " ".join(repr(value).split())
+        return text if len(text) <= _MAX_REPR_LENGTH else f"{text[:_MAX_REPR_LENGTH]}..."
     kind = type(value)
     home = kind.__module__.split(".")[0]
     return kind.__name__ if home == "builtins" else f"{home} {kind.__name__}"

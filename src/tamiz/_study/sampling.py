@@ -1,4 +1,4 @@
-"""Some rows of a table: which. (`tamiz.sources.views.rows_of` makes a table of them.)"""
+"""Samples of row numbers for a study: the rows that maps show, are evaluated on, and are fitted on."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from tamiz.sources.views import RowNumbers
 
-# Points of a map that a reader can still take in, and rows whose distances are compared with each other: the work is their square.
+# Points of a map by default, and rows that its quality is evaluated on (at quadratic cost).
 MAX_POINTS = 2000
 _MAX_EVALUATED = 2000
-# Of so many rows every digit is written down; of more, what a screen can show, for a file that can be sent.
+# Above so many rows, coordinates in the result are rounded to keep the file small.
 MAX_EXACT_POINTS = 2000
 
 
 def sample_shown_rows(n_rows: int, max_rows: int | None, rng: np.random.Generator) -> RowNumbers:
-    """Return the rows that maps show: all, or a sample in their order; None is as many as a reader can still take in."""
+    """Return the rows that the maps show: all, or a sorted sample of `max_rows` (None: 2,000)."""
     max_rows = MAX_POINTS if max_rows is None else max_rows
     if n_rows <= max_rows:
         return np.arange(n_rows)
@@ -22,20 +22,20 @@ def sample_shown_rows(n_rows: int, max_rows: int | None, rng: np.random.Generato
 
 
 def sample_evaluated_positions(n_shown: int, seed: int) -> RowNumbers:
-    """Return which of the rows drawn maps are judged by: all, or a sample in their order."""
+    """Return the positions of the shown rows that the maps are evaluated on: all, or a sorted sample."""
     if n_shown <= _MAX_EVALUATED:
         return np.arange(n_shown)
     return np.sort(np.random.default_rng(seed).choice(n_shown, _MAX_EVALUATED, replace=False))
 
 
 def sample_including(preferred: RowNumbers, n_rows: int, size: int, rng: np.random.Generator) -> RowNumbers:
-    """Return so many rows, drawn, in their order: some of those wanted, or all of them and others.
+    """Return a sorted sample of `size` rows that contains all preferred rows, or only preferred ones if these are more.
 
     Parameters
     ----------
     preferred : ndarray of row numbers, ascending
     n_rows : int
-        Rows that there are.
+        The rows of the table.
     size : int
     rng : Generator
     """

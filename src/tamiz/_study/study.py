@@ -1,4 +1,4 @@
-"""A study: the table, the graph of its rows, the ranking, the subset and the maps, gathered into one Result."""
+"""The public function `study`: runs every step on one table and collects the records in one Result."""
 
 from __future__ import annotations
 
@@ -87,66 +87,66 @@ def study(
     random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> Result:
-    """Study a table: which columns carry information, which subset to keep, what the rows look like.
+    """Study a table: rank its columns, select a subset, evaluate it, and map the rows.
 
     Parameters
     ----------
     data, target, kinds, weight, groups, time, memory, header
-        As in `open_source`; data may be a Source. Dates take part as year, month, weekday and hour (`split_dates`); those of kind
-        "numeric" as seconds since 1970.
+        As in `open_source`; `data` may be a Source. Dates are split into year, month, weekday and hour (`split_dates`); dates of
+        kind "numeric" are seconds since 1970.
     relevances : list of Relevance, default=None
-        The ranking's criteria; None is every one that has a meaning on the table and is cheap.
+        The criteria of the ranking. None uses every registered criterion that is defined for the table and cheap.
     merit, search : Merit and Search, default=None
-        How the subset is chosen; None is CFS() and BestFirst(), and where the target is a number CrossValidated("ridge") and
-        Forward(). Without a target no subset is chosen by a merit that needs one.
+        How the subset is selected. None is CFS() and BestFirst(), and for a numeric target CrossValidated("ridge") and Forward().
+        Without a target there is no subset if the merit needs a target.
     maps : list of str or reducers, default=None
-        Maps by the names that `tamiz methods` lists, such as "mds:ordinal", or as reducers. None is PCA, metric and ordinal MDS
-        and Laplacian eigenmaps.
+        Maps, as names that `tamiz methods` lists, such as "mds:ordinal", or as reducers. None is PCA, metric and ordinal MDS and
+        Laplacian eigenmaps.
     map_rows : int, default=None
-        Rows that a map whose cost grows with their square, such as MDS, is fitted on at most; of more so many are drawn, and the
-        other rows drawn are placed by `transform`. None is 2,000, and 1,000 for ordinal MDS.
+        The most rows that a map of quadratic cost, such as MDS, is fitted on. A longer table is sampled, and the other rows that
+        are shown are mapped by `transform`. None is 2,000, and 1,000 for ordinal MDS.
     dissimilarity : {"seuclidean", "euclidean", "cityblock", "cosine", "gower"}, default="seuclidean"
-        Distances of rows: those that maps by name show where they show distances, and that all maps are judged by. "seuclidean"
-        is Euclidean in standardised columns, "gower" compares mixed columns with gaps one by one.
+        The dissimilarity of rows, for named maps that preserve distances and for the quality of all maps. "seuclidean" is the
+        Euclidean distance of standardised columns; "gower" compares mixed columns, with missing values, one by one.
     graph : GraphBuilder or Graph, default=None
-        How rows are joined, for every relevance and map that lives on a graph and was not given one: it is built once. None is
-        `KNearest(15, metric="seuclidean")`, fewer where there are no more rows, of a sample where there are more than 100,000.
+        The neighbour graph, built once and shared by every relevance and map that needs a graph and has `graph=None`. None is
+        `KNearest(15, metric="seuclidean")`, with fewer neighbours in a table of fewer rows, and on a sample above 100,000 rows.
     missing : {"distribute", "category"}, default="distribute"
-        What the relevances and the merit that are not given do with missing values: share their counts out, or make missing a
-        value of its own.
+        How the default relevances and the default merit treat missing values: distribute their counts over the present values,
+        or treat missing as a category of its own.
     n_features, stop, journal, allow_duplicates
         As in `SubsetSelector`.
     max_seconds : float, default=None
-        What the study may take. Steps that grow with the table work on samples, sized by estimates of their time for about two
-        minutes on two cores; a number sizes them in proportion (`inf`: all rows, but for maps of n x n cost), ends the search when
-        40 % of what is left then is over, and leaves out steps that there is no time for. Notes say what was sampled or left out.
-        None does not look at the clock: the same table and seed give the same result.
+        The time budget. By default the steps whose cost grows with the table work on samples, sized from estimates for about two
+        minutes on two cores, and the clock is not read: the same table and seed give the same result. A number scales the samples
+        in proportion (`inf`: all rows, except for maps of n x n cost), stops the search after 40 % of the seconds that are then
+        left, and skips steps that no longer fit. Warnings list what was sampled or skipped.
     assess : bool, default=None
-        Whether the selection is evaluated on rows that took no part in it: nested cross-validation beside other selections
-        (`recommend_columns`), the permutation test and the stability of its columns (`selection_report`), and the noise experiment
-        (`run_noise_experiment`), all on the same rows and folds, of a large table a sample. None leaves out what takes long, with a
-        note.
+        Whether to evaluate the selection by nested cross-validation beside other selections (`recommend_columns`), by a permutation
+        test and the stability of its columns (`selection_report`), and by the noise experiment (`run_noise_experiment`). All use
+        the same rows, a sample of a large table, and the same folds. None skips what takes long, with a warning.
     scoring : str, default=None
-        The scorer of scikit-learn's that decides there; None is the area under the ROC curve for classes, R2 for a number. It
-        need not be that of the merit.
+        The scikit-learn scorer of that evaluation. None is the area under the ROC curve for classes, and R2 for a numeric target.
+        It may differ from the scorer of the merit.
     points : bool or int, default=True
-        Whether the result holds the rows drawn in the maps, at most 2,000 or as many as are asked for; without them it holds no
-        row of the table. Of more than 2,000, coordinates are kept in steps of 1/65536 of a map, and numbers with six digits.
+        Whether the result contains the rows shown in the maps: at most 2,000, or this number. Without them it contains no row of
+        the table. Above 2,000 rows, coordinates are rounded to 1/65536 of a map, and numbers to six digits.
     random_state : int, default=0
-        Draws the rows that are drawn in the maps, and the lots of a search that draws any.
+        Seed of the rows that the maps show, of samples and folds, and of searches that use random draws.
     n_jobs : int, default=None
-        Threads; None takes the cores that this process may use.
+        Threads; None uses the cores that this process may use.
 
     Returns
     -------
     Result
-        Names, numbers, versions and warnings, with `to_html(path)`, `to_json(path)` and `to_dict()`, and the `timings` of its
-        steps, which no file has.
+        Names, numbers, versions and warnings, with `to_html(path)`, `to_json(path)` and `to_dict()`. Its attribute `timings`, the
+        seconds of each step, is not written to files.
 
     Notes
     -----
-    Ctrl-C ends the work at hand; the result then holds what was found and says so. What nobody asked for and cannot be done, such
-    as a graph of rows that are all equal, is left out, and the result says why.
+    Ctrl-C ends the current step; the result then contains what was computed so far and reports the interruption. A default step
+    that cannot be computed, such as a graph of rows that are all equal, is skipped, and a warning states why. A step that was
+    requested raises the error instead.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def study(
     most_drawn = None if isinstance(points, bool) else check_integer("points", points, low=2)
     run = StepRunner(Budget(max_seconds))
     rng = make_rng(random_state)
-    with parallel.thread_session(n_jobs), collect_warnings() as told:
+    with parallel.thread_session(n_jobs), collect_warnings() as collected:
         source = run.run_required(
             "read", lambda: split_dates(data if isinstance(data, Source) else open_source(data, **of_table))
         )
@@ -182,8 +182,8 @@ def study(
         target_kind = "none" if schema.target is None else "classes" if schema.has_classes else "number"
         with run.budget.paused():
             compile_ahead(default_kernels(target_kind, include_float32=schema.n_rows > MAX_FLOAT64_ROWS), n_jobs)
-        chosen_by, searched_by = choose_merit_and_search(merit, search, schema, missing)
-        searched = _can_search(chosen_by, schema, assess=assess)
+        used_merit, used_search = choose_merit_and_search(merit, search, schema, missing)
+        searched = _can_search(used_merit, schema, assess=assess)
         rows = sample_shown_rows(schema.n_rows, most_drawn, rng)
         wanted = resolve_maps(maps, schema, dissimilarity)
         table = run.run_required("table", lambda: describe_table(source))
@@ -202,34 +202,34 @@ def study(
             else None
         )
         seed = int(rng.integers(2**63))
-        # The same lots as `SubsetSelector` draws by the same number, and whenever the search is repeated.
-        lots = random_state if isinstance(random_state, int) else seed
+        # The random draws of `SubsetSelector(random_state=...)`, so that the selection alone can be reproduced.
+        search_seed = random_state if isinstance(random_state, int) else seed
         selector = SubsetSelector(
-            chosen_by,
-            searched_by,
+            used_merit,
+            used_search,
             n_features=n_features,
             stop=run.budget.search_stopping(stop, len(schema.used)),
             journal=journal,
-            random_state=lots,
+            random_state=search_seed,
             allow_duplicates=allow_duplicates,
         )
-        begun = _StudyRun(
+        study_run = _StudyRun(
             run,
             joined or RowGraph(source),
             rows,
             missing,
             dissimilarity,
             seed,
-            lots,
+            search_seed,
             assess=assess,
             scoring=scoring,
             points=bool(points),
         )
-        columns = begun.rank(relevances)
-        subset = begun.select(selector) if searched else None
-        maps_drawn = begun.embed(wanted, most_fitted)
-        evaluated = begun.evaluate(selector, subset)
-        colors = begun.describe_colors_and_clusters(columns["ranking"]) if points and maps_drawn["maps"] else []
+        columns = study_run.rank(relevances)
+        subset = study_run.select(selector) if searched else None
+        fitted_maps = study_run.embed(wanted, most_fitted)
+        evaluated = study_run.evaluate(selector, subset)
+        colors = study_run.describe_colors_and_clusters(columns["ranking"]) if points and fitted_maps["maps"] else []
         warn_user(run.omission_notes())
     return Result(
         {
@@ -238,14 +238,14 @@ def study(
             "versions": _versions(),
             "title": _title(data),
             "seed": random_state if isinstance(random_state, int) else None,
-            "warnings": list(dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *told])),
+            "warnings": list(dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])),
             "interrupted": run.interruption_note,
             "table": table,
-            "graph": describe_graph(begun.row_graph, method_label(graphs, begun.row_graph.builder)),
+            "graph": describe_graph(study_run.row_graph, method_label(graphs, study_run.row_graph.builder)),
             **columns,
             "subset": subset,
             **evaluated,
-            **maps_drawn,
+            **fitted_maps,
             "colors": colors,
             "reproduction": describe_reproduction(study, arguments, schema, None if subset is None else selector),
         },
@@ -255,19 +255,19 @@ def study(
 
 @dataclass(frozen=True)
 class _StudyRun:
-    """A study under way: the table, the graph of its rows, and what more than one of its steps is told.
+    """One run of `study`: the table, the graph of its rows, and the parameters that several steps use.
 
     Attributes
     ----------
-    steps : Run
+    steps : StepRunner
     row_graph : RowGraph
     rows : ndarray of row numbers
-        Those drawn in the maps.
+        The rows that the maps show.
     missing, dissimilarity, assess, scoring, points
         As in `study`.
     seed : int
     search_seed : int
-        What the search draws by, here and whenever it is repeated.
+        Seed of the search and of its evaluation.
     """
 
     steps: StepRunner
@@ -289,50 +289,50 @@ class _StudyRun:
 
     @property
     def budget(self) -> Budget:
-        """What the study may take."""
+        """The time and memory budget."""
         return self.steps.budget
 
     def rank(self, relevances: Sequence[Relevance] | None) -> dict[str, Any]:
-        """Return the columns by every criterion, and those that say the same."""
+        """Return the ranking of the columns by every criterion, and the redundancy of the columns."""
         ranked = choose_ranking_criteria(relevances, self.source.schema, self.missing, self.row_graph)
         warn_user(group_warnings(self.source))
-        # Relevances that read rows have a source of their own.
-        counted = weight_groups_equally(self.source)
-        scored = self.steps.run_step("ranking", lambda: describe_ranking(counted, ranked))
+        # Relevances that compare rows with rows read the source of their RankingCriterion instead.
+        weighted = weight_groups_equally(self.source)
+        scored = self.steps.run_step("ranking", lambda: describe_ranking(weighted, ranked))
         if scored is not None:
             scored["combined"] = self.steps.run_optional(
                 "combined rank",
-                lambda: describe_mean_rank(counted, ranked, scored, self.seed, self.budget),
+                lambda: describe_mean_rank(weighted, ranked, scored, self.seed, self.budget),
                 "the mean rank over all criteria",
             )
-        repeating = self.steps.run_optional(
+        redundancy = self.steps.run_optional(
             "redundancy",
             lambda: describe_redundancy(self.source, scored, self.missing, self.budget),
             "the redundancy of the columns",
         )
-        return {"ranking": scored, "redundancy": repeating}
+        return {"ranking": scored, "redundancy": redundancy}
 
     def select(self, selector: SubsetSelector) -> dict[str, Any] | None:
-        """Search, and return the subset with the reasons for every column."""
+        """Run the search and return the subset, with the reason why each column is in or out."""
         subset = self.steps.run_step("subset", lambda: _search_subset(selector, self.source, self.steps))
         if subset is None:
             return None
         explained = self.steps.run_optional(
-            "reasons", lambda: self._explain(selector, subset["columns"]), "why each column is chosen or not"
+            "reasons", lambda: self._explain(selector, subset["columns"]), "why each column is selected or not"
         )
         return subset | (explained or {"reasons": [], "lattice": None, "notes": []})
 
     def _explain(self, selector: SubsetSelector, chosen: list[str]) -> dict[str, Any]:
-        """Return why each column is in or out, and which of those chosen say the same."""
+        """Return why each column is in or out, and which selected columns are redundant."""
         shared = redundant_pair_notes(self.source, chosen, self.missing, self.budget)
         return {**explain_subset(selector, self.source), "notes": shared}
 
     def embed(self, map_requests: Sequence[MapRequest], max_rows: int | None) -> dict[str, Any]:
-        """Fit the maps, of at most so many rows where their cost grows with the square, and judge them."""
+        """Fit the maps and evaluate their quality; maps of quadratic cost are fitted on at most `max_rows` rows."""
         drawn: list[tuple[StudyMap, dict[str, Any]]] = []
         self.steps.run_step("maps", lambda: self._fit_maps(map_requests, drawn, max_rows))
-        judged = self.steps.run_optional("quality", lambda: self._evaluate_maps(drawn), "the quality of the maps")
-        return {"maps": [described for _, described in drawn], "quality": judged}
+        evaluated = self.steps.run_optional("quality", lambda: self._evaluate_maps(drawn), "the quality of the maps")
+        return {"maps": [described for _, described in drawn], "quality": evaluated}
 
     def _fit_maps(
         self,
@@ -340,7 +340,7 @@ class _StudyRun:
         fitted_maps: list[tuple[StudyMap, dict[str, Any]]],
         max_rows: int | None,
     ) -> None:
-        """Fit the maps one by one; what nobody asked for and cannot be drawn is left out."""
+        """Fit the maps one by one and append them to `fitted_maps`; a default map that fails is skipped with a warning."""
         for one in map_requests:
             if not one.explicit and needs_graph(one.reducer) and self.row_graph.connected_graph is None:
                 continue
@@ -363,7 +363,7 @@ class _StudyRun:
                 warn_user([f"{one.label} is left out: {error}"])
 
     def _evaluate_maps(self, fitted_maps: Sequence[tuple[StudyMap, dict[str, Any]]]) -> dict[str, Any] | None:
-        """Judge the two axes of every map that a reader sees."""
+        """Evaluate the first two axes of every map, which are the ones that the report shows."""
         maps = [
             (described["label"], mapped.embedding_of(self.row_graph.row_positions(self.rows, mapped.source))[:, :2])
             for mapped, described in fitted_maps
@@ -371,7 +371,7 @@ class _StudyRun:
         return describe_quality(self.source, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
 
     def evaluate(self, selector: SubsetSelector, subset: dict[str, Any] | None) -> dict[str, Any]:
-        """Return what selections are worth to models, how far the subset can be trusted, and what added columns cost."""
+        """Return the comparison of selections under several models, the assessment of the subset, and the noise experiment."""
         found = dict.fromkeys(("recommendation", "model_effect", "assessment", "noise_experiment"))
         evaluation = prepare_evaluation(
             self.source, self.scoring, self.search_seed, assess=self.assess, budget=self.budget
@@ -381,7 +381,7 @@ class _StudyRun:
         if subset is not None:
             seconds = self.steps.seconds("subset")
             if evaluation.source is not self.source:
-                # Fewer rows can take longer: more columns then look worth a place by chance.
+                # A search on fewer rows can take longer: more columns then raise the merit by chance.
                 seconds = evaluation.search_seconds(selector)
             recommended = self.steps.run_optional(
                 "recommendation", lambda: evaluation.recommend(selector, seconds), "the comparison of selections"
@@ -389,7 +389,7 @@ class _StudyRun:
             if recommended is not None:
                 found["recommendation"], found["model_effect"] = recommended
             found["assessment"] = self.steps.run_optional(
-                "assessment", lambda: evaluation.assess(selector, seconds), "how far the subset can be trusted"
+                "assessment", lambda: evaluation.assess(selector, seconds), "the reliability of the selection"
             )
         found["noise_experiment"] = self.steps.run_optional(
             "noise_experiment",
@@ -399,7 +399,7 @@ class _StudyRun:
         return found
 
     def describe_colors_and_clusters(self, ranking: dict[str, Any] | None) -> list[dict[str, Any]]:
-        """Return the columns, and the clusters, that maps are coloured by."""
+        """Return the columns and the clusters that the maps can be coloured by."""
         colors = describe_colors(self.source, self.rows, ranking)
         clusters = self.steps.run_optional(
             "clusters", lambda: describe_clusters(self.source, self.rows, self.seed), "clusters of the rows"
@@ -408,19 +408,19 @@ class _StudyRun:
 
 
 def _check_arguments(data: Any, table_options: Mapping[str, Any], graph: Any) -> None:
-    if isinstance(data, Source) and any(given is not None for given in table_options.values()):
+    if isinstance(data, Source) and any(value is not None for value in table_options.values()):
         raise TypeError(
             "A source has its own target, kinds, weights, groups, times, memory and header: pass them to open_source, not to study."
         )
     if graph is not None and not isinstance(graph, GraphBuilder | Graph):
-        raise TypeError(f"study takes a graph such as KNearest(15), got {graph!r}.")
+        raise TypeError(f"graph must be a builder such as KNearest(15) or a Graph, got {graph!r}.")
 
 
 def _can_search(merit: Merit, schema: Schema, *, assess: bool | None) -> bool:
     """Whether a subset can be searched for."""
     if assess and schema.target is None:
         raise DataError(
-            "assess=True asks how well the subset tells the target, and the table has none; name its column."
+            "assess=True evaluates how well the subset predicts the target, and the table has no target; pass target=."
         )
     return schema.target is not None or not merit.reads_target
 
@@ -437,13 +437,13 @@ def _try_row_graph(
     rng: np.random.Generator,
     budget: Budget,
 ) -> RowGraph | None:
-    """Return the graph; None, and why, where it cannot be built and nobody asked for it."""
+    """Return the graph; None, with a warning, if it cannot be built and no argument of `study` needs it."""
     try:
         return build_row_graph(source, requested, shown_rows, rng, budget)
     except (DataError, MemoryError) as error:
         if requested is not None or any(map(needs_graph, methods)):
             raise
-        warn_user([f"The study goes on without a graph of the rows: {error}"])
+        warn_user([f"The graph of the rows is left out: {error}"])
         return None
 
 
@@ -452,8 +452,8 @@ def _missing_value_notes(schema: Schema, missing: MissingRule) -> list[str]:
     if n == 0 or missing == "category":
         return []
     return [
-        f"{n:,} {'column holds' if n == 1 else 'columns hold'} one value and gaps, and so nothing to tell apart; "
-        "with missing='category' (--missing category) a gap counts as a value of its own."
+        f"{n:,} {'column contains' if n == 1 else 'columns contain'} one value and missing values, so every score is 0; "
+        "missing='category' (--missing category) treats missing as a category of its own."
     ]
 
 

@@ -1,4 +1,7 @@
-"""The subset of a study: the columns chosen, the course of the search, and merits against sizes."""
+"""The subset of a study: the selected columns, the course of the search, the reason for each column, and the lattice of subsets.
+
+The merit of the subset with one column flipped is read from the archive of the search, or computed if that is cheap.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,20 @@ from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.views import select_rows
 from tamiz.subsets.candidates import Candidates
 
-# MERGED: The merit of every set of columns, where these are so few that all of them can be drawn.
-# 64 sets can be told apart on a page, 128 cannot.
+# The lattice is drawn for at most 64 subsets; 128 cannot be distinguished on a page.
 _MAX_COLUMNS = 6
 _MIN_COLUMNS = 2
 
 
 def describe_lattice(selector: SubsetSelector, source: Source) -> dict[str, Any] | None:
-    """Return the merits of all sets of the columns searched; None where there are too many columns, or it is too much work.
+    """Return the merits of all subsets of the searched columns; None if there are too many, or the work is too much.
 
     Returns
     -------
     dict or None
-        "columns", their names; "merits", by the number whose bit k is set where column k is in the set; "best", the number of the
-        best set of all, of equal ones the smaller, then the one of earlier columns. The search may have been told to choose among
-        fewer.
+        "columns", their names; "merits", indexed by the number whose bit k is set if column k is in the subset; "best", the number
+        of the best of all subsets: of equal ones the smaller, then the one with earlier columns. The search may have been
+        restricted to fewer subsets.
     """
     schema = source.schema
     used = np.array([j for j in schema.used.tolist() if schema.names[j] not in selector.duplicates_], dtype=np.intp)
@@ -45,25 +47,26 @@ def describe_lattice(selector: SubsetSelector, source: Source) -> dict[str, Any]
     merits = merits_within_effort(selector, source, Candidates.from_masks(masks), "sets of columns")
     if np.isnan(merits).any():
         return None
-    places = sorted(range(2**n), key=lambda k: (-merits[k], members[k].sum(), (~members[k]).tolist()))
+    best = min(range(2**n), key=lambda k: (-merits[k], members[k].sum(), (~members[k]).tolist()))
     return {
         "columns": [schema.names[j] for j in used.tolist()],
         "merits": merits.tolist(),
-        "best": places[0],
+        "best": best,
     }
 
 
-# MERGED: Merits of sets that a reader asks about: those of the search where it came to them, and the others as far as they are cheap.
-# As much work as a reader does not wait for, in microseconds or so: by counts alone, so that every machine tells the same.
+# Work limit in units of `merit_cost_` (about a microsecond): counted, not timed, so that every machine gives the same result.
 _MAX_EFFORT = 4_000_000.0
-# Masks of so many sets, and bytes of masks: of 5,000 columns these are as many sets.
+# Sets, and bytes of their masks.
 _MAX_SETS, _MAX_BYTES = 5_000, 25_000_000
 
 
 def merits_within_effort(
     selector: SubsetSelector, source: Source, candidates: Candidates, description: str
 ) -> NDArray[np.float64]:
-    """Return the merits of sets, those first in order first; NaN where they are much work or none, and why is told.
+    """Return the merits of sets, from the archive of the search or computed in order within a work limit.
+
+    A merit that is not computed, or does not exist, is NaN, with a warning.
 
     Parameters
     ----------
@@ -73,7 +76,7 @@ def merits_within_effort(
     candidates : Candidates
         The sets.
     description : str
-        What the sets are, for the sentence: "sets of one column more or less".
+        What the sets are, for the warning: "sets of one column more or less".
     """
     merits = np.full(len(candidates), np.nan)
     archive = selector.archive_
@@ -85,39 +88,39 @@ def merits_within_effort(
     if room < len(missing):
         warn_user(
             [
-                f"Of {len(candidates):,} {description} the merits of {len(missing) - room:,} were not asked for: each is much work, or "
-                "there are many of them."
+                f"Of {len(candidates):,} {description}, the merits of {len(missing) - room:,} were not computed: they would take too "
+                "long."
             ]
         )
     if len(missing[:room]):
         try:
             merits[missing[:room]] = selector.merits(candidates[missing[:room]].masks(), source)
         except DataError as error:
-            warn_user([f"Of {len(missing):,} of {len(candidates):,} {description} there is no merit: {error}"])
-    # A set that a model cannot be fitted on has none.
+            warn_user([f"{len(missing):,} of {len(candidates):,} {description} have no merit: {error}"])
+    # -inf marks a set that the model cannot be fitted on.
     return np.where(np.isneginf(merits), np.nan, merits)
 
 
-# MERGED: Why each column is in the subset or out of it: what the merit is when this one column is flipped, and what it repeats.
+# Similar selected columns that are named for a column that is out.
 _MAX_SIMILAR = 2
-# Rows that are counted for each pair of columns: beyond it, two digits of an uncertainty no longer change.
+# Rows that are counted for each pair of columns: with more, two digits of an uncertainty no longer change.
 _MAX_ROWS = 100_000
-# Rows of all pairs of columns together: a second or two.
+# Rows times pairs of columns: one or two seconds.
 _MAX_WORK = 5_000_000_000
 _MIN_ROWS = 1_000
 
 
 def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str, Any]]:
-    """Return what there is to say of every column that takes part, in column order.
+    """Return why every used column is in the subset or out of it, in column order.
 
     Returns
     -------
     list of dict
-        "name", "chosen"; "role", "fixed" or "excluded" where the user said so; "same_as", the column that it repeats exactly and
-        that was searched in its place, None for others; "together", the other columns of its group;
-        "other_merit" and "other_size", those of the chosen set with this column (and its group) flipped, the merit None where it
-        was not asked for; "relevance", its symmetric uncertainty with the target; "repeats", the other chosen columns with the
-        largest symmetric uncertainties with it: one for a column that is in, two for one that is out.
+        "name", "chosen"; "role", "fixed" or "excluded" if the user set it; "same_as", the identical column that was searched in its
+        place, None for others; "together", the other columns of its group; "other_merit" and "other_size", the merit and the size
+        of the subset with this column (and its group) flipped, the merit None if it was not computed; "relevance", the symmetric
+        uncertainty with the target; "repeats", the other selected columns with the largest symmetric uncertainties with it: one
+        for a column that is in, two for one that is out.
     """
     schema, support = source.schema, selector.support_
     if not len(schema.used):
@@ -146,7 +149,7 @@ def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str,
 
 
 def _column_groups(problem: Problem, used: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
-    """Return for every column the columns that move with it, itself among them."""
+    """Return the column group of every column, which contains the column itself."""
     alone = {int(j): np.array([j]) for j in used}
     return alone | {int(j): unit for unit in problem.units for j in unit}
 
@@ -154,7 +157,7 @@ def _column_groups(problem: Problem, used: NDArray[np.intp]) -> dict[int, NDArra
 def _flipped_merits(
     selector: SubsetSelector, source: Source, column_groups: dict[int, NDArray[np.intp]]
 ) -> list[float | None]:
-    """Return the merit of the chosen set with each column flipped, those that are in looked at first."""
+    """Return the merit of the subset with each column flipped; the selected columns are computed first."""
     support, used = selector.support_, source.schema.used
     first = np.concatenate([used[support[used]], used[~support[used]]])
     flipped = Candidates.from_flips(support, [column_groups[j] for j in first.tolist()])
@@ -166,7 +169,7 @@ def _flipped_merits(
 def _similar_columns(
     source: Source, chosen: NDArray[np.intp], missing: Any
 ) -> tuple[dict[int, float], dict[int, list[tuple[int, float]]]]:
-    """Return what every column tells of the target, and which of the chosen columns it is most like, by symmetric uncertainty."""
+    """Return the symmetric uncertainty of every column with the target, and the selected columns that are most similar to it."""
     schema, used = source.schema, source.schema.used
     if schema.target is None:
         return {}, {}
@@ -175,14 +178,14 @@ def _similar_columns(
     measure = SymmetricUncertainty(missing=missing or "distribute", discretization=rule)
     try:
         pairs = measure.pairwise(weight_groups_equally(seen).reduce, seen.schema)
-        # A sample may hold no value of a column.
+        # In a sample, all values of a column may be missing.
         counted = seen.schema.used
         with_target = pairs.associations(counted, np.full(len(counted), schema.n_columns))
         among = np.intersect1d(chosen, counted)
         first, second = (side.ravel() for side in np.meshgrid(counted, among, indexing="ij"))
         values = pairs.associations(first, second).reshape(len(counted), len(among))
     except (DataError, MemoryError) as error:
-        warn_user([f"Which columns repeat each other is not told: {error}"])
+        warn_user([f"The similarity of columns to the selected ones was not computed: {error}"])
         return {}, {}
     # A column does not repeat itself.
     values[counted[:, None] == among] = -1.0
@@ -200,29 +203,31 @@ def _similar_columns(
 
 
 def _sample_rows(source: Source, n_pairs: int) -> Source:
-    """Return the table, or evenly spaced rows of a long one."""
+    """Return the table, or evenly spaced rows of a long table."""
     n = source.schema.n_rows
     most = max(min(_MAX_ROWS, _MAX_WORK // n_pairs), _MIN_ROWS)
     if n <= most:
         return source
-    warn_user([f"Which columns repeat each other is told by {most:,} of the {n:,} rows, evenly spaced."])
+    warn_user(
+        [f"The similarity of columns to the selected ones was computed on {most:,} of the {n:,} rows, evenly spaced."]
+    )
     return select_rows(source, np.linspace(0, n - 1, most).astype(np.intp))
 
 
-# Sets drawn, sizes of sets on a line, columns named of one: what a reader can still take in.
+# Sets in the chart, sizes on its line, and columns that are named of a set.
 _MAX_DRAWN = 3000
 _MAX_SIZES = 500
 _MAX_NAMED = 20
 
 
 def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dict[str, str]) -> dict[str, Any]:
-    """Return the chosen columns, the course of the search, and merits against sizes."""
+    """Return the record of the subset: its columns, the course of the search, and merits by size."""
     archive, names = selector.archive_, np.array(selector.schema_.names, dtype=object)
-    # What Ctrl-C cut off while it was written down is not counted.
+    # After Ctrl-C, a partly written last entry is ignored.
     merits, sizes = archive.merits, archive.sizes
     best, worst = _best_and_worst_by_size(sizes, merits, archive.best)
     drawn = _sets_to_draw(sizes, merits, np.concatenate([best, worst]))
-    # A set that a model cannot be fitted on has no merit to draw.
+    # A set that the model cannot be fitted on has no finite merit.
     best, drawn, course = (np.asarray(some)[np.isfinite(merits[some])] for some in (best, drawn, archive.improvements))
     certificate = selector.certificate_
     return {
@@ -260,12 +265,12 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
 
 
 def explain_subset(selector: SubsetSelector, source: Source) -> dict[str, Any]:
-    """Return why each column is in or out, and the merits of all sets where there are few."""
+    """Return why each column is in or out, and the lattice of all subsets if there are few."""
     return {"reasons": describe_reasons(selector, source), "lattice": describe_lattice(selector, source)}
 
 
 def _requested_sizes(selector: SubsetSelector) -> list[int] | None:
-    """Return the least and the largest size that was asked for."""
+    """Return the smallest and the largest requested size, None if no size was requested."""
     if selector.n_features is None:
         return None
     schema = selector.schema_
@@ -276,7 +281,7 @@ def _requested_sizes(selector: SubsetSelector) -> list[int] | None:
 def _best_and_worst_by_size(
     sizes: NDArray[Any], merits: NDArray[np.float64], chosen: int | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return one of the best sets of every size, the chosen where it is one, and one of the worst; of very many sizes some."""
+    """Return one best and one worst set of every size, or of some of very many sizes; the selected set if it is a best one."""
     found = np.arange(len(sizes))
     if chosen is not None:
         found[chosen] = -1
@@ -290,7 +295,7 @@ def _best_and_worst_by_size(
 
 
 def _sets_to_draw(sizes: NDArray[Any], merits: NDArray[np.float64], required: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return sets to draw: all, or those to be kept and others evenly spaced by size and, within a size, by merit."""
+    """Return the sets to draw: all, or the required ones and others evenly spaced by size and, within a size, by merit."""
     n = len(sizes)
     if n <= _MAX_DRAWN:
         return np.arange(n)

@@ -1,4 +1,4 @@
-"""What a study finds in the table itself: its columns, its target and its rows."""
+"""The record of the table: columns, target, classes, duplicate rows, possible leakage, and columns of doubtful kind."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from tamiz.sources.views import target_array
 from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
 
-# MERGED: Columns whose kind was guessed and may as well be another one.
-# Whole numbers of so few values, each in several rows, may be codes; two values are the same either way.
+# Whole numbers with 3 to 12 distinct values, each in several rows, may be codes. With two values the kind makes no difference.
 _MIN_CODES, _MAX_CODES = 3, 12
 _MIN_ROWS_PER_CODE = 5
 _CODES_REASON = "whole numbers with few values may be codes"
@@ -33,19 +32,19 @@ _AMOUNTS_REASON = "classes that are whole numbers may be amounts"
 
 
 def suggest_kind(column: Column, distinct: Floats | None, n_rows: int) -> dict[str, Any] | None:
-    """Return the other kind that a column may be of, and why; None where nothing speaks for another.
+    """Return another plausible kind of a column, and why; None if there is none.
 
     Parameters
     ----------
     column : Column
     distinct : ndarray or None
-        Its distinct values, where it is a number of few.
+        The distinct values of a numeric column, None if they are many.
     n_rows : int
     """
     if column.exclusion_reason is not None:
         return _suggest_excluded_kind(column)
     if column.date_part is not None:
-        # What it is is known, and kinds are of columns of the user's table.
+        # Its kind is known, and it is no column of the user's table.
         return None
     if column.kind != "numeric" or distinct is None or not _MIN_CODES <= len(distinct) <= _MAX_CODES:
         return None
@@ -55,7 +54,7 @@ def suggest_kind(column: Column, distinct: Floats | None, n_rows: int) -> dict[s
 
 
 def suggest_target_kind(schema: Schema) -> dict[str, Any] | None:
-    """Return the other kind that the target may be of, and why.
+    """Return another plausible kind of the target, and why; None if there is none.
 
     Parameters
     ----------
@@ -68,11 +67,11 @@ def suggest_target_kind(schema: Schema) -> dict[str, Any] | None:
 
 
 def _suggest_excluded_kind(column: Column) -> dict[str, Any] | None:
-    """Return what a column taken for an id or for text would be otherwise: a category that names every row says nothing."""
+    """Return another plausible kind of a column excluded as id or text; never a category with a level for every row."""
     reason = column.exclusion_reason or ""
-    if column.kind == "id" and ("it numbers the rows" in reason or "its name says" in reason):
+    if column.kind == "id" and (ROW_NUMBER_REASON in reason or ID_NAME_REASON in reason):
         return _kind_suggestion("numeric", "numbers that differ in every row may be measured")
-    if column.kind == "text" and "different values" in reason:
+    if column.kind == "text" and "distinct values" in reason:
         return _kind_suggestion("categorical", "text with many values may be a category")
     return None
 
@@ -85,54 +84,53 @@ def _is_whole(level: str) -> bool:
     return level.removeprefix("-").isdecimal()
 
 
-# MERGED: Rows that repeat an earlier row, and rows that contradict one.
-# Rows named as an example: what a reader can look up.
+# Row numbers of the example.
 _MAX_EXAMPLE_ROWS = 5
 
 
 def describe_duplicates(source: Source, fingerprints: tuple[Hashes, Hashes]) -> dict[str, Any]:
-    """Return how many rows repeat an earlier one, target and all, and how many are equal to one of another class.
+    """Return the number of rows equal to an earlier one, target included, and of rows equal to a row of another class.
 
     Parameters
     ----------
     source : Source
     fingerprints : tuple of two ndarrays
-        Of `compute_fingerprints`.
+        Two hashes of each row, from `compute_fingerprints`.
     """
-    # Rows of which nothing is known are not equal rows.
+    # Without used columns no two rows are called equal.
     shared = rows_with_equal_hash(fingerprints[0]) if len(source.schema.used) else np.empty(0, dtype=np.intp)
     first, second = fingerprints[0][shared], fingerprints[1][shared]
     y = target_array(source)[shared] if source.schema.target is not None else np.zeros(len(shared))
-    # Equal rows side by side, those of one target together, each in the order of the table.
+    # Equal rows become neighbours, ordered by the target, then by their position in the table.
     order = np.lexsort((y, second, first))
     rows, y = shared[order], y[order]
     new_row = run_starts(first[order]) | run_starts(second[order])
     group = np.cumsum(new_row) - 1
     part = np.cumsum(new_row | run_starts(y)) - 1
     repeated = np.bincount(part)[part] > 1
-    told = _duplicate_summary(source, rows[repeated], part[repeated])
-    told["n"] -= told["n_groups"]
-    torn = np.zeros(len(rows), dtype=bool)
+    duplicates = _duplicate_summary(source, rows[repeated], part[repeated])
+    duplicates["n"] -= duplicates["n_groups"]
+    contradicting = np.zeros(len(rows), dtype=bool)
     if source.schema.has_classes and len(rows):
         ends = np.append(np.flatnonzero(new_row)[1:], len(rows)) - 1
-        torn = (part[ends] > part[np.flatnonzero(new_row)])[group]
-    return {**told, "contradictions": _duplicate_summary(source, rows[torn], group[torn])}
+        contradicting = (part[ends] > part[np.flatnonzero(new_row)])[group]
+    return {**duplicates, "contradictions": _duplicate_summary(source, rows[contradicting], group[contradicting])}
 
 
 def _duplicate_summary(source: Source, rows: NDArray[np.intp], group: NDArray[np.intp]) -> dict[str, Any]:
-    """Return how many rows and groups there are, and the group of the first row by its numbers in the user's table."""
+    """Return the numbers of rows and groups, and the first group as row numbers of the user's table."""
     if not len(rows):
         return {"n": 0, "n_groups": 0, "example": []}
     example = np.sort(rows[group == group[np.argmin(rows)]])[:_MAX_EXAMPLE_ROWS]
     return {"n": len(rows), "n_groups": len(np.unique(group)), "example": source.row_numbers[example].tolist()}
 
 
-# Levels listed: what a reader can still take in.
+# Levels that are listed.
 _MAX_LEVELS = 20
 
 
 def describe_table(source: Source) -> dict[str, Any]:
-    """Return the columns, the target and the rows."""
+    """Return the record of the table, and warn of possible leakage, distance matrices and suspicious row orders."""
     schema = source.schema
     target = schema.target
     wanted = (*schema.numeric, schema.n_columns) if target is not None and target.is_number else schema.numeric
@@ -158,7 +156,7 @@ def describe_table(source: Source) -> dict[str, Any]:
             *([order.message] if order is not None and order.is_doubtful else []),
         ]
     )
-    told = {
+    findings = {
         j: {
             "n_distinct": _n_distinct(column, prints.distinct.get(j)),
             "same_as": schema.columns[same[j]].name if j in same else None,
@@ -181,7 +179,7 @@ def describe_table(source: Source) -> dict[str, Any]:
         "row_order": None if order is None else order.message,
         "leaks": leaks,
         "columns": [
-            {**_column_schema(c), **summaries.get(j, nothing), **told[j]} for j, c in enumerate(schema.columns)
+            {**_column_schema(c), **summaries.get(j, nothing), **findings[j]} for j, c in enumerate(schema.columns)
         ],
     }
 
@@ -199,7 +197,7 @@ def _column_schema(column: Column) -> dict[str, Any]:
 
 
 def _n_distinct(column: Column, distinct: Floats | None) -> int | None:
-    """Return how many values a column has, None where they are too many to have been counted or it takes no part."""
+    """Return the number of distinct values of a column, None if it was not counted: there are too many, or it is excluded."""
     if column.levels:
         return len(column.levels)
     return None if distinct is None or column.exclusion_reason is not None else len(distinct)

@@ -1,4 +1,4 @@
-"""A map of all rows of a table: fitted on as many as its cost allows, the others placed, piece by piece."""
+"""Embedding of all rows of a table: the map is fitted on as many rows as its cost allows, and maps the others in blocks."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tamiz.runtime.validation import check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.views import RowNumbers, select_columns, slice_rows
 
-# Rows that are placed at a time.
+# Rows in a block.
 _BLOCK_ROWS = 2**16
 
 
 @dataclass(frozen=True)
 class TableEmbedding:
-    """A fitted map and the places of all rows of a table.
+    """A fitted map and the embedding of all rows of a table.
 
     Attributes
     ----------
     reducer : Reducer
     embedding : ndarray of shape (n_rows, n_components)
     n_fitted : int
-        Rows that it was fitted on.
+        The rows that the map was fitted on.
     """
 
     reducer: Reducer
@@ -41,43 +41,45 @@ class TableEmbedding:
     n_fitted: int
 
     def sampling_notes(self) -> list[str]:
-        """Return which rows it was fitted on, where these are not all."""
+        """Return a note on the sample that the map was fitted on, none if it was fitted on all rows."""
         n = len(self.embedding)
         others = n - self.n_fitted
         if not others:
             return []
-        placed = "the other one was" if others == 1 else f"the other {others:,} were"
-        return [f"Fitted on {self.n_fitted:,} of the {n:,} rows, drawn at random; {placed} placed one by one."]
+        mapped = "the other row was" if others == 1 else f"the other {others:,} rows were"
+        return [
+            f"Fitted on {self.n_fitted:,} of the {n:,} rows, drawn at random; {mapped} mapped by the out-of-sample extension."
+        ]
 
 
 def embed_table(
     reducer: Reducer, source: Source, builder: GraphBuilder | None, max_rows: int | None, seed: int
 ) -> TableEmbedding:
-    """Fit a map on all rows or on a sample of them, and place the others.
+    """Fit a map on all rows or on a sample of them, and map the others.
 
     Parameters
     ----------
     reducer : Reducer
     source : Source
     builder : GraphBuilder or None
-        How rows are joined, for a map that lives on a graph and was given none; None is as a study joins them.
+        The graph of a map that needs one and has none; None is the default of a study.
     max_rows : int or None
-        Rows that a map of n x n cost is fitted on at most; None is what the map says.
+        The most rows that a map of n x n cost is fitted on; None is the reducer's `max_study_rows`.
     seed : int
         Draws the sample.
     """
     n = source.schema.n_rows
-    everyone = np.arange(n)
+    all_rows = np.arange(n)
     sample: RowNumbers | None = None
     fitted = source
     if needs_graph(reducer):
-        joined = build_row_graph(source, builder, everyone, np.random.default_rng(seed))
+        joined = build_row_graph(source, builder, all_rows, np.random.default_rng(seed))
         reducer, fitted, sample = joined.with_connected_graph(reducer), joined.graph_source or source, joined.sample
-    mapped = fit_map(reducer, fitted, everyone[:0], max_rows, seed)
+    mapped = fit_map(reducer, fitted, all_rows[:0], max_rows, seed)
     rows = sample if mapped.rows is None else mapped.rows
     if rows is None:
         return TableEmbedding(mapped.reducer, mapped.embedding, n)
-    # Of their gaps the fit has told.
+    # The fit has already warned of missing values.
     with capture_warnings():
         embedding = transform_rows(mapped.reducer, source)
     embedding[rows] = mapped.embedding
@@ -85,7 +87,7 @@ def embed_table(
 
 
 def embed_distances(reducer: Reducer, matrix: NDArray[Any], max_rows: int | None, seed: int) -> TableEmbedding:
-    """Fit a map on the distances of all rows, or on those of a sample, and place the others by their distances to it.
+    """Fit a map on the distances of all rows, or on those of a sample, and map the others by their distances to the sample.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ def embed_distances(reducer: Reducer, matrix: NDArray[Any], max_rows: int | None
         With dissimilarity "precomputed".
     matrix : ndarray of shape (n_rows, n_rows)
     max_rows : int or None
-        Rows that a map of n x n cost is fitted on at most; None is what the map says.
+        The most rows that a map of n x n cost is fitted on; None is the reducer's `max_study_rows`.
     seed : int
         Draws the sample.
     """
@@ -106,32 +108,34 @@ def embed_distances(reducer: Reducer, matrix: NDArray[Any], max_rows: int | None
     reducer.fit(matrix[np.ix_(rows, rows)])
     embedding = np.empty((n, reducer.embedding_.shape[1]))
     embedding[rows] = reducer.embedding_
-    # Of their gaps the fit has told.
+    # The fit has already warned of missing values.
     with capture_warnings():
         embedding[others] = reducer.transform(matrix[np.ix_(others, rows)])
     return TableEmbedding(reducer, embedding, size)
 
 
 def transform_rows(reducer: Reducer, source: Source) -> NDArray[Any]:
-    """Return the places of all rows of a source on a fitted map, read and placed piece by piece: each row is placed by itself."""
+    """Return the embedding of all rows of a source by a fitted map, computed in blocks; it is independent of the blocks."""
     n, k = source.schema.n_rows, len(reducer.get_feature_names_out())
-    check_memory(8.0 * n * k, f"{n:,} places of {k:,} coordinates", "Apply the map to parts of the table.")
-    places: NDArray[Any] = np.empty((n, k))
-    # What is told of one piece is told of the whole table, and so of every piece again.
-    with capture_warnings() as told:
+    check_memory(
+        8.0 * n * k, f"The embedding of {n:,} rows in {k:,} coordinates", "Apply the map to parts of the table."
+    )
+    embedding: NDArray[Any] = np.empty((n, k))
+    # Every block repeats the same warnings.
+    with capture_warnings() as captured:
         for start, part in _row_blocks(reducer, source):
             found = reducer.transform(part)
             if not start:
-                places = places.astype(found.dtype, copy=False)
-            places[start : start + len(found)] = found
-            progress.report_progress("Placing rows", start + len(found), n)
-    warn_user(dict.fromkeys(told))
-    return places
+                embedding = embedding.astype(found.dtype, copy=False)
+            embedding[start : start + len(found)] = found
+            progress.report_progress("Mapping rows", start + len(found), n)
+    warn_user(dict.fromkeys(captured))
+    return embedding
 
 
 def _row_blocks(reducer: Reducer, source: Source) -> Iterator[tuple[int, Source]]:
-    """Yield spans of the rows with the columns that the map was fitted on, each with its first row's number."""
-    # A column may have no value in the rows of fit, and some in others.
+    """Yield blocks of rows with the columns that the map was fitted on, each with the number of its first row."""
+    # A column without values in the sample may have some in other rows.
     if reducer.schema_ is not None and not np.array_equal(reducer.schema_.used, source.schema.used):
         source = select_columns(source, reducer.schema_.used.tolist())
     for start, stop in parallel.block_ranges(source.schema.n_rows, _BLOCK_ROWS):
