@@ -245,7 +245,7 @@ def test_the_ranking_is_by_score_then_column_with_constants_and_left_out_columns
             "empty": [np.nan] * 20,
         }
     )
-    with pytest.warns(TamizWarning, match="2 of 7 columns take no part: name .*, empty"):
+    with pytest.warns(TamizWarning, match="2 of 7 columns are excluded: name .*, empty"):
         selector = RankSelector(InformationGain()).fit(frame, y)
     assert [frame.columns[j] for j in selector.ranking_] == [
         "good", "good again", "noise", "noise again", "constant", "name", "empty",
@@ -337,7 +337,7 @@ def test_rows_without_a_target_are_dropped_and_told():
     y[[3, 5]] = None
     kept = np.delete(np.arange(80), [3, 5])
     for selector in (RankSelector(InformationGain()), SubsetSelector(CFS(), BestFirst())):
-        with pytest.warns(TamizWarning, match="2 rows without a target left out"):
+        with pytest.warns(TamizWarning, match="2 rows without a target were left out"):
             selector.fit(FRAME, y)
     expected = RankSelector(InformationGain()).fit(FRAME.iloc[kept].reset_index(drop=True), Y[kept])
     with pytest.warns(TamizWarning):
@@ -431,7 +431,7 @@ def test_frames_whose_columns_are_called_by_numbers_keep_them():
         (SubsetSelector(InformationGain(), BestFirst()), r"SubsetSelector takes a merit such as CFS\(\), got Info"),
         (SubsetSelector(CFS(), BestFirst), r"takes a search such as BestFirst\(\), got <class"),
         (SubsetSelector(CFS(), BestFirst(), stop=3), r"takes a stopping rule such as Evaluations\(1000\), got 3"),
-        (SubsetSelector(CFS(association=3), BestFirst()), "CFS takes an association such as Symm.*, got 3"),
+        (SubsetSelector(CFS(association=3), BestFirst()), "association must be an Association such as Symm.*, got 3"),
         (RankSelector(InformationGain(discretization="mdl")), "InformationGain takes a discretization such as MDL"),
         (
             SubsetSelector(CFS(), BestFirst(), n_features="1"),

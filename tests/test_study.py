@@ -410,7 +410,7 @@ def test_rows_without_a_target_are_told(penguins):
     frame = penguins.assign(species=penguins["species"].where(np.arange(344) % 50 > 0))
     result = study(frame, "species").to_dict()
     assert (result["table"]["n_rows"], result["table"]["n_rows_used"]) == (344, 337)
-    assert any("7 rows without a target left out" in sentence for sentence in result["warnings"])
+    assert any("7 rows without a target were left out" in sentence for sentence in result["warnings"])
     assert result["maps"][0]["rows"] == [k for k in range(344) if k % 50 > 0]
 
 

@@ -215,7 +215,7 @@ def test_rows_of_no_weight_and_without_a_target_take_no_part_and_are_told():
             SelectFromModel(LogisticRegression()), X, missing, sample_weight=weight, n_permutations=2, n_splits=3
         )
     assert weighted.notes == (
-        "1 row without a target left out.",
+        "1 row without a target was left out.",
         "12 rows of weight 0 left out where models are scored.",
     )
     assert tuple(str(one.message) for one in told) == weighted.notes

@@ -63,7 +63,7 @@ def test_rows_without_a_target_are_dropped_and_told(
     write(GOOD + "1,2,\n3,1,\n")
     done = tamiz(*COMMANDS[command], "--target", "y")
     assert done.exit_code == 0, done.stderr
-    assert done.stderr.count("2 rows without a target left out.") == 1
+    assert done.stderr.count("2 rows without a target were left out.") == 1
 
 
 @pytest.mark.parametrize("command", ["study", "select", "rank"])
@@ -146,7 +146,7 @@ def test_a_folder_that_is_missing_is_told_before_the_work(
     write(GOOD)
     done = tamiz(*_with_output(output, "absent"))
     assert done.exit_code == 1
-    assert done.stderr.startswith("tamiz: There is no folder absent; make it, or write out.")
+    assert done.stderr.startswith("tamiz: There is no folder absent; create it, or write out.")
     assert done.stderr.count("\n") == 1
 
 
@@ -183,7 +183,7 @@ def test_an_output_that_is_a_folder_is_refused(
     (folder / "out.html").mkdir()
     done = tamiz("study", "data.csv", "-o", "out.html")
     assert done.exit_code == 1
-    assert done.stderr == "tamiz: out.html is a folder; give the name of a file in it.\n"
+    assert done.stderr == "tamiz: out.html is a folder; name a file in it.\n"
 
 
 @pytest.mark.parametrize(

@@ -155,4 +155,4 @@ def test_a_header_of_numbers_is_found_by_the_target_or_said(
     assert len(written) == 41
     assert "2021" in written[0]
     assert (folder / "map.csv").read_text().splitlines()[0].startswith('"2017",')
-    assert "(2017, 2019, 2021) is taken as a row of values" in tamiz("reduce", path).stderr
+    assert "(2017, 2019, 2021) was read as a row of values" in tamiz("reduce", path).stderr

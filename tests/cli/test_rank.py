@@ -74,7 +74,7 @@ def test_columns_left_out_are_noted_and_not_ranked(tamiz: Callable[..., Result],
 
 def test_how_the_target_is_taken_is_told_and_quiet_hides_it(tamiz: Callable[..., Result], iris: Path) -> None:
     arguments = ["rank", iris, "-t", "species"]
-    assert "note: The target 'species' is taken as 3 classes" in tamiz(*arguments).stderr
+    assert "note: The target 'species' is treated as 3 classes" in tamiz(*arguments).stderr
     quiet = tamiz(*arguments, "--quiet")
     assert quiet.stderr == ""
     assert quiet.stdout == tamiz(*arguments).stdout
@@ -164,7 +164,7 @@ def test_memory_that_is_too_little_is_one_sentence(tamiz, iris):
 def test_memory_that_is_no_size_is_a_wrong_command_line(tamiz, iris, command):
     run = tamiz(command, iris, "--target", "species", "--memory", "lots")
     assert run.exit_code == 2
-    assert "'lots' is no size such as 800MB, 1GB or 1.5GiB." in run.stderr
+    assert "'lots' is not a size such as 800MB, 1GB or 1.5GiB." in run.stderr
 
 
 def test_a_group_counts_as_one_row_in_a_ranking(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:

@@ -13,8 +13,8 @@ import pytest
 from click.testing import Result
 
 from tamiz import load, open_source
+from tamiz._study import graph, table_embedding
 from tamiz._study.sampling import sample_including
-from tamiz._study.study import graph, table_embedding
 from tamiz.cli import files
 from tamiz.graphs import Binary, KNearest
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LaplacianEigenmaps
@@ -98,7 +98,7 @@ def test_categories_are_weighted_as_asked(tamiz: Callable[..., Result], write: C
 def test_rows_without_a_target_have_a_place_and_the_target_no_part(tamiz: Callable[..., Result], mixed: Path) -> None:
     done = tamiz("reduce", mixed, "-t", "y")
     assert len(shown(done)) == 80
-    assert "2 of 5 columns take no part: key (every value is another one), y (it is the target)." in done.stderr
+    assert "2 of 5 columns are excluded: key (all values are distinct), y (it is the target)." in done.stderr
     table = pd.read_csv(mixed).drop(columns="y")
     np.testing.assert_array_equal(numbers(done), numbers(tamiz("reduce", mixed, "--kinds", "y=id")))
     assert len(table) == 80
@@ -137,7 +137,7 @@ def test_json_tells_what_the_map_is(tamiz: Callable[..., Result], iris: Path) ->
     assert (found["coordinates"], found["axes"]) == (["pca0", "pca1"], ["PC 1", "PC 2"])
     assert found["spectrum"]["cumulative"] == pytest.approx([0.729624, 0.958132], abs=1e-6)
     assert found["stress"] is None
-    assert "1 of 5 columns takes no part: species (it is the target)." in found["notes"]
+    assert "1 of 5 columns is excluded: species (it is the target)." in found["notes"]
     found = json.loads(tamiz("reduce", iris, "-t", "species", "--method", "mds", "--json", "-q").stdout)
     X = pd.read_csv(iris).drop(columns="species")
     assert found["stress"] == MDS(dissimilarity="seuclidean", random_state=0).fit(X).stress_
@@ -160,7 +160,7 @@ def test_a_large_table_is_fitted_on_a_sample_and_the_others_placed(
 ) -> None:
     command = ["reduce", iris, "-t", "species", "--method", method, "--map-rows", 40, "--seed", 3]
     done = tamiz(*command, "--model", "m.tamiz")
-    assert "Fitted on 40 of the 150 rows, drawn at random; the other 110 were placed one by one." in done.stderr
+    assert "Fitted on 40 of the 150 rows, drawn at random; the other 110 rows were mapped by the out-of-sample extension." in done.stderr
     reducer = load(folder / "m.tamiz")
     assert len(reducer.embedding_) == 40
     np.testing.assert_array_equal(numbers(done), reducer.transform(pd.read_csv(iris)))
@@ -190,7 +190,7 @@ def test_a_graph_of_a_sample_places_the_other_rows(
     monkeypatch.setattr(graph, "_MAX_GRAPH_ROWS", 60)
     done = tamiz("reduce", iris, "-t", "species", "--method", "laplacian", "--model", "m.tamiz")
     assert "The graph joins 60 of the 150 rows, drawn at random" in done.stderr
-    assert "Fitted on 60 of the 150 rows, drawn at random; the other 90 were placed one by one." in done.stderr
+    assert "Fitted on 60 of the 150 rows, drawn at random; the other 90 rows were mapped by the out-of-sample extension." in done.stderr
     reducer = load(folder / "m.tamiz")
     assert reducer.graph_.n_samples == 60
     rows = pd.read_csv(iris)
@@ -212,7 +212,7 @@ def test_classes_join_the_rows_that_have_one(tamiz: Callable[..., Result], mixed
     done = tamiz("reduce", mixed, "-t", "y", "--method", "laplacian", "--graph", "same-class")
     assert done.exit_code == 1
     assert "classes" in done.stderr
-    assert "3 rows without a target left out." in done.stderr
+    assert "3 rows without a target were left out." in done.stderr
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -246,13 +246,19 @@ def test_a_table_of_one_column_has_one_coordinate(tamiz: Callable[..., Result], 
         (["--method", "pcaa"], "'pcaa' is no map (did you mean 'pca'?); there are: "),
         (["--method", "mds:nominal"], "--method: 'mds:nominal' is no map"),
         (["--components", "0"], "0 is not in the range x>=1"),
-        (["--dissimilarity", "gower"], "PCA takes no --dissimilarity; leave it out."),
-        (["--method", "mds", "--missing", "mean"], "Metric MDS takes no --missing; leave it out."),
-        (["--method", "mds", "--graph", "knn:5"], "Metric MDS lives on no graph: leave --graph and --t out."),
-        (["--method", "laplacian", "--graph", "same-class"], "joins rows of one class: name its column with --target."),
-        (["--model", "-"], "a model is written to a file; give the name of one."),
-        (["-o", "-"], "The coordinates go to standard output already; give --output the name of a file."),
-        (["-o", "map.xlsx"], "map.xlsx: a table is written as csv, tsv, txt, parquet, arrow, feather"),
+        (["--dissimilarity", "gower"], "PCA has no option --dissimilarity; leave it out."),
+        (["--method", "mds", "--missing", "mean"], "Metric MDS has no option --missing; leave it out."),
+        (["--method", "mds", "--graph", "knn:5"], "Metric MDS uses no graph: leave out --graph and --t."),
+        (
+            ["--method", "laplacian", "--graph", "same-class"],
+            "connects rows of one class: name its column with --target.",
+        ),
+        (["--model", "-"], "a model is written to a file; name one."),
+        (["-o", "-"], "The coordinates are written to standard output by default; name a file with --output."),
+        (
+            ["-o", "map.xlsx"],
+            "map.xlsx: the extension of a table must be one of csv, tsv, txt, parquet, arrow, feather",
+        ),
     ],
 )
 def test_a_wrong_command_line_is_told(
@@ -271,7 +277,7 @@ def test_a_wrong_command_line_is_told(
         (["-t", "specie"], "There is no column 'specie' for the target (did you mean 'species'?)."),
         (["-t", "species", "-k", "9"], "n_components"),
         (["--method", "mds", "-k", "150"], "n_components must be below the number of rows = 150, got 150."),
-        (["--model", "nowhere/m.tamiz"], "There is no folder nowhere; make it, or write m.tamiz elsewhere."),
+        (["--model", "nowhere/m.tamiz"], "There is no folder nowhere; create it, or write m.tamiz elsewhere."),
         (["-o", "m.csv", "--model", "m.csv"], "m.csv is already the name of another output"),
         (["--method", "mds", "--weight", "petal_width"], "counts every row once"),
     ],
@@ -306,7 +312,7 @@ def test_a_column_to_keep_may_not_be_called_as_a_coordinate(
 ) -> None:
     done = tamiz("reduce", write("pca0,b\n1,2\n2,5\n4,1\n"), "--keep", "pca0")
     assert done.exit_code == 1
-    assert "The column 'pca0' to keep is called as one of the coordinates; rename it in the table." in done.stderr
+    assert "The column 'pca0' to keep has the name of a coordinate; rename it in the table." in done.stderr
 
 
 def test_an_interrupted_map_leaves_nothing(
@@ -339,7 +345,7 @@ def test_a_ranking_keeps_its_best_columns_in_a_model(tamiz: Callable[..., Result
     assert sorted(kept.columns) == sorted(shown(done)["column"])
     done = tamiz("rank", iris, "-t", "species", "--model", "all.tamiz")
     assert done.exit_code == 2
-    assert "--model keeps the best columns: say how many with --top." in done.stderr
+    assert "--model needs the number of columns to keep: set it with --top." in done.stderr
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")

@@ -97,7 +97,7 @@ def test_output_keeps_rows_without_a_target_and_the_weights(
     done = tamiz("select", write(f"x,z,w,y\n{rows}"), "-t", "y", "--weight", "w", "-o", "s.csv")
     written = pd.read_csv(folder / "s.csv")
     assert done.stdout.splitlines() == ["x"]
-    assert "note: 1 row without a target left out." in done.stderr
+    assert "note: 1 row without a target was left out." in done.stderr
     assert list(written.columns) == ["x", "w", "y"]
     assert len(written) == 30
     assert written["y"].isna().tolist() == [True] + [False] * 29
@@ -359,7 +359,7 @@ def test_dates_take_part_by_their_calendar_parts_on_the_command_line(
     assert [one["column"] for one in json.loads(raw.stdout)["columns"]] == ["when", "noise"]
 
 
-@pytest.mark.filterwarnings("ignore:1 of 4 columns takes no part")
+@pytest.mark.filterwarnings("ignore:1 of 4 columns is excluded")
 def test_the_convention_of_cfs_is_that_of_python(tamiz: Callable[..., Result], iris: Path) -> None:
     shown = {}
     for convention in ("hall", "weka"):

@@ -54,7 +54,7 @@ def test_constant_columns_and_those_left_out_score_0_and_the_rest_are_ranked():
         same=1.5, number=np.arange(150), text=[f"a text of its own, {i}" for i in range(150)]
     )
     selector = RankSelector(PermutationImportance(GaussianNB(), cv=5))
-    with pytest.warns(TamizWarning, match="2 of 7 columns take no part"):
+    with pytest.warns(TamizWarning, match="2 of 7 columns are excluded"):
         selector.fit(frame, y)
     assert selector.scores_[4:].tolist() == [0, 0, 0]
     assert set(selector.ranking_[:2].tolist()) == {2, 3}

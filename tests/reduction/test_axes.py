@@ -162,7 +162,7 @@ def test_rows_without_a_target_have_no_coordinates(table, points):
 
 def test_columns_that_take_no_part_are_told_and_a_table_of_none_is_refused():
     frame = pd.DataFrame({"rank": range(12), "x": np.random.default_rng(0).normal(size=12)})
-    with pytest.warns(TamizWarning, match="1 of 2 columns takes no part: rank"):
+    with pytest.warns(TamizWarning, match="1 of 2 columns is excluded: rank"):
         assert axis_correlations(frame, frame[["x"]]).columns == ["x"]
     with pytest.raises(DataError, match="No column can be used: rank"):
         axis_correlations(frame[["rank"]], frame[["x"]])

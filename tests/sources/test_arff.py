@@ -119,7 +119,7 @@ def test_weights_of_rows_are_used_and_told(write):
     (block,) = source.blocks()
     assert block.weight.tolist() == [0.5, 1, 4, 2]
     assert source.schema.weight == "weight"
-    assert source.schema.notes == ("The file gives 3 of 4 rows a weight; the others weigh 1.",)
+    assert source.schema.notes == ("The file contains a weight for 3 of 4 rows; the others have weight 1.",)
 
 
 def test_other_weights_take_the_place_of_the_files(write):
@@ -156,7 +156,7 @@ def test_text_attributes_are_judged_by_their_values(write):
     header = "@relation r\n@attribute name string\n@attribute colour string\n@attribute n numeric\n@data\n"
     source = open_source(write(header + "".join(f"n{i},{'red' if i % 2 else 'blue'},{i}.5\n" for i in range(12))))
     name, colour, _ = source.schema.columns
-    assert (name.kind, name.exclusion_reason) == ("id", "every value is another one")
+    assert (name.kind, name.exclusion_reason) == ("id", "all values are distinct")
     assert (colour.kind, colour.levels) == ("categorical", ("blue", "red"))
 
 
@@ -182,20 +182,20 @@ def test_quoted_values_are_read_back(texts):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("sunny,1\nsunny\n", r"^line 6: 1 value, 2 attributes\.$"),
-        ("sunny,1\n'sunny',1,2\n", r"^line 6: 3 values, 2 attributes\.$"),
+        ("sunny,1\nsunny\n", r"^line 6 has 1 value, but the header declares 2 attributes\.$"),
+        ("sunny,1\n'sunny',1,2\n", r"^line 6 has 3 values, but the header declares 2 attributes\.$"),
         (
             "% note\n\nsuny,1\n",
             r"^line 7, column outlook: 'suny' is not among the 2 levels declared in line 2 \(did you mean 'sunny'\?\)\.$",
         ),
         ("sunny,1\nrainy,x1\n", r"^line 6, column degrees: 'x1' is not a number\.$"),
-        ("'sunny,1\n", r"^line 5: a quote is opened and not closed"),
-        ("'sunny' x,1\n", r"^line 5: text beside a quoted value"),
+        ("'sunny,1\n", r"^line 5: a quote is not closed"),
+        ("'sunny' x,1\n", r"^line 5: text before or after a quoted value"),
         ("{0 sunny\n", r"^line 5: the sparse row has no closing brace\.$"),
-        ("{2 5}\n", r"^line 5: attribute 2 in a sparse row; they are numbered 0 to 1\.$"),
+        ("{2 5}\n", r"^line 5: attribute 2 in a sparse row does not exist; attributes are numbered 0 to 1\.$"),
         ("{1 5, 1 6}\n", r"^line 5: attribute 1 occurs twice in a sparse row\.$"),
-        ("{1}\n", r"^line 5: '1' is not 'number value'"),
-        ("{0 'sunny}\n", r"^line 5: a quote is opened and not closed"),
+        ("{1}\n", r"^line 5: '1' in a sparse row is not of the form 'number value'"),
+        ("{0 'sunny}\n", r"^line 5: a quote is not closed"),
         ("sunny,1,{w}\n", r"^line 5: the weight 'w' is not a number\.$"),
         ("sunny,1,{-1}\nrainy,2\n", r"^line 5: the weight -1\.0 is not a number of at least 0\.$"),
         ("sunny,1\nrainy,Infinity\n", r"^line 6, column degrees: inf is infinite"),
@@ -219,15 +219,15 @@ def test_bad_rows_are_named_with_their_line(write, rows, message):
         ),
         ("@attribute a\n", r"^line 2: attribute 'a' has no type\.$"),
         ("@attribute\n", r"^line 2: the attribute has no name\.$"),
-        ("@attribute 'a numeric\n", r"^line 2: a quote is opened and not closed\.$"),
+        ("@attribute 'a numeric\n", r"^line 2: a quote is not closed\.$"),
         (
             "@attribute a relational\n",
-            r"^line 2: attribute 'a' is relational, a table within a cell, which cannot be used",
+            r"^line 2: attribute 'a' is relational \(a table within a cell\), which is not supported",
         ),
-        ("@attribute a numeric\n@attribute a real\n", r"^line 3: attribute 'a' is declared in line 2 already"),
-        ("@attribute a date 'yyyy-ww'\n", r"^line 2: 'ww' in the date format 'yyyy-ww' is not known"),
-        ('@attribute a date "yyyy\'T"\n', r"^line 2: the date format \"yyyy'T\" has a quote without an end\.$"),
-        ("1,2,3\n", r"^line 2: '1,2,3' stands before @data"),
+        ("@attribute a numeric\n@attribute a real\n", r"^line 3: attribute 'a' is already declared in line 2"),
+        ("@attribute a date 'yyyy-ww'\n", r"^line 2: 'ww' in the date format 'yyyy-ww' is not supported"),
+        ('@attribute a date "yyyy\'T"\n', r"^line 2: the date format \"yyyy'T\" has a quote that is not closed\.$"),
+        ("1,2,3\n", r"^line 2: '1,2,3' precedes @data"),
         ("", r"table\.arff, line 2: no attributes are declared before @data\.$"),
     ],
 )
@@ -249,7 +249,7 @@ def test_a_file_without_a_data_line_is_refused(write):
 
 
 def test_a_file_without_declarations_is_refused(write):
-    with pytest.raises(ValueError, match=r"table\.arff is no ARFF file: it declares no attributes"):
+    with pytest.raises(ValueError, match=r"table\.arff is not an ARFF file: it declares no attributes"):
         open_source(write("% nothing\n"))
 
 

@@ -241,7 +241,7 @@ def test_a_column_that_is_not_there_is_missing_where_that_is_asked_for(read):
     with pytest.warns(
         TamizWarning, match=r"^2 columns are not there and missing in all 60 rows: 'number', 'colour'\.$"
     ):
-        source, values = read(frame().drop(columns=["number", "colour"]), fill=True)
+        source, values = read(frame().drop(columns=["number", "colour"]), fill_absent=True)
     assert np.isnan(values["number"]).all()
     assert set(values["colour"].tolist()) == {-1}
     assert [source.schema.columns[j].n_missing for j in (0, 2)] == [N, N]
@@ -249,7 +249,7 @@ def test_a_column_that_is_not_there_is_missing_where_that_is_asked_for(read):
 
 def test_a_table_of_none_of_the_columns_keeps_its_rows_where_all_are_filled(read):
     with pytest.warns(TamizWarning, match="7 columns are not there"):
-        source, values = read(pd.DataFrame({"other": range(4)}), fill=True)
+        source, values = read(pd.DataFrame({"other": range(4)}), fill_absent=True)
     assert source.schema.n_rows == 4
     assert {len(v) for v in values.values()} == {4}
 
@@ -270,7 +270,7 @@ def test_a_matrix_is_read_by_the_numbers_of_its_columns():
 
 def test_what_the_schema_says_is_not_said_again(fitted):
     with pytest.raises(
-        TypeError, match=r"^like= says what every column is: leave target, kinds, weight, groups and time"
+        TypeError, match=r"^schema= defines all columns: omit target, kinds, weight, groups and time"
     ):
         open_source(frame(), kinds={"count": "numeric"}, schema=fitted)
 
@@ -278,13 +278,13 @@ def test_what_the_schema_says_is_not_said_again(fitted):
 @pytest.mark.parametrize("missing", ["mean", "pairwise"])
 def test_a_model_takes_such_a_source_and_gives_the_rows_of_fit_their_places(tmp_path, fitted, missing):
     path = tmp_path / "fitted.csv"
-    with pytest.warns(TamizWarning, match="1 of 8 columns takes no part"):
+    with pytest.warns(TamizWarning, match="1 of 8 columns is excluded"):
         pca = PCA(3, missing=missing).fit(open_source(path))
     assert pca.schema_ == fitted
     turned = written(frame()[list(fitted.names)[::-1]], tmp_path / "turned.csv")
     np.testing.assert_array_equal(pca.transform(open_source(turned, schema=pca.schema_)), pca.embedding_)
     with pytest.raises(
-        DataError, match=r"in fit it was 'number'; put them in that order, or open the source with like="
+        DataError, match=r"in fit it was 'number'. Reorder the columns, or open the source with open_source\(\.\.\., schema="
     ):
         pca.transform(open_source(turned))
 

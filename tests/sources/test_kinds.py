@@ -37,7 +37,7 @@ def test_few_rows_do_not_make_an_id():
 )
 def test_whole_numbers_that_all_differ_are_ids_by_their_name(name):
     column = column_of(RNG.permutation(10**6)[:N], name)
-    assert (column.kind, column.exclusion_reason[:27]) == ("id", "every value is another one,")
+    assert (column.kind, column.exclusion_reason[:24]) == ("id", "all values are distinct,")
 
 
 @pytest.mark.parametrize("name", ["price", "paid", "humid", "grid", "monkey", "valid"])
@@ -51,12 +51,12 @@ def test_an_id_by_name_with_values_that_repeat_is_a_number():
 
 def test_text_that_all_differs_is_an_id():
     column = column_of([f"n{i}" for i in range(N)])
-    assert (column.kind, column.exclusion_reason) == ("id", "every value is another one")
+    assert (column.kind, column.exclusion_reason) == ("id", "all values are distinct")
 
 
 def test_sentences_that_all_differ_are_text():
     column = column_of([f"this is note {i}" for i in range(N)])
-    assert (column.kind, column.exclusion_reason) == ("text", "free text: every value is another one")
+    assert (column.kind, column.exclusion_reason) == ("text", "free text: all values are distinct")
 
 
 def test_names_of_rows_with_blanks_are_ids_by_their_name():
@@ -65,7 +65,7 @@ def test_names_of_rows_with_blanks_are_ids_by_their_name():
 
 def test_text_of_many_values_is_text_and_says_how_many():
     column = column_of([f"w{i}" for i in range(30)] + ["w0"] * 10)
-    assert (column.kind, column.exclusion_reason) == ("text", "30 different values in 40 rows")
+    assert (column.kind, column.exclusion_reason) == ("text", "30 distinct values in 40 rows")
 
 
 def test_text_of_few_values_is_categorical():
@@ -123,13 +123,13 @@ def test_a_column_without_values_is_left_out():
 def test_whole_numbers_of_up_to_20_values_are_classes_as_a_target():
     schema = target_of(np.arange(N) % 20)
     assert schema.target.levels == tuple(map(str, range(20)))
-    assert "The target 'y' is taken as 20 classes; say otherwise with --kinds or kinds=." in schema.notes
+    assert "The target 'y' is treated as 20 classes; change this with --kinds or kinds=." in schema.notes
 
 
 def test_whole_numbers_of_more_values_are_a_number_as_a_target():
     schema = target_of(np.arange(42) % 21)
     assert schema.target.kind == "numeric"
-    assert "The target 'y' is taken as a number; say otherwise with --kinds or kinds=." in schema.notes
+    assert "The target 'y' is treated as a number; change this with --kinds or kinds=." in schema.notes
 
 
 def test_numbers_with_fractions_are_a_number_as_a_target():
@@ -186,13 +186,13 @@ def test_columns_that_take_no_part_are_told_in_one_sentence():
         {"rownames": range(N), "note": [f"note {i} of all" for i in range(N)], "x": RNG.normal(size=N)}
     )
     assert open_source(frame).schema.excluded_column_notes == [
-        "2 of 3 columns take no part: rownames (it numbers the rows), note (free text: every value is another one)."
+        "2 of 3 columns are excluded: rownames (it numbers the rows), note (free text: all values are distinct)."
     ]
     assert open_source(frame[["x"]]).schema.excluded_column_notes == []
     assert (
         open_source(frame[["x", "note"]])
         .schema.excluded_column_notes[0]
-        .startswith("1 of 2 columns takes no part: note (")
+        .startswith("1 of 2 columns is excluded: note (")
     )
 
 

@@ -87,7 +87,7 @@ def test_rows_without_a_target_are_left_out_and_told():
     source = open_source(np.arange(8.0).reshape(4, 2), target=["a", None, "b", "a"], weight=[1, 2, 3, 4])
     (block,) = source.blocks()
     assert source.schema.n_dropped == 1
-    assert source.schema.dropped_row_notes == ["1 row without a target left out."]
+    assert source.schema.dropped_row_notes == ["1 row without a target was left out."]
     assert block.numeric[:, 0].tolist() == [0, 4, 6]
     assert block.weight.tolist() == [1, 3, 4]
     assert source.row_numbers.tolist() == [0, 2, 3]
@@ -158,7 +158,7 @@ def test_a_matrix_is_not_searched_for_ids():
 
 def test_text_in_a_matrix_that_all_differs_is_text_and_no_id():
     column = open_source(np.array([[f"n{k}", k] for k in range(20)], dtype=object)).schema.columns[0]
-    assert (column.kind, column.exclusion_reason) == ("text", "every value is another one")
+    assert (column.kind, column.exclusion_reason) == ("text", "all values are distinct")
 
 
 def test_missing_values_of_every_library_are_missing_and_a_text_like_them_is_text():

@@ -268,5 +268,5 @@ def test_target_values_are_those_of_the_rows_that_count():
 
 
 def test_target_values_of_a_table_without_a_target_are_refused_with_the_way_out():
-    with pytest.raises(DataError, match=r"no target; name a column .* open_source\(\.\.\., target=\.\.\.\)"):
+    with pytest.raises(DataError, match=r"no target; pass a column name .* open_source\(\.\.\., target=\.\.\.\)"):
         open_source(np.arange(5.0)[:, None]).target_values()

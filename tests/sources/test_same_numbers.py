@@ -235,7 +235,7 @@ def relevances():
 @pytest.mark.parametrize("relevance", list(relevances()))
 def test_every_relevance_scores_a_file_piece_by_piece_as_the_table_in_memory(both, relevance):
     for expected, source in both:
-        with pytest.warns(TamizWarning, match="without a target left out"):
+        with pytest.warns(TamizWarning, match="without a target were left out"):
             scores = [RankSelector(relevance).fit(given).scores_ for given in (source, expected)]
         np.testing.assert_array_equal(*scores)
         assert np.count_nonzero(scores[0]) >= 5
@@ -273,7 +273,7 @@ def test_pca_of_a_file_is_that_of_the_table_in_memory(both):
 
 def test_a_choice_of_columns_from_a_file_is_that_from_memory(both):
     for expected, source in both:
-        with pytest.warns(TamizWarning, match="without a target left out"):
+        with pytest.warns(TamizWarning, match="without a target were left out"):
             chosen = [SubsetSelector(criteria.CFS(), BestFirst()).fit(given) for given in (source, expected)]
         assert chosen[0].merit_ == chosen[1].merit_
         assert chosen[0].get_support().tolist() == chosen[1].get_support().tolist()

@@ -24,7 +24,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.in_memory import column_loader
-from tamiz.sources.kinds import to_numbers
+from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, to_numbers
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import RowNumbers, select_rows, target_array, weight_array
 from tamiz.statistics.base import Floats

@@ -27,6 +27,9 @@ Numbers = NDArray[np.floating[Any]]
 MAX_INTEGER_CLASSES = 20
 # With fewer rows, distinct values are no evidence that a column identifies the rows.
 MIN_ID_ROWS = 10
+# Reasons for excluding columns of kind id.
+ROW_NUMBER_REASON = "it numbers the rows"
+ID_NAME_REASON = "its name is that of an identifier"
 # Text with more distinct values than this, in more than half as many rows, is excluded as free text.
 MIN_TEXT_LEVELS = 20
 # The squares of larger numbers, summed over many rows, overflow.
@@ -194,13 +197,13 @@ def _id_reason(name: str, numbers: Numbers, n_distinct: int | None) -> str | Non
         return None
     head = numbers[:MIN_ID_ROWS]
     if np.all(np.diff(head) == 1) and head[0] in (0, 1) and np.all(np.diff(numbers) == 1):
-        return "it numbers the rows"
+        return ROW_NUMBER_REASON
     if (
         _ID_NAME_PATTERN.search(name)
         and np.all(head == np.floor(head))
         and (n_distinct or len(np.unique(numbers))) == n
     ):
-        return "all values are distinct, and its name is that of an identifier"
+        return f"all values are distinct, and {ID_NAME_REASON}"
     return None
 
 
