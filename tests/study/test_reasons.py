@@ -131,7 +131,7 @@ def test_a_set_without_a_merit_is_told_and_the_study_goes_on(monkeypatch):
         raise DataError("Fold 3 of 10: no.")
 
     monkeypatch.setattr(SubsetSelector, "merits", fail)
-    with pytest.warns(TamizWarning, match="there is no merit: Fold 3 of 10: no"):
+    with pytest.warns(TamizWarning, match="have no merit: Fold 3 of 10: no"):
         told = describe_reasons(selector, source)
     assert all(reason["other_merit"] is None for reason in told)
 
