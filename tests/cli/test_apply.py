@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 
 from tamiz import RankSelector, SubsetSelector, load, open_source, save
-from tamiz._study.study import table_embedding
+from tamiz._study import table_embedding
 from tamiz.criteria import CFS, InformationGain
 from tamiz.graphs import KNearest
 from tamiz.reduction import MDS, PCA
@@ -140,8 +140,8 @@ def test_a_column_that_is_needed_and_not_there_is_named_with_the_nearest_and_the
     done = tamiz("apply", mapped, new(flowers().rename(columns={"width": "widths"})), "-o", "out.csv")
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == (
-        "tamiz: There is no column 'width' (did you mean 'widths'?), which fit had. Columns are taken by name: rename what is "
-        "called otherwise; --fill-missing takes a column that is not there as missing in every row.\n"
+        "tamiz: There is no column 'width' (did you mean 'widths'?), which fit had. Columns are matched by name: rename columns "
+        "with other names, or use --fill-missing to treat an absent column as missing in every row.\n"
     )
     assert not (folder / "out.csv").exists()
 
@@ -152,7 +152,7 @@ def test_a_column_that_is_not_there_may_count_as_missing(
     done = tamiz("apply", mapped, new(flowers().drop(columns=["width", "colour"])), "--fill-missing")
     empty = tamiz("apply", mapped, new(flowers().assign(width=None, colour=None)))
     assert places(done) == places(empty)
-    assert "note: 2 columns are not there and missing in all 90 rows: 'width', 'colour'." in done.stderr
+    assert "note: 2 columns are absent and filled with missing values in all 90 rows: 'width', 'colour'." in done.stderr
     assert "missing values or unknown levels of new rows count as the mean of the column." in done.stderr
 
 
@@ -163,7 +163,7 @@ def test_new_levels_are_told_and_count_as_missing(
     rows.loc[:4, "colour"] = ["violet", "violet", "mauve", "red", None]
     done = tamiz("apply", mapped, new(rows))
     assert (
-        "note: Column colour: 2 levels in 3 rows were not there in fit: 'mauve', 'violet'; such a value counts as missing."
+        "note: Column colour: 2 levels in 3 rows were not present in fit: 'mauve', 'violet'; these values are treated as missing."
     ) in done.stderr
     rows.loc[:2, "colour"] = None
     assert places(done) == places(tamiz("apply", mapped, new(rows)))
@@ -287,7 +287,7 @@ def test_columns_that_a_selection_does_not_keep_need_not_be_there(
 ) -> None:
     done = tamiz("apply", chosen, new(flowers().drop(columns=["kind", "plot", "key"])))
     assert places(done)[0] == "length\tcolour\tpicked"
-    assert "note: 1 column not there is not needed: plot." in done.stderr
+    assert "note: 1 column not in the table is not needed: plot." in done.stderr
     done = tamiz("apply", chosen, new(flowers().drop(columns=["colour"])))
     assert done.exit_code == 1
     assert "There is no column 'colour', which fit had." in done.stderr
@@ -305,7 +305,7 @@ def test_what_a_selection_keeps_is_written_as_it_is(
     assert (first[0], first[2], first[3], first[4]) == ("3", "violet", "007", "1")
     assert (second[0], second[2], second[3]) == ("", "", "7")
     assert (
-        "Column colour: 1 level in 1 row was not there in fit: 'violet'; such a value is written as it is."
+        "Column colour: 1 level in 1 row was not present in fit: 'violet'; these values are written unchanged."
         in done.stderr
     )
 
@@ -364,7 +364,9 @@ def test_an_empty_selection_writes_rows_of_nothing(tamiz: Callable[..., Result],
     assert len(places(done)) == 41
     done = tamiz("apply", "c.tamiz", write("x\n1\n2\n", "new.csv"))
     assert done.exit_code == 1
-    assert "c.tamiz keeps no column, and new.csv has neither its target nor anything else to keep" in done.stderr
+    assert (
+        "c.tamiz selects no column, and new.csv contains neither its target nor a column named by --keep" in done.stderr
+    )
 
 
 # Models that cannot be applied
@@ -374,10 +376,10 @@ def test_what_is_no_selection_and_no_map_is_refused(tamiz: Callable[..., Result]
     X = np.random.default_rng(0).normal(size=(30, 3))
     things = {
         "neither a selection nor a map": KNearest(3).build(X),
-        "holds a list, which is neither": [1, 2],
-        "holds a PCA that was saved before it was fitted; fit it, and save it again.": PCA(2),
-        "holds a RankSelector that was saved before": RankSelector(InformationGain()),
-        "holds a map of what is no table": MDS(dissimilarity="precomputed", random_state=0).fit(
+        "contains a list, which is neither": [1, 2],
+        "contains a PCA that was saved before it was fitted; fit it and save it again.": PCA(2),
+        "contains a RankSelector that was saved before": RankSelector(InformationGain()),
+        "contains a map that was not fitted on a table": MDS(dissimilarity="precomputed", random_state=0).fit(
             np.abs(X[:, :1] - X[:, 0])
         ),
         "of distances, sparse rows, a graph or a covariance": PCA(1).fit_covariance(np.eye(2), mean=[0, 0]),

@@ -209,7 +209,7 @@ def test_a_level_that_was_not_learned_is_missing_and_told():
     model = MixedNB().fit(frame, y)
     other = frame.assign(colour=["new"] * 30 + [None] * 30)
     with pytest.warns(
-        TamizWarning, match="Column colour: 1 level in 30 rows was not there in fit: 'new'; such a value"
+        TamizWarning, match="Column colour: 1 level in 30 rows was not present in fit: 'new'; these values"
     ):
         found = model.predict_proba(other)
     assert np.array_equal(found, model.predict_proba(other.assign(colour=pd.Series([None] * 60, dtype=object))))

@@ -329,7 +329,7 @@ def test_a_column_that_does_not_vary_counts_nowhere():
 def test_new_rows_beyond_the_range_are_capped_and_unknown_levels_missing():
     train = pd.DataFrame({"x": [0.0, 1.0, 4.0], "c": ["a", "b", "b"]})
     points = GowerPoints.from_source(open_source(train))
-    with pytest.warns(TamizWarning, match="Column c: 1 level in 1 row was not there in fit: 'unheard'"):
+    with pytest.warns(TamizWarning, match="Column c: 1 level in 1 row was not present in fit: 'unheard'"):
         new = points.new_points(pd.DataFrame({"x": [100.0, 2.0, np.nan], "c": ["b", "unheard", "a"]}))
     expected = [[1, 1 / 2, 1 / 2], [1 / 2, 1 / 4, 1 / 2], [0, 1, 1]]
     np.testing.assert_allclose(points.block(new, 0, 3), expected, rtol=1e-15)

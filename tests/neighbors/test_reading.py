@@ -88,7 +88,7 @@ def test_an_unknown_level_is_missing_and_told_of_or_refused():
     with (
         pytest.warns(TamizWarning, match=r"^1 missing value or unknown level of new rows was given the mean"),
         pytest.warns(
-            TamizWarning, match=r"^Column d: 1 level in 1 row was not there in fit: 'unheard'; such a value counts as"
+            TamizWarning, match=r"^Column d: 1 level in 1 row was not present in fit: 'unheard'; these values are treated as"
         ),
     ):
         filled = KNearest(5).build(train, fill_missing=True).attach(new)

@@ -251,7 +251,7 @@ def test_a_built_graph_is_mapped_without_its_rows():
     np.testing.assert_array_equal(LaplacianEigenmaps(graph=graph).fit_transform(None), with_rows.embedding_)
     assert not hasattr(mapped, "n_features_in_")
     np.testing.assert_array_equal(mapped.transform(X[:5] + 0.01), with_rows.transform(X[:5] + 0.01))
-    with pytest.raises(DataError, match="X has 2 features, but 3 were there in fit"):
+    with pytest.raises(DataError, match="X has 2 features, but fit had 3"):
         mapped.transform(X[:, :2])
 
 

@@ -111,7 +111,7 @@ def test_a_table_without_rows_has_the_columns_of_fit(read, ending):
 
 def test_a_level_that_was_not_there_is_missing_and_told_with_its_rows(read):
     table = frame().assign(colour=["violet", "mauve", "mauve"] + ["red"] * (N - 3))
-    told = r"^Column colour: 2 levels in 3 rows were not there in fit: 'mauve', 'violet'; such a value counts as missing\.$"
+    told = r"^Column colour: 2 levels in 3 rows were not present in fit: 'mauve', 'violet'; these values are treated as missing\.$"
     with pytest.warns(TamizWarning, match=told):
         source, values = read(table)
     assert values["colour"].tolist()[:4] == [-1, -1, -1, 2]
@@ -225,10 +225,10 @@ def test_a_decimal_comma_is_read_where_semicolons_stand_between_fields(tmp_path)
 def test_a_column_that_is_not_there_is_named_with_the_nearest(read):
     with pytest.raises(
         DataError,
-        match=r"^There is no column 'colour' \(did you mean 'color'\?\), which fit had\. Columns are taken by name: rename what",
+        match=r"^There is no column 'colour' \(did you mean 'color'\?\), which fit had\. Columns are matched by name: rename columns",
     ):
         read(frame().rename(columns={"colour": "color"}))
-    with pytest.raises(DataError, match=r"^2 columns that fit had are not there: 'number', 'when'\. Columns are taken"):
+    with pytest.raises(DataError, match=r"^2 columns of fit are absent: 'number', 'when'\. Columns are matched"):
         read(frame().drop(columns=["number", "when"]))
 
 
@@ -239,7 +239,7 @@ def test_a_column_that_took_no_part_need_not_be_there(read):
 
 def test_a_column_that_is_not_there_is_missing_where_that_is_asked_for(read):
     with pytest.warns(
-        TamizWarning, match=r"^2 columns are not there and missing in all 60 rows: 'number', 'colour'\.$"
+        TamizWarning, match=r"^2 columns are absent and filled with missing values in all 60 rows: 'number', 'colour'\.$"
     ):
         source, values = read(frame().drop(columns=["number", "colour"]), fill_absent=True)
     assert np.isnan(values["number"]).all()
@@ -248,7 +248,7 @@ def test_a_column_that_is_not_there_is_missing_where_that_is_asked_for(read):
 
 
 def test_a_table_of_none_of_the_columns_keeps_its_rows_where_all_are_filled(read):
-    with pytest.warns(TamizWarning, match="7 columns are not there"):
+    with pytest.warns(TamizWarning, match="7 columns are absent"):
         source, values = read(pd.DataFrame({"other": range(4)}), fill_absent=True)
     assert source.schema.n_rows == 4
     assert {len(v) for v in values.values()} == {4}

@@ -139,7 +139,7 @@ class _AppliedModel(ABC):
 
 
 class _AppliedSelection(_AppliedModel):
-    unknown_level_text = "such a value is written as it is"
+    unknown_level_text = "these values are written unchanged"
 
     def __init__(self, selector: Selector) -> None:
         self.schema = selector.schema_
@@ -173,7 +173,7 @@ class _AppliedSelection(_AppliedModel):
 
 
 class _AppliedMap(_AppliedModel):
-    unknown_level_text = "such a value counts as missing"
+    unknown_level_text = "these values are treated as missing"
 
     def __init__(self, reducer: Reducer, schema: Schema, path: Path) -> None:
         self._reducer = reducer

@@ -21,7 +21,7 @@ from tamiz.sources.schema import Column, Kind, Schema
 # Maximum number of columns and levels listed in a message.
 _MAX_NAMED = 5
 _READ_AS_MISSING = "these values are treated as missing"
-_ADVICE = "Columns are found by name: rename a column with another name, or add an empty column."
+_ADVICE = "Columns are matched by name: rename columns with other names, or add an empty column."
 
 
 @dataclass(frozen=True)
