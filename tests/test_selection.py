@@ -432,7 +432,7 @@ def test_frames_whose_columns_are_called_by_numbers_keep_them():
         (SubsetSelector(CFS(), BestFirst), r"takes a search such as BestFirst\(\), got <class"),
         (SubsetSelector(CFS(), BestFirst(), stop=3), r"takes a stopping rule such as Evaluations\(1000\), got 3"),
         (SubsetSelector(CFS(association=3), BestFirst()), "association must be an Association such as Symm.*, got 3"),
-        (RankSelector(InformationGain(discretization="mdl")), "InformationGain takes a discretization such as MDL"),
+        (RankSelector(InformationGain(discretization="mdl")), "InformationGain: discretization must be one such as MDL"),
         (
             SubsetSelector(CFS(), BestFirst(), n_features="1"),
             "n_features must be a whole number, a share or a pair .*, got '1'",

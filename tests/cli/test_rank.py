@@ -62,7 +62,7 @@ def test_a_numeric_target_is_ranked_too(tamiz: Callable[..., Result], iris: Path
 def test_a_relevance_without_meaning_on_the_table_says_why(tamiz: Callable[..., Result], iris: Path) -> None:
     done = tamiz("rank", iris, "-t", "petal_length", "-r", "fisher-score")
     assert done.exit_code == 1
-    assert "FisherScore needs classes; the target 'petal_length' is a number." in done.stderr
+    assert "FisherScore needs a target with classes; the target 'petal_length' is numeric." in done.stderr
 
 
 def test_columns_left_out_are_noted_and_not_ranked(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:

@@ -161,7 +161,7 @@ def test_fisher_score_is_infinite_where_classes_differ_and_are_constant_within()
 
 
 def test_fisher_score_refuses_a_numeric_target():
-    with pytest.raises(ValueError, match=r"FisherScore needs classes; the target 'target' is a number\. Use Variance"):
+    with pytest.raises(ValueError, match=r"FisherScore needs a target with classes; the target 'target' is numeric\. Use Variance"):
         RankSelector(FisherScore()).fit([[1.0], [2.0], [4.0]], [0.5, 0.25, 1.5])
 
 

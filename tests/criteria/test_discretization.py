@@ -21,8 +21,8 @@ A_NUMBER = np.linspace(0, 1, 30) ** 2
 @pytest.mark.parametrize("relevance", [InformationGain, GainRatio, SymmetricUncertainty])
 def test_mdl_refuses_a_numeric_target_and_names_the_way_out(relevance):
     sentence = (
-        rf"^{relevance.__name__} cuts numeric columns by MDL, which needs a target of classes, and the target 'target' is a "
-        r"number\. Pass discretization=EqualFrequency\(10\), or say kinds=\{'<target>': 'categorical'\}\.$"
+        rf"^{relevance.__name__} cuts numeric columns by MDL, which needs a target with classes, but the target 'target' is "
+        r"numeric\. Pass discretization=EqualFrequency\(10\), or kinds=\{'<target>': 'categorical'\}\.$"
     )
     with pytest.raises(DataError, match=sentence):
         RankSelector(relevance()).fit(NUMBERS, A_NUMBER)
@@ -34,7 +34,7 @@ def test_mdl_refuses_a_numeric_target_even_where_every_column_is_categorical():
 
 
 def test_entropy_by_mdl_needs_a_target():
-    with pytest.raises(DataError, match="Entropy cuts numeric columns by MDL, which needs a target of classes, and the "
+    with pytest.raises(DataError, match="Entropy cuts numeric columns by MDL, which needs a target with classes, but "
                                         "target has none"):  # fmt: skip
         RankSelector(Entropy(discretization=MDL())).fit(NUMBERS)
 
@@ -113,7 +113,7 @@ def test_cut_points_weigh_rows_and_name_a_series():
 
 
 def test_cut_points_by_mdl_without_classes_are_refused():
-    with pytest.raises(DataError, match="cut_points cuts numeric columns by MDL, which needs a target of classes"):
+    with pytest.raises(DataError, match="cut_points cuts numeric columns by MDL, which needs a target with classes"):
         cut_points(NUMBERS[["x"]])
 
 

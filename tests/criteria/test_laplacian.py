@@ -296,11 +296,11 @@ def test_a_graph_of_classes_takes_its_own_number_of_rows():
     graph = SameClass(weight=Binary()).build(X, y)
     np.testing.assert_allclose(graph.dot(X), (y[:, None] == y) @ X, rtol=1e-12)
     for ask, sentence in [
-        (lambda: graph.dot(X[:1]), "F has 1 rows and the graph 20; give one for each."),
-        (lambda: graph.dot(1.0), "F has 0 rows and the graph 20; give one for each."),
-        (lambda: graph.variation(X[:-1]), "X has 19 rows and the graph 20; give one for each."),
-        (lambda: graph.variation(sparse.csr_array(X[:-1])), "X has 19 rows and the graph 20; give one for each."),
-        (lambda: graph.variation(X, np.ones(21)), "row_weight has 21 rows and the graph 20; give one for each."),
+        (lambda: graph.dot(X[:1]), "F has 1 rows and the graph has 20; the numbers must be equal."),
+        (lambda: graph.dot(1.0), "F has 0 rows and the graph has 20; the numbers must be equal."),
+        (lambda: graph.variation(X[:-1]), "X has 19 rows and the graph has 20; the numbers must be equal."),
+        (lambda: graph.variation(sparse.csr_array(X[:-1])), "X has 19 rows and the graph has 20; the numbers must be equal."),
+        (lambda: graph.variation(X, np.ones(21)), "sample_weight has 21 rows and the graph has 20; the numbers must be equal."),
         (lambda: graph.variation(X[:, 0]), r"X must have rows and columns, got an array of shape \(20,\)\."),
     ]:
         with pytest.raises(DataError, match=sentence):
@@ -311,7 +311,7 @@ def test_a_graph_of_classes_takes_its_own_number_of_rows():
 def test_classes_of_one_row_each_join_nothing_and_are_refused(weight):
     X = np.random.default_rng(12).normal(size=(20, 3))
     with pytest.raises(
-        DataError, match="No class has two rows: y names 20 classes for 20 rows, and no two rows are joined"
+        DataError, match="No class has two rows: y has 20 classes for 20 rows, so no two rows are joined"
     ):
         SameClass(weight=weight).build(X, np.arange(20))
 

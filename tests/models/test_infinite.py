@@ -77,7 +77,7 @@ def test_fingerprints_tell_infinite_values_from_missing_ones():
         (CrossValidated(GaussianNB()), X, "row 5, column x1: -inf is infinite"),
         (CrossValidated("tree"), X, "row 5, column x1: -inf is infinite"),
         (CrossValidated(BOOSTED, encode=True), X, "row 5, column x1: -inf is infinite"),
-        (CrossValidated(MixedNB()), X, "The table has infinite values, and MixedNB does not see the rows as they are"),
+        (CrossValidated(MixedNB()), X, "The table has infinite values, which MixedNB does not accept here"),
         (
             CrossValidated(RandomForestClassifier(3)),
             pd.DataFrame(X).assign(place=np.where(Y, "here", "there")),

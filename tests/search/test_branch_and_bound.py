@@ -345,7 +345,7 @@ def test_a_merit_with_neither_form_nor_bound_is_refused():
         pass
 
     message = (
-        r"needs a merit with quadratic\(\) or bound\(\); Plain has neither. Use Exhaustive for few columns, or Beam."
+        r"needs a merit with quadratic_form\(\) or upper_bounds\(\); Plain has neither. Use Exhaustive for few columns, or Beam."
     )
     with pytest.raises(ValueError, match=message):
         search_in(BranchAndBound(), _PlainEvaluator(0, 5), 5)

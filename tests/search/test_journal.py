@@ -259,7 +259,7 @@ def test_a_journal_that_was_edited_is_refused_with_the_line_and_goes_on_from_the
     EDITS[edit](lines)
     edited = ("\n".join(lines) + "\n").encode(errors="surrogateescape")
     path.write_bytes(edited)
-    sentence = r"journal, line 7: .* its checksum differs\. .* Delete line 7 and all lines after it to continue"
+    sentence = r"journal, line 7: the checksum of .* differs, .* Delete line 7 and all lines after it to continue"
     with pytest.raises(DataError, match=sentence) as caught:
         searched(path)
     assert "\n" not in str(caught.value)

@@ -1,7 +1,7 @@
-"""What a criterion promises, and the one loop that counts what criteria ask for.
+"""Base classes of criteria, and `gather_statistics`, the loop that fills the statistics they require.
 
 A *relevance* scores columns one by one; a *merit* scores sets of columns; an *association* measures pairs of columns, for
-merits that need them. None of them sees rows: they say which statistics they need and read those.
+merits that need them. Most criteria do not read rows: they name the statistics they require and compute scores from these.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ ReweightedScorer: TypeAlias = Callable[[Floats], Floats]
 
 
 class StatisticsCache:
-    """Filled statistics by what they count."""
+    """Filled statistics, found by their keys."""
 
     def __init__(self) -> None:
         self._filled: dict[Hashable, Statistic] = {}
 
     def add(self, filled: Iterable[Statistic]) -> None:
-        """Take statistics in."""
+        """Add filled statistics."""
         self._filled.update((statistic.key, statistic) for statistic in filled)
 
     def pending(self, wanted: Sequence[Statistic]) -> list[Statistic]:
-        """Return the statistics that are not known yet."""
+        """Return the statistics that are not in the cache."""
         return [statistic for statistic in wanted if statistic.key not in self._filled]
 
     def __getitem__(self, wanted: Any) -> Any:
-        """Return the filled statistic for an empty one."""
+        """Return the filled statistic with the key of an empty one."""
         return self._filled[wanted.key]
 
 
 class Criterion(BaseEstimator, ABC):
-    """What relevances and merits share.
+    """Base class of relevances, merits and associations.
 
     Attributes
     ----------
     needs_target : bool
-        Whether there is nothing to score without a target.
+        Whether the criterion requires a target.
     unit : str
         The unit of the scores, "" for a plain number.
     """
@@ -64,41 +64,42 @@ class Criterion(BaseEstimator, ABC):
 
     @property
     def reads_target(self) -> bool:
-        """Whether the criterion, with the parameters that it has, needs a target; where it does not, none is read."""
+        """Whether the criterion with its current parameters reads a target; otherwise y is ignored."""
         return self.needs_target
 
     @property
     def allow_missing(self) -> bool:
-        """Whether missing values are scored as well."""
+        """Whether missing values are accepted."""
         return True
 
     def check(self, schema: Schema) -> None:
-        """Refuse a table that the criterion has no meaning on."""
+        """Raise DataError for a table on which the criterion is not defined."""
         if self.reads_target and schema.target is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
 
     def with_missing(self, missing: str) -> Self:
-        """Return the criterion with a rule for missing values, itself where it has none to choose."""
+        """Return a copy with this rule for missing values, or the criterion itself where it has no such parameter."""
         return clone(self).set_params(missing=missing) if "missing" in self.get_params() else self
 
 
 class Relevance(Criterion):
-    """A score for every column by itself; larger is better.
+    """A score for every single column; larger is better.
 
     Attributes
     ----------
     used_by_default : bool
-        Whether a study ranks by it where nobody says by what.
+        Whether a study uses it for rankings unless the user chooses the criteria.
     supports_bootstrap : bool
-        Whether scores of a bootstrap sample mean what those of the rows mean: not where rows are joined to rows, or
-        tested beside those learned from, for a row drawn twice is then its own neighbour.
+        Whether scores of a bootstrap sample estimate the scores of the table. They do not where rows are compared with other
+        rows, or where models are tested on rows that were not used for training: a row that is drawn twice is its own neighbour,
+        or is in both parts.
     """
 
     used_by_default: ClassVar[bool] = True
     supports_bootstrap: ClassVar[bool] = True
 
     def adapt_to(self, schema: Schema) -> Relevance | None:
-        """Return the relevance as a study of the table uses it, None where it has no meaning there."""
+        """Return the relevance with parameters that suit the table, None where it is not defined there."""
         try:
             self.check(schema)
         except DataError:
@@ -106,49 +107,49 @@ class Relevance(Criterion):
         return self
 
     def bind(self, source: Source) -> Relevance:  # noqa: ARG002 - most need statistics only
-        """Return the relevance as it can score this table: one that compares rows with rows has then read them."""
+        """Return the relevance for one table: one that reads rows has then read them."""
         return self
 
     @abstractmethod
     def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
-        """Return the statistics wanted next, none when all are known."""
+        """Return the statistics required next, none when all are in the cache."""
 
     @abstractmethod
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
-        """Return a finite score for every column of the schema, 0 for those left out."""
+        """Return a finite score for every column of the schema, 0 for columns that are not used."""
 
     def reweighted_scores(self, sample: WeightedTable, schema: Schema) -> Floats:
-        """Return the scores of the columns under other weights of the rows; NotCountedError where they cannot be counted so."""
+        """Return the scores of the columns under other row weights; raise NotCountedError where the counts do not suffice."""
         return self.scores(gather_statistics([self], sample.gather, schema), schema)
 
 
 class RowRelevance(Relevance):
-    """A relevance that reads rows, in `ready`: no statistic holds what it asks of them."""
+    """A relevance that reads rows, in `bind`, because no statistic contains what it needs."""
 
     def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
-        """Return nothing."""
+        """Return nothing: no statistics are required."""
         return ()
 
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:  # noqa: ARG002
-        """Refuse: rows have to be read first."""
-        raise TypeError(f"{type(self).__name__} reads rows: call ready(source) first.")
+        """Raise TypeError: `bind` has to read the rows first."""
+        raise TypeError(f"{type(self).__name__} reads rows: call bind(source) first.")
 
     def make_reweighted_scorer(self, source: Source, n_weightings: int) -> ReweightedScorer | None:  # noqa: ARG002 - most have none
-        """Return a function that scores the table's columns under other weights of its rows.
+        """Return a function that scores the table's columns under other row weights.
 
-        None where there is no faster way than to call `ready` again, or where `n_weightings` calls would take minutes.
+        None where nothing is faster than another call of `bind`, or where `n_weightings` calls would take minutes.
         """
         return None
 
 
 class PrecomputedScores(Relevance):
-    """Scores that are there already.
+    """Scores that are computed already.
 
     Parameters
     ----------
     values : ndarray of shape (n_columns,)
     std : ndarray of shape (n_columns,), default=None
-        The standard deviation of what each is the mean of, where it is one.
+        For scores that are means, the standard deviations of the averaged values.
     """
 
     needs_target: ClassVar[bool] = False
@@ -158,7 +159,7 @@ class PrecomputedScores(Relevance):
         self.std = std
 
     def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
-        """Return nothing."""
+        """Return nothing: no statistics are required."""
         return ()
 
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:  # noqa: ARG002
@@ -169,18 +170,18 @@ class PrecomputedScores(Relevance):
 class PairwiseAssociations(ABC):
     """The associations between the columns of one table, as an `Association` returns them.
 
-    A subclass implements `associations`; `self_associations` too, where the association of a column with itself is not 1.
+    A subclass implements `associations`, and `self_associations` where the association of a column with itself is not 1.
 
     Examples
     --------
     See `Association`, whose example derives from both.
 
     >>> import numpy as np
-    >>> from tamiz.criteria import Pairs
-    >>> class IndependentColumns(Pairs):
-    ...     def pairs(self, i, j):
+    >>> from tamiz.criteria import PairwiseAssociations
+    >>> class IndependentColumns(PairwiseAssociations):
+    ...     def associations(self, i, j):
     ...         return np.zeros(len(i))
-    >>> IndependentColumns().own(np.array([0, 1]))
+    >>> IndependentColumns().self_associations(np.array([0, 1]))
     array([1., 1.])
     """
 
@@ -191,7 +192,7 @@ class PairwiseAssociations(ABC):
         Parameters
         ----------
         i, j : ndarray of shape (n_pairs,)
-            Numbers of columns, of which i[k] and j[k] are a pair; the number of columns, `n_columns`, is that of the target.
+            Column numbers; i[k] and j[k] are a pair. The number of the target is `n_columns`.
 
         Returns
         -------
@@ -200,42 +201,44 @@ class PairwiseAssociations(ABC):
         """
 
     def self_associations(self, columns: NDArray[np.intp]) -> Floats:
-        """Return the association of each column with itself, which none with another exceeds: 1, for a constant one too.
+        """Return the association of each column with itself: 1, also for a constant column.
+
+        No association of two columns may exceed both of their associations with themselves.
 
         Parameters
         ----------
         columns : ndarray of shape (m,)
-            Numbers of columns.
+            Column numbers.
         """
         return np.ones(len(columns))
 
 
 class Association(Criterion):
-    """A measure of how strongly two columns are associated, which `CFS` reads for the pairs that a search needs.
+    """A measure of the association of two columns; `CFS` computes it for the pairs of columns that a search needs.
 
-    A subclass implements `pairwise`, and may extend `check` to refuse a table.
+    A subclass implements `pairwise`, and may extend `check` to reject a table.
 
     Examples
     --------
-    CFS on a matrix of correlations that is there already, the target in its last row and column:
+    CFS on a precomputed matrix of correlations, the target in its last row and column:
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_diabetes
     >>> from tamiz import SubsetSelector
-    >>> from tamiz.criteria import CFS, Association, Pairs
-    >>> class Given(Association):
+    >>> from tamiz.criteria import CFS, Association, PairwiseAssociations
+    >>> class Precomputed(Association):
     ...     def __init__(self, matrix):
     ...         self.matrix = matrix
-    ...     def prepare(self, gather, schema):
-    ...         return GivenPairs(self.matrix)
-    >>> class GivenPairs(Pairs):
+    ...     def pairwise(self, gather, schema):
+    ...         return PrecomputedPairs(self.matrix)
+    >>> class PrecomputedPairs(PairwiseAssociations):
     ...     def __init__(self, matrix):
     ...         self.matrix = matrix
-    ...     def pairs(self, i, j):
+    ...     def associations(self, i, j):
     ...         return self.matrix[i, j]
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> correlations = np.abs(np.corrcoef(X.to_numpy().T, y))
-    >>> SubsetSelector(CFS(Given(correlations))).fit(X, y).get_feature_names_out().tolist()
+    >>> SubsetSelector(CFS(Precomputed(correlations))).fit(X, y).get_feature_names_out().tolist()
     ['bmi', 'bp', 's3', 's5']
     """
 
@@ -246,7 +249,7 @@ class Association(Criterion):
         Parameters
         ----------
         gather : callable
-            Returns filled copies of the statistics that it is called with, from one pass over the rows; may be called again.
+            Called with statistics, returns filled copies of them from one pass over the rows; may be called several times.
         schema : Schema
             The columns of the table.
         """
@@ -256,32 +259,32 @@ class Merit(Criterion):
     """A score for a set of columns; larger is better."""
 
     def model_and_scoring(self, schema: Schema) -> tuple[Model, Any] | None:  # noqa: ARG002 - most predict nothing
-        """Return the model whose predictions on a table the merit scores, and the score; None where it scores none."""
+        """Return the model whose predictions the merit scores, and the scoring; None where it scores no predictions."""
         return None
 
     @property
     def supports_multioutput(self) -> bool:
-        """Whether a target of several columns is predicted as well."""
+        """Whether a target with several columns is accepted."""
         return False
 
     @property
     def allow_infinite(self) -> bool:
-        """Whether infinite values are handed on to who may read them."""
+        """Whether infinite values are accepted; they are passed to the estimator."""
         return False
 
     def bind(self, source: Source, outputs: MultiOutputTarget | None = None) -> Merit:  # noqa: ARG002 - most need statistics only
-        """Return the merit as it can score this table: one that fits models reads the rows, and may predict several outputs."""
+        """Return the merit for one table: one that fits models reads the rows, and may predict several outputs."""
         return self
 
     @abstractmethod
     def make_evaluator(self, gather: GatherFunction, schema: Schema, rng: np.random.Generator) -> Any:
-        """Return the evaluator (`evaluate(candidates)`, `quadratic()`, `bound(masks)`) over one table."""
+        """Return the evaluator for one table (`evaluate(candidates)`, `quadratic_form()`, `upper_bounds(masks)`)."""
 
 
 def gather_statistics(
     criteria: Sequence[Relevance], gather: GatherFunction, schema: Schema, cache: StatisticsCache | None = None
 ) -> StatisticsCache:
-    """Gather all that the criteria require, in passes that they share."""
+    """Return the cache with all statistics that the criteria require, filled in shared passes over the data."""
     cache = StatisticsCache() if cache is None else cache
     for criterion in criteria:
         criterion.check(schema)
@@ -291,14 +294,14 @@ def gather_statistics(
 
 
 def columns_per_pass(criteria: Sequence[Relevance], schema: Schema) -> list[tuple[int, ...]]:
-    """Return the columns that every pass over the rows reads when all that the criteria require is gathered; no row is read."""
-    read: list[tuple[int, ...]] = []
+    """Return the columns that each pass of `gather_statistics` over the data would read; no row is read here."""
+    passes: list[tuple[int, ...]] = []
 
     def gather(*statistics: Statistic) -> tuple[Statistic, ...]:
-        read.append(tuple(sorted({column for statistic in statistics for column in statistic.columns})))
+        passes.append(tuple(sorted({column for statistic in statistics for column in statistic.columns})))
         for statistic in statistics:
             statistic.finish()
         return statistics
 
     gather_statistics(criteria, gather, schema)
-    return read
+    return passes

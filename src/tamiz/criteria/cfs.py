@@ -1,4 +1,4 @@
-"""Correlation-based feature selection."""
+"""Correlation-based feature selection (CFS): the merit, its matrix of associations, and an upper bound for exact searches."""
 
 from __future__ import annotations
 
@@ -23,187 +23,31 @@ from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale, round_
 from tamiz.subsets.candidates import Candidates, Indices, Masks
 from tamiz.subsets.evaluator import Evaluator
 
-# MERGED: What no part of a set exceeds in a merit c'x / sqrt(x'Ax), whatever the columns' scales.
-# The least eigenvalue of the matrix that bounds are made of, and what a bound has to spare for rounding, relative to it.
+Convention = Literal["hall", "weka"]
+# A merit above 1 by more than this is not due to rounding.
+_ROUNDING = 1e-9
+# Sums are not exact where a diagonal element of A is smaller than this share of the largest: too many of its digits would be lost.
+_MIN_DIAGONAL_SHARE = 2.0**-16
+# The smallest eigenvalue of the matrix B of `ConeBound`, and the margin of a bound for rounding errors, relative to the bound.
 _MIN_EIGENVALUE, _ROUNDING_MARGIN = 1e-6, 1e-9
 
 
-class ConeBound:
-    """Upper bounds of c'x / sqrt(x'Ax) over the subsets x of a set, for A of numbers not below 0 with a diagonal above 0.
-
-    With z_j = x_j sqrt(A_jj) the merit is r'z / sqrt(z'Rz), where R has a diagonal of 1: scales only say which z there are, and all
-    z >= 0 are bounded in their place. B is R with what is beside the diagonal reduced as far as makes it positive definite, so
-    z'Rz >= z'Bz. For any w >= r then r'z <= w'z <= sqrt(w'B^-1 w) sqrt(z'Bz) by Cauchy and Schwarz: sqrt(w'B^-1 w) is a bound. It
-    is least for w = Bz at the z >= 0 that is nearest to B^-1 r, as non-negative least squares finds it.
-
-    Parameters
-    ----------
-    c : ndarray of shape (n_columns,)
-    A : ndarray of shape (n_columns, n_columns)
-        A column of zeros is in no set.
-    """
-
-    def __init__(self, c: Floats, A: Floats) -> None:
-        own = np.diagonal(A)
-        root = np.sqrt(np.where(own > 0, own, 1.0))
-        # R, and then B.
-        matrix = A / np.outer(root, root)
-        np.fill_diagonal(matrix, 1.0)
-        least = float(np.linalg.eigvalsh(matrix)[0])
-        matrix *= min(1.0, (1.0 - _MIN_EIGENVALUE) / max(1.0 - least, _MIN_EIGENVALUE))
-        np.fill_diagonal(matrix, 1.0)
-        self._B = matrix
-        self._r = c / root
-
-    def upper_bounds(self, masks: Masks) -> Floats:
-        """Return the bound of every set."""
-        return np.array([self._upper_bound(mask) for mask in masks])
-
-    def _upper_bound(self, mask: Masks) -> float:
-        if not mask.any():
-            return 0.0
-        B, r = self._B[np.ix_(mask, mask)], self._r[mask]
-        L = np.linalg.cholesky(B)
-        z, _ = nnls(L.T, solve_triangular(L, r, lower=True), maxiter=100 * len(r))
-        w = np.maximum(B @ z, r)
-        return float(np.linalg.norm(solve_triangular(L, w, lower=True))) * (1.0 + _ROUNDING_MARGIN)
-
-
-# MERGED: Rows of the matrix of associations between columns, counted when they are asked for, and exact sums over them.
-# A column that goes with itself by less than this share of what another does would lose digits that count.
-_MIN_DIAGONAL_SHARE = 2.0**-16
-
-
-class AssociationMatrix:
-    """The matrix A of associations of one table.
-
-    Parameters
-    ----------
-    associations : Pairs
-    n_columns : int
-    used : ndarray
-        The columns that take part; the others' associations are 0.
-
-    Attributes
-    ----------
-    exact : bool
-        Whether sums are exact. They are not where associations of columns with themselves differ so much in size, such as
-        variances of columns in different units, that the small ones would be lost beside the large ones.
-    """
-
-    def __init__(self, associations: PairwiseAssociations, n_columns: int, used: NDArray[np.intp]) -> None:
-        self._associations = associations
-        self._used = used
-        own = np.zeros(n_columns)
-        own[used] = associations.self_associations(used)
-        # No column goes with another more than one of the two goes with itself.
-        scale = power_of_two_scale(own)
-        self.exact = bool((own[own > 0] > _MIN_DIAGONAL_SHARE * scale).all())
-        self._scale = scale if self.exact else 0.0
-        self._large = splitter(self._scale)
-        self._diagonal = round_to_scale(own, self._scale)
-        self._diagonal_parts = SplitNumbers.from_values(own, self._scale)
-        self._matrix = np.empty((0, n_columns))
-        # Where the row of a column stands, -1 while it is not there.
-        self._row_index = np.full(n_columns, -1, dtype=np.int64)
-        self._computed_columns = np.empty(0, dtype=np.intp)
-
-    def column_sums(self, mask: Masks) -> SplitNumbers:
-        """Return for every column its sum of associations with a set."""
-        heads, tails = np.zeros((2, len(mask)))
-        self._compute_rows(mask)
-        kernels.add_split_rows(self._matrix, self._row_index[mask], self._large, heads, tails)
-        return SplitNumbers(heads, tails)
-
-    def totals(self, masks: Masks) -> Floats:
-        """Return for every set the sum over all pairs of its columns, each with itself among them."""
-        self._compute_rows(np.logical_or.reduce(masks))
-        members = np.nonzero(masks)[1].astype(np.int64)
-        starts = np.concatenate([[0], np.cumsum(masks.sum(axis=1))]).astype(np.int64)
-        out = np.empty((len(masks), 2))
-        kernels.subset_pair_sums(self._matrix, self._row_index, self._diagonal, starts, members, self._large, out)
-        return SplitNumbers(out[:, 0], out[:, 1]).value
-
-    def totals_after_flips(self, mask: Masks, sums: SplitNumbers, columns: Indices, signs: Floats) -> Floats:
-        """Return the totals of one set with each row of `columns` flipped; a sign is 1 for a column that comes in, else -1."""
-        total = sums[mask].sum()
-        for w in range(columns.shape[1]):
-            flipped, sign = columns[:, w], signs[:, w]
-            total = total + sums[flipped] * (2 * sign) + self._diagonal_parts[flipped]
-            for earlier in range(w):
-                between = SplitNumbers.from_values(
-                    self._rounded_associations(columns[:, earlier], flipped), self._scale
-                )
-                total = total + between * (2 * sign * signs[:, earlier])
-        return total.value
-
-    def to_dense(self) -> Floats:
-        """Return the matrix."""
-        self._compute_rows(np.isin(np.arange(len(self._row_index)), self._used))
-        matrix = np.zeros((len(self._row_index), len(self._row_index)))
-        matrix[self._computed_columns] = self._matrix[: len(self._computed_columns)]
-        return matrix
-
-    def _compute_rows(self, mask: Masks) -> None:
-        """Count the rows of a set that are not there yet."""
-        missing = np.flatnonzero(mask & (self._row_index < 0))
-        if not len(missing):
-            return
-        self._reserve_rows(len(self._computed_columns) + len(missing))
-        for column in missing.tolist():
-            self._add_row(column)
-
-    def _reserve_rows(self, n_rows: int) -> None:
-        if n_rows <= len(self._matrix):
-            return
-        # For twice as many each time, so that a long search does not move them at every step.
-        room = min(max(n_rows, 2 * len(self._matrix)), len(self._used))
-        check_memory(
-            8.0 * room * len(self._row_index),
-            f"{room:,} rows of {len(self._row_index):,} associations",
-            "Keep fewer columns first, with RankSelector, or search forward.",
-        )
-        matrix = np.empty((room, len(self._row_index)))
-        matrix[: len(self._computed_columns)] = self._matrix[: len(self._computed_columns)]
-        self._matrix = matrix
-
-    def _add_row(self, column: int) -> None:
-        place = len(self._computed_columns)
-        row = self._matrix[place]
-        row[:] = 0.0
-        row[column] = self._diagonal[column]
-        row[self._computed_columns] = self._matrix[:place, column]
-        rest = self._used[(self._row_index[self._used] < 0) & (self._used != column)]
-        row[rest] = self._rounded_associations(np.full(len(rest), column), rest)
-        self._row_index[column] = place
-        self._computed_columns = np.append(self._computed_columns, column)
-
-    def _rounded_associations(self, i: NDArray[Any], j: NDArray[Any]) -> Floats:
-        # Always from the lower column to the higher: the two ways round differ in their last bit.
-        return round_to_scale(self._associations.associations(np.minimum(i, j), np.maximum(i, j)), self._scale)
-
-
-Convention = Literal["hall", "weka"]
-# The merit of a copy of the target is 1 up to so much.
-_ROUNDING = 1e-9
-
-
 class CFS(Merit):
-    """Worth of a set of columns that go with the target and not with each other.
+    """Correlation-based feature selection: high for columns that are associated with the target and not with each other.
 
     .. math:: M(S) = \\frac{\\sum_{j \\in S} U(A_j, C)}{\\sqrt{\\sum_{i \\in S} \\sum_{j \\in S} U(A_i, A_j)}}, \\quad U(A, A) = 1
 
     Parameters
     ----------
     association : Association, default=None
-        The measure U; None is SymmetricUncertainty(), with 10 intervals of equal frequency for target and numeric columns where
-        the target is a number.
+        The measure U. None is SymmetricUncertainty(); for a numeric target, target and numeric columns are cut into 10 intervals of
+        equal frequency.
     missing : {"distribute", "category"}, default="distribute"
-        What the measure does with missing values; an association that is given has a rule of its own.
+        How symmetric uncertainty treats missing values. An `association` has its own rule; `missing` must then be "distribute".
     convention : {"hall", "weka"}, default="hall"
-        "hall" is the formula. "weka" repeats three habits of Weka's CfsSubsetEval: a U of 0 between two columns counts as 1,
-        correlations are rounded to single precision, and for a numeric target U is the absolute value of
-        Pearson's correlation, weighted by the columns' standard deviations.
+        "hall" is the formula. "weka" reproduces three deviations of Weka's CfsSubsetEval: a U of 0 between two columns counts as 1,
+        correlations are rounded to single precision, and for a numeric target U is the absolute value of Pearson's correlation,
+        weighted by the standard deviations of the columns.
 
     Raises
     ------
@@ -212,8 +56,8 @@ class CFS(Merit):
 
     Notes
     -----
-    Cost O(n) for each pair of columns that a search asks for, k p pairs where it keeps k of p columns; each candidate then costs
-    an addition to its parent's sums. A set of no columns scores 0.
+    Cost O(n) for each pair of columns that a search needs, k p pairs where it keeps k of p columns; each candidate then costs an
+    update of its parent's sums. The merit of the empty set is 0.
 
     The merit can exceed 1. Let A be the matrix of the :math:`U(A_i, A_j)` of the set, c the vector of the :math:`U(A_j, C)`, and R
     the matrix [[A, c], [c', 1]]. The quadratic form of R at :math:`(1 / \\sqrt{1^T A 1}, -1)` is :math:`2 (1 - M)`. So
@@ -254,14 +98,16 @@ class CFS(Merit):
         self.convention = convention
 
     def check(self, schema: Schema) -> None:
-        """Refuse a table without a target, or with one that the association cannot use."""
+        """Raise DataError for a table without a target, or with a target that the association does not accept."""
         super().check(schema)
         check_choice("convention", self.convention, ("hall", "weka"))
         check_choice("missing", self.missing, MISSING_RULES)
         if self.association is not None and self.missing != "distribute":
-            raise ValueError(f"missing={self.missing!r} is for the default association; give it to the one you pass.")
+            raise ValueError(
+                f"missing={self.missing!r} applies to the default association only; set it on the association that you pass."
+            )
         if self.association is not None and not isinstance(self.association, Association):
-            raise TypeError(f"CFS takes an association such as SymmetricUncertainty(), got {self.association!r}.")
+            raise TypeError(f"association must be an Association such as SymmetricUncertainty(), got {self.association!r}.")
         self._choose_association(schema).check(schema)
 
     def _choose_association(self, schema: Schema) -> Association:
@@ -272,7 +118,7 @@ class CFS(Merit):
         return WekaUncertainty(association) if self.convention == "weka" else association
 
     def make_evaluator(self, gather: GatherFunction, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002 - not random
-        """Return the evaluator over one table."""
+        """Return the evaluator for one table."""
         self.check(schema)
         pairs = self._choose_association(schema).pairwise(gather, schema)
         return _CFSEvaluator(pairs, schema.n_columns, schema.used)
@@ -281,9 +127,9 @@ class CFS(Merit):
 class _CFSEvaluator(Evaluator):
     """Merits from sums of associations.
 
-    Sums are exact (`tamiz.statistics.exact_sums`): a merit depends on its set alone, to the bit, whatever parent it is reached
-    from and whatever was evaluated before, and sets of equal merit are equal to the bit. Where numbers differ too much in size
-    for that, every set is added up anew, in column order: what is taken away again would leave its rounding behind.
+    Sums are exact (`tamiz.statistics.exact_sums`), so the bits of a merit depend only on its set, neither on the parent nor on
+    earlier evaluations. Where the associations differ too much in size for exact sums, every set is summed anew, in column order:
+    updates of the parent's sums would leave rounding errors of dropped columns.
     """
 
     def __init__(self, associations: PairwiseAssociations, n_columns: int, used: NDArray[np.intp]) -> None:
@@ -320,7 +166,7 @@ class _CFSEvaluator(Evaluator):
         return np.divide(relevances, np.sqrt(np.abs(totals)), out=np.zeros(len(candidates)), where=usable)
 
     def subset_notes(self, mask: Masks) -> list[str]:
-        """Return a sentence on a merit above 1, which a reader may take for an error."""
+        """Return a note on a merit above 1, which may look like an error."""
         (merit,) = self.evaluate(Candidates.from_masks(mask[None])).tolist()
         if merit <= 1 + _ROUNDING:
             return []
@@ -334,7 +180,7 @@ class _CFSEvaluator(Evaluator):
         return (self._relevances.value, self._associations.to_dense()) if self._associations.exact else None
 
     def upper_bounds(self, masks: Masks) -> Floats | None:
-        """Return what no subset exceeds, where sums are not exact; None where `quadratic` tells more."""
+        """Return upper bounds over the subsets where sums are not exact; None where `quadratic_form` allows tighter ones."""
         return None if self._associations.exact else self._cone_bound.upper_bounds(masks)
 
     @cached_property
@@ -342,5 +188,155 @@ class _CFSEvaluator(Evaluator):
         return ConeBound(self._relevances.value, self._associations.to_dense())
 
     def max_bytes(self) -> float:
-        """Return the bytes of the whole matrix."""
+        """Return the memory of the whole matrix in bytes."""
         return 8.0 * len(self._relevances.head) ** 2
+
+
+class AssociationMatrix:
+    """The matrix A of associations of one table; its rows are computed on demand, and sums over them are exact.
+
+    Parameters
+    ----------
+    associations : PairwiseAssociations
+    n_columns : int
+    used : ndarray
+        The used columns; associations of other columns are 0.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether sums are exact. They are not where the associations of columns with themselves differ by a factor of more than
+        2^16, such as variances of columns in different units.
+    """
+
+    def __init__(self, associations: PairwiseAssociations, n_columns: int, used: NDArray[np.intp]) -> None:
+        self._associations = associations
+        self._used = used
+        own = np.zeros(n_columns)
+        own[used] = associations.self_associations(used)
+        # The largest element of A is on its diagonal.
+        scale = power_of_two_scale(own)
+        self.exact = bool((own[own > 0] > _MIN_DIAGONAL_SHARE * scale).all())
+        self._scale = scale if self.exact else 0.0
+        self._large = splitter(self._scale)
+        self._diagonal = round_to_scale(own, self._scale)
+        self._diagonal_parts = SplitNumbers.from_values(own, self._scale)
+        self._matrix = np.empty((0, n_columns))
+        # The row of `_matrix` of each column, -1 while it is not computed.
+        self._row_index = np.full(n_columns, -1, dtype=np.int64)
+        self._computed_columns = np.empty(0, dtype=np.intp)
+
+    def column_sums(self, mask: Masks) -> SplitNumbers:
+        """Return for every column the sum of its associations with the columns of a set."""
+        heads, tails = np.zeros((2, len(mask)))
+        self._compute_rows(mask)
+        kernels.add_split_rows(self._matrix, self._row_index[mask], self._large, heads, tails)
+        return SplitNumbers(heads, tails)
+
+    def totals(self, masks: Masks) -> Floats:
+        """Return x'Ax of every set: the sum over all pairs of its columns, each column with itself included."""
+        self._compute_rows(np.logical_or.reduce(masks))
+        members = np.nonzero(masks)[1].astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(masks.sum(axis=1))]).astype(np.int64)
+        out = np.empty((len(masks), 2))
+        kernels.subset_pair_sums(self._matrix, self._row_index, self._diagonal, starts, members, self._large, out)
+        return SplitNumbers(out[:, 0], out[:, 1]).value
+
+    def totals_after_flips(self, mask: Masks, sums: SplitNumbers, columns: Indices, signs: Floats) -> Floats:
+        """Return the totals of one set with each row of `columns` flipped; a sign is 1 for an addition, -1 for a drop."""
+        total = sums[mask].sum()
+        for w in range(columns.shape[1]):
+            flipped, sign = columns[:, w], signs[:, w]
+            total = total + sums[flipped] * (2 * sign) + self._diagonal_parts[flipped]
+            for earlier in range(w):
+                between = SplitNumbers.from_values(
+                    self._rounded_associations(columns[:, earlier], flipped), self._scale
+                )
+                total = total + between * (2 * sign * signs[:, earlier])
+        return total.value
+
+    def to_dense(self) -> Floats:
+        """Return the whole matrix."""
+        self._compute_rows(np.isin(np.arange(len(self._row_index)), self._used))
+        matrix = np.zeros((len(self._row_index), len(self._row_index)))
+        matrix[self._computed_columns] = self._matrix[: len(self._computed_columns)]
+        return matrix
+
+    def _compute_rows(self, mask: Masks) -> None:
+        """Compute the rows of a set that are not computed yet."""
+        pending = np.flatnonzero(mask & (self._row_index < 0))
+        if not len(pending):
+            return
+        self._reserve_rows(len(self._computed_columns) + len(pending))
+        for column in pending.tolist():
+            self._add_row(column)
+
+    def _reserve_rows(self, n_rows: int) -> None:
+        if n_rows <= len(self._matrix):
+            return
+        # The capacity doubles, so that a long search does not copy the matrix at every step.
+        capacity = min(max(n_rows, 2 * len(self._matrix)), len(self._used))
+        check_memory(
+            8.0 * capacity * len(self._row_index),
+            f"{capacity:,} rows of {len(self._row_index):,} associations",
+            "Keep fewer columns first, with RankSelector, or search forward.",
+        )
+        matrix = np.empty((capacity, len(self._row_index)))
+        matrix[: len(self._computed_columns)] = self._matrix[: len(self._computed_columns)]
+        self._matrix = matrix
+
+    def _add_row(self, column: int) -> None:
+        n_rows = len(self._computed_columns)
+        row = self._matrix[n_rows]
+        row[:] = 0.0
+        row[column] = self._diagonal[column]
+        row[self._computed_columns] = self._matrix[:n_rows, column]
+        rest = self._used[(self._row_index[self._used] < 0) & (self._used != column)]
+        row[rest] = self._rounded_associations(np.full(len(rest), column), rest)
+        self._row_index[column] = n_rows
+        self._computed_columns = np.append(self._computed_columns, column)
+
+    def _rounded_associations(self, i: NDArray[Any], j: NDArray[Any]) -> Floats:
+        # Always in the order (lower column, higher column): the two orders can differ in the last bit.
+        return round_to_scale(self._associations.associations(np.minimum(i, j), np.maximum(i, j)), self._scale)
+
+
+class ConeBound:
+    """Upper bounds of c'x / sqrt(x'Ax) over the subsets x of a set, for A with elements >= 0 and a diagonal > 0.
+
+    With z_j = x_j sqrt(A_jj) the merit is r'z / sqrt(z'Rz), where R has a unit diagonal. The bound holds for all z >= 0, so it does
+    not depend on the scales of the columns. B is R with its off-diagonal elements scaled down until it is positive definite, so
+    z'Rz >= z'Bz. For any w >= r, the Cauchy-Schwarz inequality gives r'z <= w'z <= sqrt(w'B^-1 w) sqrt(z'Bz): sqrt(w'B^-1 w) is an
+    upper bound. It is smallest for w = Bz at the z >= 0 that is nearest to B^-1 r in the norm of B: non-negative least squares.
+
+    Parameters
+    ----------
+    c : ndarray of shape (n_columns,)
+    A : ndarray of shape (n_columns, n_columns)
+        A column of zeros stands for a column that is in no set.
+    """
+
+    def __init__(self, c: Floats, A: Floats) -> None:
+        own = np.diagonal(A)
+        root = np.sqrt(np.where(own > 0, own, 1.0))
+        # R, and then B.
+        matrix = A / np.outer(root, root)
+        np.fill_diagonal(matrix, 1.0)
+        least = float(np.linalg.eigvalsh(matrix)[0])
+        matrix *= min(1.0, (1.0 - _MIN_EIGENVALUE) / max(1.0 - least, _MIN_EIGENVALUE))
+        np.fill_diagonal(matrix, 1.0)
+        self._B = matrix
+        self._r = c / root
+
+    def upper_bounds(self, masks: Masks) -> Floats:
+        """Return the upper bound of every set."""
+        return np.array([self._upper_bound(mask) for mask in masks])
+
+    def _upper_bound(self, mask: Masks) -> float:
+        if not mask.any():
+            return 0.0
+        B, r = self._B[np.ix_(mask, mask)], self._r[mask]
+        L = np.linalg.cholesky(B)
+        z, _ = nnls(L.T, solve_triangular(L, r, lower=True), maxiter=100 * len(r))
+        w = np.maximum(B @ z, r)
+        return float(np.linalg.norm(solve_triangular(L, w, lower=True))) * (1.0 + _ROUNDING_MARGIN)

@@ -1,4 +1,4 @@
-"""From numbers to codes, for the criteria of the entropy family."""
+"""Discretization of numeric columns, for criteria that are computed from entropies."""
 
 from __future__ import annotations
 
@@ -22,33 +22,35 @@ __all__ = ["MDL", "ColumnCoder", "Discretization", "EqualFrequency", "EqualWidth
 
 
 class ColumnCoder:
-    """Codes for all columns that take part, and the target, under one rule for numbers.
+    """Integer codes of all used columns, and of the target, with one rule for numeric columns.
 
-    A numeric target is cut as well, by the same rule, which must then be one that needs no classes.
+    A numeric target is cut by the same rule, which must then be one that needs no classes.
     """
 
     def __init__(self, rule: Discretization, schema: Schema, *, with_target: bool, caller: str) -> None:
         if not isinstance(rule, Discretization):
-            raise TypeError(f"{caller} takes a discretization such as MDL() or EqualFrequency(10), got {rule!r}.")
+            raise TypeError(
+                f"{caller}: discretization must be one such as MDL() or EqualFrequency(10), got {rule!r}."
+            )
         self._schema = schema
         self._with_target = with_target and schema.target is not None
         numbers = schema.numeric
         if self._with_target and not schema.has_classes:
             numbers = (*numbers, schema.n_columns)
         if rule.needs_classes and numbers and not schema.has_classes:
-            what = "has none" if schema.target is None else f"{schema.target.name!r} is a number"
+            problem = "there is no target" if schema.target is None else f"the target {schema.target.name!r} is numeric"
             raise DataError(
-                f"{caller} cuts numeric columns by {type(rule).__name__}, which needs a target of classes, and the target "
-                f"{what}. Pass discretization=EqualFrequency(10), or say kinds={{'<target>': 'categorical'}}."
+                f"{caller} cuts numeric columns by {type(rule).__name__}, which needs a target with classes, but {problem}. Pass "
+                "discretization=EqualFrequency(10), or kinds={'<target>': 'categorical'}."
             )
         self._cuts = CutPoints(numbers, rule, schema.n_classes)
 
     def requires(self, cache: StatisticsCache) -> Sequence[Statistic]:
-        """Return the cut points, where they are not known."""
+        """Return the cut points, where they are required and not in the cache."""
         return cache.pending([self._cuts]) if self._cuts.columns else ()
 
     def coding(self, cache: StatisticsCache) -> Coding:
-        """Return the coding, when nothing more is required."""
+        """Return the coding, once the cut points are in the cache."""
         schema = self._schema
         edges = cache[self._cuts].edges if self._cuts.columns else {}
         sizes = dict(schema.n_levels)
@@ -66,7 +68,7 @@ def cut_points(
     Parameters
     ----------
     X : array of shape (n_samples, n_columns) or (n_samples,), Series, data frame or Source
-        An array of one dimension and a Series are one column.
+        A one-dimensional array or a Series is one column.
     y : array-like of shape (n_samples,), default=None
         Classes; MDL needs them.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
@@ -77,17 +79,17 @@ def cut_points(
     Returns
     -------
     dict of str to ndarray
-        The ascending cut points of each numeric column by name, in the unit of the column; empty where the column stays in one
-        piece. A value that is equal to a cut point belongs to the interval below it. The columns of an array are x0, x1, ...
+        The ascending cut points of each numeric column by name, in the unit of the column; empty where the column is not cut. A
+        value that equals a cut point belongs to the interval below it. The columns of an array are x0, x1, ...
 
     Raises
     ------
     DataError
-        When MDL has no classes, or the table cannot be used.
+        When the discretization is MDL and there are no classes, or when the table cannot be used.
 
     Notes
     -----
-    Cost O(n log n) a column. Missing values are ignored. Categorical columns are not cut, and the dict does not contain them.
+    Cost O(n log n) for each column. Missing values are ignored. Categorical columns are not in the dict.
 
     References
     ----------
@@ -105,7 +107,7 @@ def cut_points(
     """
     source = as_source(X if isinstance(X, Source) or is_frame(X) else _as_table(X), y, sample_weight)
     rule = MDL() if discretization is None else discretization
-    # Checks the rule, and that it has the classes that it needs.
+    # The constructor checks the rule, and that there are classes where it needs them.
     ColumnCoder(rule, source.schema, with_target=False, caller="cut_points")
     cuts = CutPoints(source.schema.numeric, rule, source.schema.n_classes)
     edges = source.reduce(cuts)[0].edges if cuts.columns else {}
@@ -113,7 +115,7 @@ def cut_points(
 
 
 def _as_table(X: Any) -> Any:
-    """Return one column as a table of one column, anything else as it is."""
+    """Return a single column as a table with one column, anything else unchanged."""
     series = nw.from_native(X, pass_through=True, allow_series=True)
     if isinstance(series, nw.Series):
         named = series if series.name not in (None, "") else series.rename("x0")

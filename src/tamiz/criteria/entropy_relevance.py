@@ -1,4 +1,4 @@
-"""Relevances read off the contingency table of a column and the target."""
+"""Base class of relevances that are computed from the entropies of a column and the target and their mutual information."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tamiz.statistics.contingency import ContingencyTables
 
 MissingRule = Literal["distribute", "category"]
 MISSING_RULES: tuple[MissingRule, ...] = ("distribute", "category")
+# Measuring the free memory takes longer than filling tables below this size, which every bootstrap sample does again.
 _UNCHECKED_BYTES = 2**24
 
 
@@ -37,13 +38,13 @@ class EntropyRelevance(Relevance):
         """Return scores from the entropies of columns and target and their mutual information, in bits."""
 
     def check(self, schema: Schema) -> None:
-        """Refuse a table without a target, or with one that the discretisation cannot use."""
+        """Raise DataError for a table without a target, or with a target that the discretization cannot use."""
         super().check(schema)
         check_choice("missing", self.missing, MISSING_RULES)
         self._coder(schema)
 
     def adapt_to(self, schema: Schema) -> Relevance | None:
-        """Return the relevance; for a numeric target, one that cuts it and the columns into 10 intervals, as CFS does."""
+        """Return the relevance; for a numeric target, one with 10 intervals of equal frequency, as in CFS."""
         numeric_target = schema.target is not None and not schema.has_classes
         if numeric_target and self.discretization is None:
             return type(self)(missing=self.missing, discretization=EqualFrequency(10)).adapt_to(schema)
@@ -57,37 +58,37 @@ class EntropyRelevance(Relevance):
         pairs = [(int(j), schema.n_columns) for j in schema.used]
         cells = sum((coding.sizes[a] + 1) * (coding.sizes[b] + 1) for a, b in pairs)
         n_bytes = 8.0 * cells * (2 * n_threads() + 2)
-        # To ask for the free memory takes longer than to fill small tables again, as every bootstrap sample does.
         if n_bytes > _UNCHECKED_BYTES:
             check_memory(
                 n_bytes,
                 f"Counting {coding.sizes[schema.n_columns]:,} classes in each of {len(pairs):,} columns",
-                "Leave out columns of very many values with kinds.",
+                "Exclude columns with very many values, through kinds.",
             )
         return ContingencyTables(pairs, coding)
 
     def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
-        """Return cut points, then the tables."""
+        """Return the cut points, then the contingency tables."""
         coder = self._coder(schema)
         return coder.requires(cache) or cache.pending([self._contingency_tables(coder, cache, schema)])
 
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
         """Return the score of every column."""
         tables = cache[self._contingency_tables(self._coder(schema), cache, schema)].tables
-        facts = np.zeros((len(tables), 3))
-        for table, row in zip(tables, facts, strict=True):
+        # Entropy of the column, entropy of the target, mutual information.
+        entropies = np.zeros((len(tables), 3))
+        for table, row in zip(tables, entropies, strict=True):
             table_entropies(table.copy(), self.missing == "distribute", row)
         scores = np.zeros(schema.n_columns)
-        scores[schema.used] = self._score(*facts.T)
+        scores[schema.used] = self._score(*entropies.T)
         return scores
 
     def reweighted_scores(self, sample: WeightedTable, schema: Schema) -> Floats:
-        """Return the scores of the columns under other weights of the rows; entropies after cuts by MDL are shared by criteria."""
+        """Return the scores of the columns under other row weights; relevances share the entropies after MDL cuts."""
         if not schema.has_classes or not isinstance(self.discretization or MDL(), MDL):
             return super().reweighted_scores(sample, schema)
         scores = np.zeros(schema.n_columns)
-        facts = sample.mdl_entropies(schema.used.tolist(), distribute=self.missing == "distribute")
-        scores[schema.used] = self._score(*facts.T)
+        entropies = sample.mdl_entropies(schema.used.tolist(), distribute=self.missing == "distribute")
+        scores[schema.used] = self._score(*entropies.T)
         return scores
 
 

@@ -1,4 +1,4 @@
-"""Fisher score: how far the classes lie apart in a column, in units of their own spread."""
+"""Fisher score: variance between the classes over variance within the classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tamiz.statistics.moments import ClassMoments
 
 
 class FisherScore(Relevance):
-    """Share of a column's variance that lies between the classes, F / (1 + F), in [0, 1].
+    """Share of the variance of a column that is between the classes, F / (1 + F), in [0, 1].
 
     .. math:: F = \\frac{\\sum_c n_c (\\mu_c - \\mu)^2}{\\sum_c n_c \\sigma_c^2}
 
@@ -31,7 +31,7 @@ class FisherScore(Relevance):
 
     Notes
     -----
-    Cost O(n p). Present values only. A constant column scores 0; one that is constant within every class, 1.
+    Cost O(n p). Missing values are ignored. A constant column scores 0; a column that is constant within every class scores 1.
 
     References
     ----------
@@ -48,13 +48,13 @@ class FisherScore(Relevance):
     """
 
     def check(self, schema: Schema) -> None:
-        """Refuse a table without classes."""
+        """Raise DataError for a table without classes."""
         super().check(schema)
         if not schema.has_classes:
             assert schema.target is not None
             raise DataError(
-                f"FisherScore needs classes; the target {schema.target.name!r} is a number. "
-                "Use Variance, or say kinds={'<target>': 'categorical'}."
+                f"FisherScore needs a target with classes; the target {schema.target.name!r} is numeric. "
+                "Use Variance, or pass kinds={'<target>': 'categorical'}."
             )
 
     def _statistics(self, schema: Schema) -> tuple[ClassMoments, ContingencyTables]:
@@ -63,7 +63,7 @@ class FisherScore(Relevance):
         return ClassMoments(schema.numeric, schema.n_classes), ContingencyTables(pairs, coding)
 
     def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
-        """Return moments by class and the tables of categorical columns."""
+        """Return the moments by class of numeric columns, and the contingency tables of categorical columns."""
         return cache.pending(self._statistics(schema))
 
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
@@ -82,7 +82,7 @@ class FisherScore(Relevance):
         numeric = list(schema.numeric)
         between[numeric] = (moments.weight * (moments.mean - mean) ** 2).sum(axis=0)
         within[numeric] = moments.squared_deviations.sum(axis=0)
-        # A constant column has no spread: what rounding of the class means leaves is not one.
+        # Rounding of the class means gives a constant column a small sum between the classes: it is set to 0.
         constant = moments.maximum.max(axis=0, initial=-np.inf) == moments.minimum.min(axis=0, initial=np.inf)
         between[np.array(numeric, dtype=np.intp)[constant]] = 0.0
         for j, table in zip(schema.categorical, tables.tables, strict=True):
@@ -91,7 +91,7 @@ class FisherScore(Relevance):
 
 
 def _indicator_sums(table: Floats) -> tuple[float, float]:
-    """Return the sums of the scaled indicators: phi squared between the classes, of levels - 1 in all."""
+    """Return the sums of squares of the scaled indicators between and within the classes; together n (levels - 1)."""
     table = table[table.sum(axis=1) > 0]
     total = table.sum()
     if len(table) < 2:
@@ -99,9 +99,9 @@ def _indicator_sums(table: Floats) -> tuple[float, float]:
     rows, columns = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
     expected = rows * columns / total
     between = float(np.divide((table - expected) ** 2, expected, out=np.zeros_like(table), where=expected > 0).sum())
-    # One level a class leaves nothing within the classes, to the last bit.
-    split = bool(((table > 0).sum(axis=0) <= 1).all())
-    return between, 0.0 if split else max((len(table) - 1) * total - between, 0.0)
+    # With one level in each class the sum within the classes is exactly 0.
+    one_level = bool(((table > 0).sum(axis=0) <= 1).all())
+    return between, 0.0 if one_level else max((len(table) - 1) * total - between, 0.0)
 
 
 def fisher_score(X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Floats:
@@ -119,12 +119,12 @@ def fisher_score(X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None 
     Returns
     -------
     ndarray of shape (n_columns,)
-        Between-class over within-class sum of squares: 0 for a constant column and for one left out as an id or as text,
-        infinite for one that differs between classes and is constant within each.
+        Sum of squares between the classes over that within the classes: 0 for a constant column and for a column excluded as an id
+        or as text, infinite for a column that differs between classes and is constant within each.
 
     Notes
     -----
-    Cost O(n p). `FisherScore` has the same order, as a share in [0, 1].
+    Cost O(n p). `FisherScore` is F / (1 + F), which has the same order.
 
     References
     ----------

@@ -11,25 +11,25 @@ from tamiz.statistics.base import Floats
 
 
 class GainRatio(EntropyRelevance):
-    """Information gain as a share of the column's own entropy, in [0, 1].
+    """Information gain divided by the entropy of the column, in [0, 1].
 
     .. math:: GR(X, Y) = I(X; Y) / H(X)
 
     Parameters
     ----------
     missing : {"distribute", "category"}, default="distribute"
-        Share the counts of missing values out in proportion to the present ones, or make missing a value of its own.
+        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numbers are cut into intervals; None is MDL. A numeric target is cut likewise, and then needs one of the latter two.
+        How numbers are cut into intervals; None is MDL. A numeric target is cut in the same way and needs one of the other two.
 
     Raises
     ------
     DataError
-        When there is no target, or a numeric one under MDL.
+        When there is no target, or a numeric one with MDL.
 
     Notes
     -----
-    Cost as InformationGain. A constant column scores 0. Columns whose entropy is small score high on little information.
+    Cost as InformationGain. A constant column scores 0. A column with a small entropy can score high with little information.
 
     References
     ----------

@@ -7,26 +7,26 @@ from tamiz.statistics.base import Floats
 
 
 class InformationGain(EntropyRelevance):
-    """Information that a column gives about the target, in bits.
+    """Mutual information of a column and the target, in bits.
 
     .. math:: I(X; Y) = H(X) + H(Y) - H(X, Y)
 
     Parameters
     ----------
     missing : {"distribute", "category"}, default="distribute"
-        Share the counts of missing values out in proportion to the present ones, or make missing a value of its own.
+        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numbers are cut into intervals; None is MDL. A numeric target is cut likewise, and then needs one of the latter two.
+        How numbers are cut into intervals; None is MDL. A numeric target is cut in the same way and needs one of the other two.
 
     Raises
     ------
     DataError
-        When there is no target, or a numeric one under MDL.
+        When there is no target, or a numeric one with MDL.
 
     Notes
     -----
-    Cost O(n p), and O(n log n) for each numeric column. A constant column, and a numeric one that MDL leaves in one piece, scores
-    0. Columns of many values score high by chance alone; GainRatio and SymmetricUncertainty allow for that.
+    Cost O(n p), and O(n log n) for each numeric column. A constant column scores 0, and so does a numeric column that MDL does not
+    cut. Columns with many values score high by chance; GainRatio and SymmetricUncertainty correct for that.
 
     References
     ----------
