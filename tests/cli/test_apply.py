@@ -382,7 +382,7 @@ def test_what_is_no_selection_and_no_map_is_refused(tamiz: Callable[..., Result]
         "contains a map that was not fitted on a table": MDS(dissimilarity="precomputed", random_state=0).fit(
             np.abs(X[:, :1] - X[:, 0])
         ),
-        "of distances, sparse rows, a graph or a covariance": PCA(1).fit_covariance(np.eye(2), mean=[0, 0]),
+        "on distances, sparse rows, a graph or a covariance": PCA(1).fit_covariance(np.eye(2), mean=[0, 0]),
     }
     for sentence, thing in things.items():
         save(thing, folder / "thing.tamiz")
@@ -431,7 +431,7 @@ def test_places_are_looked_at_before_the_work(tamiz: Callable[..., Result], mapp
     assert "is the model itself" in tamiz("apply", "m.csv", table, "-o", "m.csv").stderr
     done = tamiz("apply", mapped, table, "-o", "-")
     assert done.exit_code == 2
-    assert "The rows go to standard output already" in done.stderr
+    assert "The rows are written to standard output by default" in done.stderr
     done = tamiz("apply", mapped, table, "-o", mapped)
     assert done.exit_code == 2
     assert "a table is written as csv" in done.stderr
@@ -509,5 +509,5 @@ def test_long_codes_are_carried_with_every_digit(
     for command in (("rank", path, "-t", "code"), ("rank", path, "-t", "y", *kind, "--group", "code")):
         done = tamiz(*command)
         assert done.exit_code == 0, done.stderr
-        assert "taken as 6 classes" in done.stderr or "6 groups" in done.stderr, done.stderr
+        assert "as 6 classes" in done.stderr or "6 groups" in done.stderr, done.stderr
     assert "code: its 6 different values become 1 as numbers" in tamiz("rank", path, "-t", "y").stderr

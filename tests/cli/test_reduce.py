@@ -279,7 +279,7 @@ def test_a_wrong_command_line_is_told(
         (["--method", "mds", "-k", "150"], "n_components must be below the number of rows = 150, got 150."),
         (["--model", "nowhere/m.tamiz"], "There is no folder nowhere; create it, or write m.tamiz elsewhere."),
         (["-o", "m.csv", "--model", "m.csv"], "m.csv is already the name of another output"),
-        (["--method", "mds", "--weight", "petal_width"], "counts every row once"),
+        (["--method", "mds", "--weight", "petal_width"], "does not support sample weights"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence_and_no_file(

@@ -347,7 +347,7 @@ def test_dates_take_part_by_their_calendar_parts_on_the_command_line(
     path = write(frame.to_csv(index=False))
     done = tamiz("select", path, "-t", "busy", "-o", "chosen.csv", "--model", "m.tamiz")
     assert done.stdout.split("\n")[:-1] == ["when (hour)"]
-    assert "The date 'when' takes part by its year, month, weekday and hour" in done.stderr
+    assert "The date 'when' is replaced by its year, month, weekday and hour" in done.stderr
     assert "The rows are sorted by 'when'" in done.stderr
     written = pd.read_csv(folder / "chosen.csv")
     assert written["when (hour)"].tolist() == frame["when"].dt.hour.tolist()

@@ -209,7 +209,7 @@ def test_the_same_columns_come_of_a_study_and_a_selection(tamiz: Callable[..., R
 def test_without_a_target_nothing_can_be_assessed(tamiz: Callable[..., Result], iris: Path) -> None:
     done = tamiz("study", iris, "--assess")
     assert done.exit_code == 2
-    assert "--assess asks how well the columns tell the target: name its column with --target." in done.stderr
+    assert "--assess needs a target: name its column with --target." in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_a_file_that_nobody_named_and_that_is_no_report_is_left_alone(
     done = tamiz(*command)
     assert (done.exit_code, place.read_text()) == (1, "mine")
     assert done.stderr == (
-        "tamiz: iris-report.html is there and is no report of tamiz: name another file with --output.\n"
+        "tamiz: iris-report.html exists and is not a report of tamiz: name another file with --output.\n"
     )
     assert tamiz(*command, "-o", place).exit_code == 0
     # A report takes the place of an older one.
