@@ -305,12 +305,12 @@ def rows(y, p=3):
         (
             [0] * 10 + [1] * 10,
             {"groups": [0] * 10 + [1] * 10},
-            r"^Fold 1 of 2: The target 'target' is of class '[01]' in all 10 rows to learn from\.$",
+            r"^Fold 1 of 2: The target 'target' is of class '[01]' in all 10 training rows\.$",
         ),
         (
             [0] * 10 + [1] * 10,
             {"time": range(20)},
-            r"^Fold 1 of 10: The target 'target' is of class '0' in all 2 rows to learn from\.$",
+            r"^Fold 1 of 10: The target 'target' is of class '0' in all 2 training rows\.$",
         ),
         ([0, 1] * 10, {"groups": [1, 2, 3]}, r"^The group has 3 values and the table 20 rows"),
         ([0, 1] * 10, {"time": [1.0] * 19 + [np.nan]}, r"^row 19: the time is missing"),

@@ -20,11 +20,11 @@ DATA = {
     "a constant target": ("a,b,y\n1,2,p\n2,3,p\n3,1,p\n", [], r"Target 'y' is constant: 1 class, 'p' in all 3 rows"),
     "a target missing in every row": ("a,b,y\n1,2,\n2,3,\n", [], r"Target 'y' is missing in every row"),
     "column names that occur twice": (f"a,a,y\n{ROWS}", [], r"'a' occurs twice"),
-    "a ragged row": (GOOD + "1,2\n", [], r"line 14 has 2 fields, the header 3"),
+    "a ragged row": (GOOD + "1,2\n", [], r"line 14 has 2 fields, but the header has 3"),
     "a bad number": (GOOD + "x1,2,p\n", ["--kinds", "a=numeric"], r"line 14, column a: 'x1' is not a number"),
     "an infinity": (GOOD + "1,inf,p\n", [], r"line 14, column b: inf is infinite"),
     "one row": ("a,b,y\n1,2,p\n", [], r"1 sample is too few"),
-    "a column for kinds that is absent": (GOOD, ["--kinds", "aa=id"], r"kinds names 'aa', which is no column"),
+    "a column for kinds that is absent": (GOOD, ["--kinds", "aa=id"], r"kinds contains 'aa', which is not a column"),
     "a weight that is absent": (GOOD, ["--weight", "w"], r"no column 'w' for the weight"),
 }
 COMMANDS = {

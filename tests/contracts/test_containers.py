@@ -165,7 +165,7 @@ def test_arrays_of_other_libraries_give_what_arrays_of_numpy_do(estimator, array
 @pytest.mark.parametrize("estimator", USERS, ids=repr)
 def test_arrays_that_numpy_cannot_read_are_refused_with_the_way_out(estimator, array):
     sentence = (
-        r"^A .*OnGpu.* was given that numpy cannot read: .*\. Pass it as a numpy array, .*X\.detach\(\)\.cpu\(\)\.numpy"
+        r"^numpy cannot read this .*OnGpu: .*\. Convert it to a numpy array, .*X\.detach\(\)\.cpu\(\)\.numpy"
     )
     with pytest.raises(TypeError, match=sentence):
         clone(estimator).fit(array(ROWS), LABELS)

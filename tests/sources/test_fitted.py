@@ -225,7 +225,7 @@ def test_a_decimal_comma_is_read_where_semicolons_stand_between_fields(tmp_path)
 def test_a_column_that_is_not_there_is_named_with_the_nearest(read):
     with pytest.raises(
         DataError,
-        match=r"^There is no column 'colour' \(did you mean 'color'\?\), which fit had\. Columns are matched by name: rename columns",
+        match=r"^There is no column 'colour' \(did you mean 'color'\?\), which fit had\. Columns are matched by name: rename",
     ):
         read(frame().rename(columns={"colour": "color"}))
     with pytest.raises(DataError, match=r"^2 columns of fit are absent: 'number', 'when'\. Columns are matched"):
@@ -239,7 +239,8 @@ def test_a_column_that_took_no_part_need_not_be_there(read):
 
 def test_a_column_that_is_not_there_is_missing_where_that_is_asked_for(read):
     with pytest.warns(
-        TamizWarning, match=r"^2 columns are absent and filled with missing values in all 60 rows: 'number', 'colour'\.$"
+        TamizWarning,
+        match=r"^2 columns are absent and filled with missing values in all 60 rows: 'number', 'colour'\.$",
     ):
         source, values = read(frame().drop(columns=["number", "colour"]), fill_absent=True)
     assert np.isnan(values["number"]).all()
@@ -269,9 +270,7 @@ def test_a_matrix_is_read_by_the_numbers_of_its_columns():
 
 
 def test_what_the_schema_says_is_not_said_again(fitted):
-    with pytest.raises(
-        TypeError, match=r"^schema= defines all columns: omit target, kinds, weight, groups and time"
-    ):
+    with pytest.raises(TypeError, match=r"^schema= defines all columns: omit target, kinds, weight, groups and time"):
         open_source(frame(), kinds={"count": "numeric"}, schema=fitted)
 
 
@@ -284,7 +283,8 @@ def test_a_model_takes_such_a_source_and_gives_the_rows_of_fit_their_places(tmp_
     turned = written(frame()[list(fitted.names)[::-1]], tmp_path / "turned.csv")
     np.testing.assert_array_equal(pca.transform(open_source(turned, schema=pca.schema_)), pca.embedding_)
     with pytest.raises(
-        DataError, match=r"in fit it was 'number'. Reorder the columns, or open the source with open_source\(\.\.\., schema="
+        DataError,
+        match=r"in fit it was 'number'. Reorder the columns, or open the source with open_source\(\.\.\., schema=",
     ):
         pca.transform(open_source(turned))
 

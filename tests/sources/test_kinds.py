@@ -163,7 +163,9 @@ def test_an_unknown_kind_is_refused_with_the_closest():
 
 
 def test_a_kind_for_no_column_is_refused_with_the_closest():
-    with pytest.raises(ValueError, match=r"^kinds names 'othr', which is no column \(did you mean 'other'\?\)\.$"):
+    with pytest.raises(
+        ValueError, match=r"^kinds contains 'othr', which is not a column \(did you mean 'other'\?\)\.$"
+    ):
         column_of(range(N), kinds={"othr": "numeric"})
 
 
@@ -221,7 +223,9 @@ def test_text_that_is_no_date_is_refused_with_its_row():
 
 
 def test_a_boolean_of_many_values_is_refused():
-    with pytest.raises(ValueError, match=r"^Column a has 35 values; a boolean has 2\. Say 'categorical'\.$"):
+    with pytest.raises(
+        ValueError, match=r"^Column a has 35 distinct values, and a boolean has 2\. Declare it categorical\.$"
+    ):
         column_of([k % 35 for k in range(70)], kinds={"a": "boolean"})
 
 

@@ -92,7 +92,7 @@ def test_a_file_with_other_rows_than_it_was_opened_with_is_refused(tmp_path, mon
     now = "more" if more > 0 else "4"
     with pytest.raises(
         DataError,
-        match=rf"^Column {name}: the file had {4 - more} rows when it was opened and has {now} now, .*; open it again\.$",
+        match=rf"^Column {name}: the file had {4 - more} rows when it was opened and now has {now}\. .*; open it again\.$",
     ):
         open_source(path)
 
@@ -118,5 +118,5 @@ def test_lists_within_cells_are_refused(tmp_path):
 
 def test_names_that_occur_twice_are_refused(tmp_path):
     pq.write_table(pa.table([pa.array([1, 2]), pa.array([1, 2])], ["a", "a"]), tmp_path / "table.parquet")
-    with pytest.raises(ValueError, match=r"table\.parquet has two columns of one name"):
+    with pytest.raises(ValueError, match=r"table\.parquet has two columns with the same name"):
         open_source(tmp_path / "table.parquet")

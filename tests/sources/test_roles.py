@@ -38,12 +38,12 @@ def test_values_beside_a_file_are_counted(tmp_path):
 
 def test_a_name_is_no_target_of_fit():
     with pytest.raises(
-        TypeError, match=r"^y takes the target's values, got the name 't': fit on open_source\(X, target='t'"
+        TypeError, match=r"^y must be the target's values, got the name 't': fit on open_source\(X, target='t'"
     ):
         as_source(TABLE, "t")
-    with pytest.raises(TypeError, match=r"^sample_weight takes the weights, got the name 'w'"):
+    with pytest.raises(TypeError, match=r"^sample_weight must be the weights, got the name 'w'"):
         as_source(TABLE, CLASSES, "w")
-    with pytest.raises(TypeError, match=r"^X takes a table, got the name 'a\.csv'"):
+    with pytest.raises(TypeError, match=r"^X must be a table, got the name 'a\.csv'"):
         as_source("a.csv")
 
 
@@ -78,7 +78,7 @@ def test_weights_out_of_reach_are_refused(weight):
 
 
 def test_weights_that_sum_to_less_than_the_rows_are_told():
-    told = "The weights sum to 100 over 200 rows: a weight counts as that many rows."
+    told = "The weights sum to 100 over 200 rows: a weight of w counts as w rows."
     assert told in open_source(TABLE, weight=np.full(200, 0.5)).schema.notes
     assert open_source(TABLE, weight=np.ones(200)).schema.notes == ()
 
@@ -247,12 +247,10 @@ def test_a_pandas_category_of_a_number_and_its_text_is_one_class():
 def test_a_class_for_every_row_and_columns_of_one_value_are_noted():
     frame = pd.DataFrame({"a": [1.0] * 4, "b": ["x"] * 4, "id": list("pqrs"), "y": list("uvuv")})
     notes = open_source(frame[["a", "b", "id"]], "id").schema.notes
-    assert "Each of the 4 rows has a class of its own: nothing can be learned of 'id'." in notes
-    assert (
-        "All 2 columns that take part hold one value alone, and so nothing that rows could be told apart by." in notes
-    )
+    assert "Each of the 4 rows has a class of its own, so 'id' cannot be predicted." in notes
+    assert "All 2 used columns are constant, so that rows cannot be distinguished." in notes
     (alone,) = open_source(frame[["a"]]).schema.notes
-    assert alone == "Column 'a' holds one value alone, and so nothing that rows could be told apart by."
+    assert alone == "Column 'a' is constant, so that rows cannot be distinguished."
     usual = open_source(frame.assign(a=[1.0, 2, 3, 4])[["a", "b", "y"]], "y").schema.notes
     assert len(usual) == 1
 

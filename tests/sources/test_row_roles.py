@@ -92,10 +92,10 @@ def test_fit_takes_groups_and_times_as_values():
     assert source.groups.tolist() == [0, 1, 1]
     assert source.time.tolist() == [3, 1, 2]
     with pytest.raises(
-        TypeError, match=r"^groups takes the groups, got the name 'g': fit on open_source\(X, groups='g'"
+        TypeError, match=r"^groups must be the groups, got the name 'g': fit on open_source\(X, groups='g'"
     ):
         as_source(np.eye(3), [1, 2, 1], groups="g")
-    with pytest.raises(TypeError, match=r"^time takes the times, got the name 't': fit on open_source\(X, time='t'"):
+    with pytest.raises(TypeError, match=r"^time must be the times, got the name 't': fit on open_source\(X, time='t'"):
         as_source(np.eye(3), [1, 2, 1], time="t")
     with pytest.raises(TypeError, match=r"^A source has its own target and weights"):
         as_source(source, groups=[1, 2, 3])
@@ -134,7 +134,7 @@ def test_what_sorts_in_time_sorts(values, order):
 )
 def test_a_gap_in_groups_or_times_is_refused_with_its_row(role, values):
     what = {"groups": "group", "time": "time"}[role]
-    with pytest.raises(ValueError, match=rf"^row 2: the {what} is missing, and every row needs one\. Fill it in"):
+    with pytest.raises(ValueError, match=rf"^row 2: the {what} is missing, but every row needs one\. Fill it in"):
         open_source(np.eye(6), **{role: values})
 
 
@@ -159,7 +159,8 @@ def test_a_gap_in_a_row_without_a_target_does_not_count():
 )
 def test_what_is_no_time_is_named(values, row, word):
     with pytest.raises(
-        ValueError, match=rf"^row {row}, column time: '{word}' is no time as the others are; times are numbers"
+        ValueError,
+        match=rf"^row {row}, column time: '{word}' is not a time in the format of the others; times are numbers",
     ):
         open_source(np.eye(3), time=values)
 

@@ -50,7 +50,7 @@ def test_other_uses_are_those_of_an_array(columns):
 
 
 def test_a_column_in_a_file_is_no_array_without_a_copy(columns):
-    with pytest.raises(ValueError, match="without a copy .* is not possible"):
+    with pytest.raises(ValueError, match=r"without a copy .* is not possible"):
         np.asarray(columns[1][0], copy=False)
 
 

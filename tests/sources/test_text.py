@@ -116,8 +116,8 @@ def test_the_header_of_an_array_that_pandas_wrote_names_the_columns(write, array
     assert schema.n_rows == 12
     assert schema.names == ["Unnamed: 0"] * index + ["0", "1", "2", "3"] + ["target"] * target
     assert schema.notes == (
-        f"The first row of table.csv is taken as the names of the columns ({', '.join(schema.names[:3])}, ...); if it is a row "
-        "of values, say so with --no-header or header=False.",
+        f"The first row of table.csv ({', '.join(schema.names[:3])}, ...) was read as the column names. If it is a row of values, "
+        "use --no-header or header=False.",
     )
 
 
@@ -151,8 +151,8 @@ def test_an_assumed_row_of_values_is_noted_with_the_way_out(write):
     path = write("7,3,9\n1,2,5\n4,1,6\n")
     (note,) = open_source(path).schema.notes
     assert note == (
-        "The first row of table.csv (7, 3, 9) is taken as a row of values, and the columns are called x0, x1, ...; if it names the "
-        "columns, say so with --header or header=True."
+        "The first row of table.csv (7, 3, 9) was read as a row of values, and the columns are named x0, x1, ... If it contains "
+        "the column names, use --header or header=True."
     )
     for header, names in ((True, ["7", "3", "9"]), (False, ["x0", "x1", "x2"])):
         schema = open_source(path, header=header).schema
@@ -170,9 +170,9 @@ def test_a_column_that_is_named_tells_a_header_of_numbers(write, role):
 
 
 def test_header_is_for_text_alone(write):
-    with pytest.raises(TypeError, match=r"^header= is for files of separated values; a ndarray has"):
+    with pytest.raises(TypeError, match=r"^header= applies to files of separated values only; omit it for a ndarray"):
         open_source(ARRAY, header=True)
-    with pytest.raises(ValueError, match=r"table\.arff has names of its own: leave them out\.$"):
+    with pytest.raises(ValueError, match=r"table\.arff contains column names: omit them\.$"):
         open_source(write("@relation r\n", "table.arff"), header=False)
     with pytest.raises(TypeError, match=r"^header must be True, False or None, got 0\.$"):
         open_source(write("a\n1\n2\n"), header=0)
@@ -288,7 +288,7 @@ def test_the_frame_gives_chosen_rows_and_columns_back(write):
 def test_a_disk_without_room_is_told_before_work_begins(write, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(
-        OSError, match=r"is parsed into needs about [\d.]+ kB in the temporary folder .*, where 1 kB are free\."
+        OSError, match=r"^Parsing .*table\.csv needs about [\d.]+ kB in the temporary folder .*, where 1 kB are free\."
     ):
         open_source(write("a,b\n" + PRICES))
 
@@ -313,7 +313,7 @@ def test_more_different_words_than_memory_can_tell_apart_are_refused_with_the_wa
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 1000.0)
     path = write("n,note\n" + "".join(f"{i % 5},note {i}\n" for i in range(100)))
     with pytest.raises(
-        MemoryError, match=r"^Telling the values of column note apart needs .* kinds=\{'note': 'text'\}\.$"
+        MemoryError, match=r"^Encoding the distinct values of column note needs .* kinds=\{'note': 'text'\}\.$"
     ):
         open_source(path)
 
@@ -367,24 +367,24 @@ def test_what_the_csv_module_writes_is_read_back(rows):
 
 
 def test_a_row_that_is_too_short_is_named(write):
-    with pytest.raises(ValueError, match=r"^line 4 has 1 field, the header 2\.$"):
+    with pytest.raises(ValueError, match=r"^line 4 has 1 field, but the header has 2\.$"):
         open_source(write('a,b\n"x\ny",1\n3\n'))
 
 
 def test_a_row_that_is_too_long_is_named(write):
-    with pytest.raises(ValueError, match=r"^line 3 has 3 fields, the header 2\.$"):
+    with pytest.raises(ValueError, match=r"^line 3 has 3 fields, but the header has 2\.$"):
         open_source(write("a,b\n1,2\n3,4,5\n"))
 
 
 def test_a_ragged_row_far_down_is_named(write):
-    with pytest.raises(ValueError, match=r"^line 50002 has 3 fields, the first row 2\.$"):
+    with pytest.raises(ValueError, match=r"^line 50002 has 3 fields, but the first row has 2\.$"):
         open_source(write("1.5,2\n" * 50001 + "1,2,3\n" + "1,2\n" * 10))
 
 
 def test_a_slip_among_numbers_is_named_with_its_line(write):
     match = (
-        r"^line 42, column price: 'x' is not a number, and the other 40 values are\. "
-        r"Mend the line, or declare the column categorical with kinds\.$"
+        r"^line 42, column price: 'x' is not a number, but the other 40 values are\. "
+        r"Correct the line, or declare the column categorical with kinds\.$"
     )
     with pytest.raises(ValueError, match=match):
         open_source(write("price,k\n" + PRICES + "x,1\n"))
@@ -397,7 +397,7 @@ def test_the_line_of_a_slip_counts_newlines_in_quotes(write):
 
 def test_several_slips_are_counted(write):
     with pytest.raises(
-        ValueError, match=r"^line 42, .* 'x' is not a number; 2 values are not and 40 are\. Mend the lines"
+        ValueError, match=r"^line 42, .* 'x' is not a number; 2 values are not numbers and 40 are\. Correct the lines"
     ):
         open_source(write("price,k\n" + PRICES + "x,1\ny,2\n"))
 
@@ -423,7 +423,7 @@ def test_names_that_occur_twice_are_named_with_their_positions(write):
 
 
 def test_a_quote_left_open_is_named(write):
-    with pytest.raises(ValueError, match=r"^line 2: a quote is opened and not closed"):
+    with pytest.raises(ValueError, match=r"^line 2: a quote is not closed"):
         open_source(write('a,b\n1,"x\n2,y\n'))
 
 
@@ -450,7 +450,7 @@ def test_a_header_alone_is_refused(write):
 
 
 def test_a_binary_file_is_refused(write):
-    with pytest.raises(ValueError, match=r"table\.csv is not a text file: it holds NUL bytes\."):
+    with pytest.raises(ValueError, match=r"table\.csv is not a text file: it contains NUL bytes\."):
         open_source(write(b"PK\x03\x04\0\0"))
 
 

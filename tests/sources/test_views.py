@@ -165,7 +165,7 @@ def test_a_view_with_other_values_of_the_target(source):
 def test_a_view_of_some_columns(source):
     view = select_columns(source, [4, 0])
     assert view.schema.used.tolist() == [0, 4]
-    assert [c.exclusion_reason for c in view.schema.columns[1:4]] == ["it is not chosen"] * 3
+    assert [c.exclusion_reason for c in view.schema.columns[1:4]] == ["it is not selected"] * 3
     (block,) = view.blocks()
     assert sorted(block.values) == [0, 4]
     assert view.schema.n_columns == source.schema.n_columns
@@ -191,8 +191,8 @@ def test_a_kept_column_is_read_between_its_first_and_last_row():
 @pytest.mark.parametrize(
     ("y", "rows", "message"),
     [
-        (["a", "b", "b", "b"], [1, 2, 3], r"^The target 'target' is of class 'b' in all 3 rows to learn from\.$"),
-        ([1.5, 2.0, 2.0, 2.5], [1, 2], r"^The target 'target' is 2 in all 2 rows to learn from\.$"),
+        (["a", "b", "b", "b"], [1, 2, 3], r"^The target 'target' is of class 'b' in all 3 training rows\.$"),
+        ([1.5, 2.0, 2.0, 2.5], [1, 2], r"^The target 'target' is 2 in all 2 training rows\.$"),
         (["a", "b", "b", "b"], [1], r"^The table has 1 sample"),
     ],
 )
@@ -204,7 +204,7 @@ def test_rows_of_which_nothing_can_be_learned_are_refused(y, rows, message):
 
 def test_rows_without_weight_are_nothing_to_learn_from():
     view = select_rows(open_source(np.eye(4), ["a", "b", "a", "b"], weight=[0, 0, 3, 1]), np.array([0, 1]))
-    with pytest.raises(ValueError, match=r"^Every weight is zero; at least one row must count\.$"):
+    with pytest.raises(ValueError, match=r"^Every weight is zero; at least one must be positive\.$"):
         as_training_source(view)
 
 
