@@ -402,7 +402,7 @@ def test_a_file_that_is_no_model_is_refused(
         archive.writestr("tamiz.json", json.dumps({"format": "tamiz file 2", "tamiz": "9.0", "content": None}))
     for name, sentence in {
         "cut.tamiz": "cut.tamiz is damaged or cut off",
-        "text.tamiz": "text.tamiz is no tamiz file",
+        "text.tamiz": "text.tamiz is not a tamiz file",
         "later.tamiz": "later.tamiz was written by tamiz 9.0, format 2; this is tamiz",
         "absent.tamiz": "absent.tamiz cannot be read: No such file or directory.",
     }.items():

@@ -104,9 +104,11 @@ def test_a_path_that_is_none_is_refused(call):
 
 
 def test_places_that_cannot_be_written_to_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"^There is no folder .*absent; make it, or write x elsewhere\.$"):
+    with pytest.raises(
+        FileNotFoundError, match=r"^There is no folder .*absent; make it, or write x to another folder\.$"
+    ):
         save(1, tmp_path / "absent" / "x")
-    with pytest.raises(IsADirectoryError, match=r"is a folder; give the name of a file in it\.$"):
+    with pytest.raises(IsADirectoryError, match=r"is a folder; specify a file in it\.$"):
         save(1, tmp_path)
 
 

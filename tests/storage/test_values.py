@@ -164,7 +164,7 @@ def test_what_cannot_be_stored_is_named_with_its_place(thing, sentence, tmp_path
 @pytest.mark.parametrize("state", [np.random.default_rng(0), np.random.RandomState(0)], ids=["new", "old"])
 def test_a_random_generator_is_refused_with_a_way_out(state, tmp_path):
     sentence = (
-        rf"^SubsetSelector\.random_state is a {type(state).__name__}, and the state of one is not stored; "
+        rf"^SubsetSelector\.random_state is a {type(state).__name__}, whose state is not stored; "
         r"use a whole number as the seed\.$"
     )
     with pytest.raises(TypeError, match=sentence):
@@ -184,7 +184,7 @@ def test_what_somebody_wrote_on_an_estimator_is_refused(tmp_path):
     selector = RankSelector(InformationGain())
     selector.note = "mine"
     with pytest.raises(
-        TypeError, match=r"^RankSelector\.note is no parameter and nothing that fit learned, and cannot"
+        TypeError, match=r"^RankSelector\.note is neither a parameter nor a fitted attribute, and cannot"
     ):
         save(selector, tmp_path / "x")
 
@@ -192,7 +192,9 @@ def test_what_somebody_wrote_on_an_estimator_is_refused(tmp_path):
 def test_a_list_that_holds_itself_is_refused(tmp_path):
     endless = []
     endless.append(endless)
-    with pytest.raises(TypeError, match=r"^The list holds itself, or lists too deep in lists, and cannot be stored\.$"):
+    with pytest.raises(
+        TypeError, match=r"^The list contains itself, or lists nested too deeply, and cannot be stored\.$"
+    ):
         save(endless, tmp_path / "x")
 
 

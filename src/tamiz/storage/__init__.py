@@ -1,6 +1,6 @@
-"""Models, graphs and selections in one file, written and read without running any code from it.
+"""Saving and loading of models, graphs and selections in one file, without running any code from the file.
 
-A file is a zip archive of `tamiz.json` and of one .npy for every array. The JSON holds the format, the version of tamiz that wrote
-it, and the thing itself as a tree: numbers, text and lists as they are, everything else as an object of one key that says what it
-is (`tree`, `kinds`). Its objects are those of classes of this package that can be made again from what they hold (`records`).
+A file is a zip archive with `tamiz.json` and one .npy file for every array. The JSON has the format, the version of tamiz that
+wrote the file, and the object as a tree: numbers, text and lists as they are, every other value as an object with one key, its
+type (`json_tree`). Only objects of certain classes of this package can be stored and restored (`records`).
 """

@@ -1,4 +1,4 @@
-"""Arrays as members of a zip archive, in NumPy's own format."""
+"""Arrays as members of a zip archive, in NumPy's .npy format."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 
-# Booleans, numbers, dates and text of a fixed width; never objects, which would be pickled.
+# Booleans, numbers, dates and fixed-width text; never objects, which would be pickled.
 DTYPE_KINDS = "biufcmMSU"
-# Measured: floats shrink by 4 % at 30 MB a second, whole numbers written as floats to a twentieth at 190 MB a second.
+# Measured: floats shrink by 4 % at 30 MB/s, whole numbers stored as floats to a twentieth at 190 MB/s.
 COMPRESSION_LEVEL = 1
 _MAX_COMPRESSED_SHARE = 0.5
 _SAMPLE_BYTES = 2**16
 
 
 class ArrayWriter:
-    """Arrays written to an archive, those that share all their memory once."""
+    """Writes arrays to an archive; arrays that share all their memory are written once."""
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
         self._number_by_memory: dict[Any, int] = {}
-        # What is written stays alive until all is, so that no address is given out twice.
+        # Arrays are kept alive until all are written, so that no address is reused.
         self._kept_alive: list[NDArray[Any]] = []
 
     def add(self, array: NDArray[Any]) -> int:
@@ -45,7 +45,7 @@ class ArrayWriter:
 
 
 def _compression(array: NDArray[Any]) -> int:
-    """Return how to pack an array, by what becomes of a piece out of its middle."""
+    """Return the compression for an array, chosen by compressing a sample from its middle."""
     values = array.ravel(order="K")
     n = _SAMPLE_BYTES // max(array.itemsize, 1)
     sample = values[max(0, (len(values) - n) // 2) :][:n].tobytes()
@@ -57,7 +57,7 @@ def _compression(array: NDArray[Any]) -> int:
 
 
 class ArrayReader:
-    """The arrays of an archive, each read when it is first asked for."""
+    """Reads the arrays of an archive at their first use."""
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
@@ -74,13 +74,13 @@ class ArrayReader:
                 _check_header(file, info)
                 file.seek(0)
                 self._arrays[number] = np.asarray(npy.read_array(file, allow_pickle=False))
-                # The sum of the bytes is looked at where they end.
+                # The checksum is verified at the end of the member.
                 file.read(1)
         return self._arrays[number]
 
 
 def _check_header(file: IO[bytes], info: ZipInfo) -> None:
-    """Refuse an array that is not what its member has room for, before memory is taken for it."""
+    """Raise DataError if the header does not match the size of the member, before memory is allocated."""
     name = info.filename
     try:
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
@@ -88,14 +88,14 @@ def _check_header(file: IO[bytes], info: ZipInfo) -> None:
     except (BadZipFile, zlib.error):
         raise
     except Exception as error:
-        # The head is a Python literal, and reading a broken one fails in many ways.
+        # The header is a Python literal, and parsing a damaged one may raise any error.
         raise DataError(f"is damaged: {name} is no array of NumPy's format") from error
     if dtype.kind not in DTYPE_KINDS:
-        raise DataError(f"holds {name} of {dtype}, and only numbers, dates and text are read")
+        raise DataError(f"contains {name} of dtype {dtype}, and only numbers, dates and text are read")
     expected = math.prod(shape) * dtype.itemsize
-    held = info.file_size - file.tell()
-    if min(shape, default=0) < 0 or expected != held:
-        raise DataError(f"is damaged: {name} should hold {expected:,} bytes and holds {held:,}")
+    found = info.file_size - file.tell()
+    if min(shape, default=0) < 0 or expected != found:
+        raise DataError(f"is damaged: {name} should have {expected:,} bytes and has {found:,}")
 
 
 def _member_name(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Atomic writing of files: a reader sees the old file or the complete new one, never a part of it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-# MERGED: Files that are whole or not there.
 def write_text_atomically(path: str | os.PathLike[str], text: str) -> Path:
-    """Write text beside its place and rename it into place, so that nobody ever reads half a file.
+    """Write text to a temporary file beside the target, and rename it to the target.
 
     Parameters
     ----------
     path : str or path
         The file; its folder must exist.
     text : str
-        What it holds, written as UTF-8.
+        The content, written as UTF-8.
 
     Returns
     -------
@@ -28,41 +27,42 @@ def write_text_atomically(path: str | os.PathLike[str], text: str) -> Path:
     Raises
     ------
     OSError
-        With one sentence that names the file or folder and what is wrong with it.
+        If the file cannot be written; the message names the file or folder and the reason.
     """
-    with atomic_path(path) as beside:
-        # A lone half of a surrogate pair can be read from a broken file but not written.
-        beside.write_bytes(text.encode("utf-8", errors="replace"))
+    with atomic_path(path) as temporary:
+        # A lone surrogate can come from a damaged file but cannot be encoded.
+        temporary.write_bytes(text.encode("utf-8", errors="replace"))
     return Path(path)
 
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a place beside a file to write to, which takes the file's name when all is written: nobody ever reads half a file.
+    """Yield the path of a temporary file beside a file, which is renamed to the file at the end of the block.
 
     Parameters
     ----------
     path : str or Path
-        The file; its folder must exist. On any error what stood there still does.
+        The file; its folder must exist. After any error the old file is unchanged.
 
     Raises
     ------
     OSError
-        With one sentence that names the file or folder and what is wrong with it.
+        If the file cannot be written; the message names the file or folder and the reason.
     """
     target = Path(path)
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {target.parent}; make it, or write {target.name} elsewhere.")
+        raise FileNotFoundError(
+            f"There is no folder {target.parent}; make it, or write {target.name} to another folder."
+        )
     if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder; give the name of a file in it.")
-    beside = target.with_name(f".tamiz-{os.getpid()}-{threading.get_ident()}.part")
+        raise IsADirectoryError(f"{target} is a folder; specify a file in it.")
+    temporary = target.with_name(f".tamiz-{os.getpid()}-{threading.get_ident()}.part")
     try:
-        yield beside
-        beside.replace(target)
+        yield temporary
+        temporary.replace(target)
     except OSError as error:
         raise type(error)(f"{target} cannot be written: {error.strerror or error}.") from error
     finally:
-        # Nothing is left behind on an error or Ctrl-C; after the rename there is nothing to remove. The folder may
-        # be one where nothing can be removed either, and then nothing was made.
-        if os.path.lexists(beside):
-            beside.unlink()
+        # After an error or Ctrl-C the temporary file is removed. It may not exist, if the folder is not writable.
+        if os.path.lexists(temporary):
+            temporary.unlink()

@@ -1,4 +1,4 @@
-"""Things saved to a file and loaded from one."""
+"""`save` and `load`: objects in a file."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _FORMAT_VERSION = 1
 _DOCUMENT = "tamiz.json"
 _FORMAT_PATTERN = re.compile(r"tamiz file ([1-9][0-9]{0,8})")
 _MEMBER_PATTERN = re.compile(r"tamiz\.json|arrays/(0|[1-9][0-9]*)\.npy")
-# Bytes of memory that a byte of JSON takes once it is read.
+# Memory of parsed JSON, in bytes for each byte of text.
 _JSON_MEMORY_FACTOR = 20
-# What a broken archive makes zipfile raise.
+# The errors of zipfile for a damaged archive.
 _ARCHIVE_ERRORS = (
     BadZipFile,
     zlib.error,
@@ -39,14 +39,14 @@ _ARCHIVE_ERRORS = (
 
 
 def save(obj: Any, path: str | os.PathLike[str]) -> Path:
-    """A model, a graph or a selection written to one file, to be read again by `load`.
+    """Write a model, a graph or a selection to one file, which `load` reads.
 
     Parameters
     ----------
     obj : estimator, Graph or any part of them
-        Also numbers, text, arrays, sparse matrices in CSR form, and lists, tuples and dicts of all these.
+        Also numbers, text, arrays, sparse matrices in CSR format, and lists, tuples and dicts of these.
     path : str or Path
-        The file; its name is taken as it is, such as "map.tamiz". A file that is there is replaced once the new one is whole.
+        The file, such as "map.tamiz"; no extension is added. An existing file is replaced when the new one is complete.
 
     Returns
     -------
@@ -56,14 +56,16 @@ def save(obj: Any, path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     TypeError
-        When the thing holds something that cannot be stored, such as a function or a random generator; the message says where.
+        If the object contains a value that cannot be stored, such as a function or a random generator; the message names its
+        location.
     OSError
-        When the file cannot be written. What stood there still does.
+        If the file cannot be written. The old file is then unchanged.
 
     Notes
     -----
-    The file is a zip archive of `tamiz.json` and of one .npy for every array, and holds no code. Equal things make equal files.
-    A graph holds the rows that it was built from, so that it can place new ones. Cost O(bytes), in memory O(1) beyond the thing.
+    The file is a zip archive with `tamiz.json` and one .npy file for every array, and contains no code. Equal objects result in
+    equal files. A graph is stored with the rows that it was built from, because attaching new rows needs them. Cost O(bytes),
+    with O(1) memory beyond the object.
 
     Examples
     --------
@@ -78,14 +80,14 @@ def save(obj: Any, path: str | os.PathLike[str]) -> Path:
     """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a str or a Path, got {path!r}.")
-    with atomic_path(path) as beside, ZipFile(beside, "w", compresslevel=COMPRESSION_LEVEL) as archive:
+    with atomic_path(path) as temporary, ZipFile(temporary, "w", compresslevel=COMPRESSION_LEVEL) as archive:
         try:
             content = TreeWriter(ArrayWriter(archive)).write_value(obj, type(obj).__name__)
             head = {"format": f"tamiz file {_FORMAT_VERSION}", "tamiz": __version__, "content": content}
             text = json.dumps(head, allow_nan=False, separators=(",", ":")).encode("ascii")
         except RecursionError:
             raise TypeError(
-                f"The {type(obj).__name__} holds itself, or lists too deep in lists, and cannot be stored."
+                f"The {type(obj).__name__} contains itself, or lists nested too deeply, and cannot be stored."
             ) from None
         archive.compression = ZIP_DEFLATED
         with archive.open(_DOCUMENT, "w", force_zip64=True) as file:
@@ -94,7 +96,7 @@ def save(obj: Any, path: str | os.PathLike[str]) -> Path:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """A model, a graph or a selection read from a file that `save` wrote.
+    """Read a model, a graph or a selection from a file that `save` wrote.
 
     Parameters
     ----------
@@ -103,21 +105,22 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     object
-        As it was saved: fitted, and with the same results to the bit. What stood in two places is one thing again.
+        The saved object: fitted, with the same results to the bit. Arrays and objects with several references are shared again.
 
     Raises
     ------
     ValueError
-        When the file is not one of tamiz, is damaged, or was written by a later version.
+        If the file is not a tamiz file, is damaged, or was written by a later version.
     OSError
-        When there is no such file, or it cannot be read.
+        If the file does not exist or cannot be read.
     MemoryError
-        When what it says it holds is more than the memory there is, before any of it is read.
+        If the content would exceed the free memory; checked before it is read.
 
     Notes
     -----
-    Nothing in the file is run: it can only name classes of tamiz, which are made of the values in it. That the file is whole is
-    checked, and that its numbers fit each other. Searches of neighbours are made ready again for the rows of a graph.
+    No code from the file is run: it can only name classes of tamiz, whose objects are restored from the stored values.
+    Checksums, and the consistency of sizes and indices, are verified. Indices for the neighbour search of a graph are built
+    again.
 
     Examples
     --------
@@ -141,8 +144,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _read_file(file: BinaryIO, source: Path) -> Any:
-    """Return what an open file holds."""
-    begins_as_one = file.read(4) == b"PK\x03\x04"
+    """Return the object in an open file."""
+    has_zip_signature = file.read(4) == b"PK\x03\x04"
     try:
         with ZipFile(file) as archive:
             members = _check_members(archive, source)
@@ -151,43 +154,45 @@ def _read_file(file: BinaryIO, source: Path) -> Any:
     except DataError as error:
         raise DataError(f"{source} {error}.") from error
     except RecursionError:
-        raise DataError(f"{source} is damaged: it holds lists too deep in lists.") from None
+        raise DataError(f"{source} is damaged: it contains lists nested too deeply.") from None
     except OSError as error:
-        # Where bytes are missing, zipfile goes to a place before the first; other failures are not the file's.
+        # If bytes are missing, zipfile seeks to a negative position (EINVAL); other errors are not due to the content.
         if error.errno != errno.EINVAL:
             raise
         raise DataError(f"{source} is damaged or cut off: bytes of it are missing.") from error
     except _ARCHIVE_ERRORS as error:
-        if begins_as_one:
+        if has_zip_signature:
             raise DataError(f"{source} is damaged or cut off: {str(error).rstrip('.')}.") from error
-        raise DataError(f"{source} is no tamiz file: it is no zip archive.") from error
+        raise DataError(f"{source} is not a tamiz file: it is not a zip archive.") from error
 
 
 def _check_members(archive: ZipFile, source: Path) -> dict[str, ZipInfo]:
-    """Return what an archive holds by name, after a look at what that is."""
+    """Return the members of an archive by name, after checking names, compression and total size."""
     listed = archive.infolist()
     members = {info.filename: info for info in listed}
     if _DOCUMENT not in members:
-        raise DataError(f"is no tamiz file: it is a zip archive without {_DOCUMENT}")
+        raise DataError(f"is not a tamiz file: it is a zip archive without {_DOCUMENT}")
     for info in listed:
         if not _MEMBER_PATTERN.fullmatch(info.filename) or members[info.filename] is not info:
-            raise DataError(f"is damaged: it holds {info.filename!r}, which has no place in it")
+            raise DataError(f"is damaged: it contains an unexpected member {info.filename!r}")
         if info.flag_bits & 1 or info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-            raise DataError(f"is damaged: {info.filename} is encrypted or packed in a way that tamiz does not use")
+            raise DataError(
+                f"is damaged: {info.filename} is encrypted, or compressed by a method that tamiz does not use"
+            )
     sizes = sum(info.file_size for info in listed) + (_JSON_MEMORY_FACTOR - 1) * members[_DOCUMENT].file_size
-    check_memory(sizes, f"What {source} says that it holds", "Load it where there is more, if it is yours.")
+    check_memory(sizes, f"Loading {source}", "If you trust the file, load it on a machine with more memory.")
     return members
 
 
 def _parse_document(text: bytes) -> dict[str, Any]:
-    """Return the document of a file, after a look at its format."""
+    """Return the parsed document of a file, after checking its format and version."""
     try:
         head = json.loads(text)
     except ValueError as error:
-        raise DataError(f"is damaged: its {_DOCUMENT} is no JSON ({error})") from error
+        raise DataError(f"is damaged: its {_DOCUMENT} is not valid JSON ({error})") from error
     found = _FORMAT_PATTERN.fullmatch(str(head.get("format"))) if isinstance(head, dict) else None
     if found is None:
-        raise DataError(f"is no tamiz file: its {_DOCUMENT} does not name the format")
+        raise DataError(f"is not a tamiz file: its {_DOCUMENT} does not name the format")
     if int(found[1]) != _FORMAT_VERSION:
         raise DataError(
             f"was written by tamiz {head.get('tamiz')}, format {found[1]}; this is tamiz {__version__}, which reads format "

@@ -1,12 +1,11 @@
-"""What must hold of the values of an object that comes from a file, stated by its class beside its fields.
+"""Invariants of objects that are read from a file: checks of the stored values, declared by their classes.
 
-A class has a dict `invariants`. A key is a field as it is stored, or a path from one to what is in it
-("_rows.points.n_samples"); a value is an invariant, or a tuple of several. A size in the shape of an array is a number, or a
-letter: one letter is one size, in every field of the object. Kernels read memory by these sizes and numbers without a check of
-their own.
+A class has a dict `invariants`. A key is the name of a stored field, or a path to an attribute of it ("_rows.points.n_samples"); a
+value is an invariant or a tuple of invariants. A size in the shape of an array is a number or a letter; a letter means the same
+size in all fields of the object. Kernels rely on these sizes and ranges, and do not check them again.
 
 >>> import numpy as np
->>> check({"n": Count(size="n"), "offsets": Numbers("n")}, {"n": 3, "offsets": np.zeros(2)})
+>>> check_invariants({"n": Integer(size="n"), "offsets": FloatArray("n")}, {"n": 3, "offsets": np.zeros(2)})
 Traceback (most recent call last):
     ...
 tamiz.storage.invariants.BrokenInvariantError: offsets has 2 entries where n has 3
@@ -23,68 +22,68 @@ import numpy as np
 
 
 class BrokenInvariantError(ValueError):
-    """A value of a file is not as its class says that it must be."""
+    """A value in a file violates an invariant of its class."""
 
 
 class ArraySizes:
-    """The sizes that letters have so far, each with the field that it was first met in."""
+    """The sizes of letters, each with the field in which it first occurred."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, str]] = {}
 
     def check_size(self, size: str | int, found: int, path: str) -> None:
-        """Compare a size with what is known of it, and remember it where nothing is; "n+1" is one more than n."""
+        """Compare a size with the known size of its letter, or store it if there is none; "n+1" is one more than n."""
         if isinstance(size, str) and size.endswith("+1"):
             size, found = size[:-2], found - 1
-        wanted, owner = (size, "its class") if isinstance(size, int) else self._known.setdefault(size, (found, path))
-        if found != wanted:
-            raise BrokenInvariantError(f"{path} has {found:,} entries where {owner} has {wanted:,}")
+        expected, owner = (size, "its class") if isinstance(size, int) else self._known.setdefault(size, (found, path))
+        if found != expected:
+            raise BrokenInvariantError(f"{path} has {found:,} entries where {owner} has {expected:,}")
 
     def resolve(self, bound: float | str) -> float:
-        """Return a bound that is a number, or the letter of a size that is known."""
+        """Return a bound: a number, or the size of a letter that is known."""
         if not isinstance(bound, str):
             return bound
         return self._known[bound.removesuffix("+1")][0] + bound.endswith("+1")
 
 
 class Invariant(ABC):
-    """Something that must be true of a value."""
+    """A condition on a value."""
 
     @abstractmethod
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
-        """Raise BrokenInvariantError where it is not."""
+        """Raise BrokenInvariantError if the value violates the condition."""
 
 
 Invariants: TypeAlias = Mapping[str, "Invariant | tuple[Invariant, ...]"]
 
 
 class InstanceOf(Invariant):
-    """An object of one of some classes."""
+    """An instance of one of several classes."""
 
     def __init__(self, *classes: type) -> None:
         self._classes = classes
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
-        """Look at the class."""
+        """Check the class."""
         if not isinstance(value, self._classes):
             names = " or ".join(one.__name__ for one in self._classes)
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a {names}")
 
 
 class OneOf(Invariant):
-    """One of some values."""
+    """One of several values, of the same type."""
 
     def __init__(self, *values: Any) -> None:
         self._values = values
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
-        """Compare it with all of them."""
+        """Compare the value with all of them."""
         if not any(type(value) is type(one) and value == one for one in self._values):
             raise BrokenInvariantError(f"{path} is {value!r:.40}, none of {', '.join(map(repr, self._values))}")
 
 
 class Number(Invariant):
-    """A number, finite unless `allow_infinite`; NaN only where it says that nothing is known (`allow_missing`)."""
+    """A number, finite unless `allow_infinite`, and not NaN unless `allow_missing`."""
 
     def __init__(
         self, low: float = -np.inf, high: float = np.inf, *, allow_infinite: bool = False, allow_missing: bool = False
@@ -92,12 +91,12 @@ class Number(Invariant):
         self._low, self._high, self._allow_infinite, self._allow_missing = low, high, allow_infinite, allow_missing
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
-        """Look at the type and the range."""
+        """Check the type and the range."""
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a number")
         if self._allow_missing and np.isnan(value):
             return
-        # Beyond it numpy makes no number of a Python one.
+        # numpy converts larger Python integers to objects.
         if isinstance(value, int) and abs(value) >= 2**63:
             raise BrokenInvariantError(f"{path} is {value!r:.40}, which is out of range")
         if not (self._low <= value <= self._high and (self._allow_infinite or np.isfinite(float(value)))):
@@ -105,13 +104,13 @@ class Number(Invariant):
 
 
 class Integer(Invariant):
-    """A whole number from `low` to below `below`, or the size of a letter."""
+    """A whole number of at least `low` and below `below`; `size` is the letter whose size it is."""
 
     def __init__(self, low: int = 0, below: float | str = np.inf, *, size: str | None = None) -> None:
         self._low, self._below, self._size = low, below, size
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
-        """Look at the type and the range."""
+        """Check the type and the range."""
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a whole number")
         if not self._low <= value < sizes.resolve(self._below):
@@ -121,19 +120,19 @@ class Integer(Invariant):
 
 
 class Array(Invariant):
-    """An array of some shape, of one of some dtypes, and in C order, which kernels read it in, unless in `any_order`."""
+    """An array of a shape and one of several dtypes, in C order, as kernels require, unless `any_order`."""
 
     def __init__(self, *shape: str | int, dtypes: tuple[type, ...], any_order: bool = False) -> None:
         self._shape, self._dtypes, self._any_order = shape, tuple(map(np.dtype, dtypes)), any_order
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
-        """Look at the shape, the dtype and the values."""
+        """Check the dtype, the shape and the values."""
         if not isinstance(value, np.ndarray):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not an array")
         if value.dtype not in self._dtypes:
             raise BrokenInvariantError(f"{path} is of {value.dtype}, not of {' or '.join(map(str, self._dtypes))}")
         if not (self._any_order or value.flags.c_contiguous):
-            raise BrokenInvariantError(f"{path} is stored column by column")
+            raise BrokenInvariantError(f"{path} is not in C order")
         if value.ndim != len(self._shape):
             raise BrokenInvariantError(f"{path} has {value.ndim} dimensions, not {len(self._shape)}")
         for size, found in zip(self._shape, value.shape, strict=True):
@@ -142,11 +141,11 @@ class Array(Invariant):
             self.check_values(value, path, sizes)
 
     def check_values(self, value: Any, path: str, sizes: ArraySizes) -> None:
-        """Look at the values."""
+        """Check the values."""
 
 
 class FloatArray(Array):
-    """Finite floats from `low` to `high`; NaN where it may be a missing value, minus infinity where it may be a set `allow_minus_infinity`."""
+    """Finite floats from `low` to `high`; NaN only if `allow_missing`, and minus infinity only if `allow_minus_infinity`."""
 
     def __init__(
         self,
@@ -166,20 +165,20 @@ class FloatArray(Array):
         self._allow_minus_infinity = allow_minus_infinity
 
     def check_values(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
-        """Look for what is not finite, or not in the range or the order."""
-        fits = np.isfinite(value) & (value >= self._low) & (value <= self._high)
+        """Check that values are finite, in the range and in order."""
+        is_valid = np.isfinite(value) & (value >= self._low) & (value <= self._high)
         if self._allow_missing:
-            fits |= np.isnan(value)
+            is_valid |= np.isnan(value)
         if self._allow_minus_infinity:
-            fits |= np.isneginf(value)
-        if not fits.all():
-            raise BrokenInvariantError(f"{path} holds {value[~fits][0]}, which is out of range")
+            is_valid |= np.isneginf(value)
+        if not is_valid.all():
+            raise BrokenInvariantError(f"{path} contains {value[~is_valid][0]}, which is out of range")
         if self._increasing and not (np.diff(value) > 0).all():
             raise BrokenInvariantError(f"{path} is not in increasing order")
 
 
 class IntegerArray(Array):
-    """Whole numbers from `low` to below `below`."""
+    """Whole numbers of at least `low` and below `below`."""
 
     def __init__(
         self,
@@ -193,32 +192,32 @@ class IntegerArray(Array):
         self._low, self._below, self._distinct = low, below, distinct
 
     def check_values(self, value: Any, path: str, sizes: ArraySizes) -> None:
-        """Look for what is out of range, or there twice."""
+        """Check that values are in the range, and distinct if required."""
         below = sizes.resolve(self._below)
         outside = (value < self._low) | (value >= below)
         if outside.any():
             raise BrokenInvariantError(
-                f"{path} holds {value[outside][0]}, which is not from {self._low} to {below - 1:g}"
+                f"{path} contains {value[outside][0]}, which is not from {self._low} to {below - 1:g}"
             )
         if self._distinct and len(np.unique(value)) != len(value):
-            raise BrokenInvariantError(f"{path} holds a number twice")
+            raise BrokenInvariantError(f"{path} contains a number twice")
 
 
 class BoolArray(Array):
-    """True or false."""
+    """An array of booleans."""
 
     def __init__(self, *shape: str | int) -> None:
         super().__init__(*shape, dtypes=(np.bool_,))
 
 
 class ListOf(Invariant):
-    """A list, a tuple or an array of Python's values, all of which keep an invariant, in a number that may be a letter's."""
+    """A list, tuple or one-dimensional array whose members satisfy an invariant; its length may be a letter."""
 
     def __init__(self, member: Invariant, size: str | int | None = None) -> None:
         self._member, self._size = member, size
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
-        """Look at the members, one by one."""
+        """Check the members."""
         if not isinstance(value, list | tuple) and not (isinstance(value, np.ndarray) and value.ndim == 1):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a list")
         for number, one in enumerate(value):
@@ -228,38 +227,38 @@ class ListOf(Invariant):
 
 
 class Strings(ListOf):
-    """Text, in a number that may be a letter's."""
+    """A list of strings; its length may be a letter."""
 
     def __init__(self, size: str | int | None = None) -> None:
         super().__init__(InstanceOf(str), size)
 
 
 class Nullable(Invariant):
-    """None, or not there at all, or what keeps an invariant."""
+    """A missing field, None, or a value that satisfies an invariant."""
 
     def __init__(self, invariant: Invariant) -> None:
         self._invariant = invariant
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
-        """Look at what is there."""
+        """Check a value that is not None."""
         if value is not None:
             self._invariant.check(value, path, sizes)
 
 
 class Condition(Invariant):
-    """What must be true of several fields at once; `predicate` reads them as attributes of one object."""
+    """A condition on several fields; `predicate` gets an object with the fields as attributes."""
 
     def __init__(self, predicate: Callable[[Any], Any], message: str) -> None:
         self._predicate, self._message = predicate, message
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
-        """Look at the fields, which stand in the place of a value."""
+        """Check the fields, which are passed as the value."""
         if not self._predicate(value):
             raise BrokenInvariantError(f"{path} {self._message}")
 
 
 def collect_invariants(cls: type) -> dict[str, Invariant | tuple[Invariant, ...]]:
-    """Return the invariants of a class and of those that it derives from."""
+    """Return the invariants of a class and its base classes."""
     found: dict[str, Invariant | tuple[Invariant, ...]] = {}
     for one in reversed(cls.__mro__):
         found.update(vars(one).get("invariants", {}))
@@ -267,20 +266,20 @@ def collect_invariants(cls: type) -> dict[str, Invariant | tuple[Invariant, ...]
 
 
 def check_invariants(invariants: Invariants, state: Mapping[str, Any]) -> None:
-    """Raise BrokenInvariantError where the fields of an object break one of its invariants, in the order of the invariants."""
+    """Raise BrokenInvariantError for the first invariant that the fields of an object violate."""
     sizes, fields = ArraySizes(), SimpleNamespace(**state)
-    for path, wanted in invariants.items():
-        for invariant in wanted if isinstance(wanted, tuple) else (wanted,):
+    for path, conditions in invariants.items():
+        for invariant in conditions if isinstance(conditions, tuple) else (conditions,):
             try:
                 value = fields if isinstance(invariant, Condition) else _resolve_path(state, path, invariant)
                 invariant.check(value, path, sizes)
             except (AttributeError, LookupError, TypeError, OverflowError) as error:
-                # A value of another kind breaks an invariant where it is first used for one.
-                raise BrokenInvariantError(f"{path} is missing, or of another kind") from error
+                # A value of an unexpected type raises these errors at its first use.
+                raise BrokenInvariantError(f"{path} is missing, or has an unexpected type") from error
 
 
 def _resolve_path(state: Mapping[str, Any], path: str, invariant: Invariant) -> Any:
-    """Return what a path leads to."""
+    """Return the value at a path."""
     first, *others = path.split(".")
     value = state.get(first) if isinstance(invariant, Nullable) else state[first]
     for name in others:

@@ -1,16 +1,17 @@
-"""The sorts of values that are stored beside what JSON has, a class for each.
+"""Objects as trees of JSON and back: a codec for each type of value that JSON does not have.
 
-Each is an object of one key:
+null, booleans, whole numbers, finite floats, text and lists are written as they are. Every other value is an object with one key:
 
-- {"float": "nan"}: a float that is no number, or infinite
+- {"float": "nan"}: NaN or an infinite float
 - {"tuple": [...]}
 - {"dict": [[key, value], ...]}
 - {"path": "folder/name"}
 - {"scalar": ["<f8", "182d4454fb210940"]}: a NumPy number, its dtype and its bytes
 - {"array": 3}: arrays/3.npy
-- {"objects": {"shape", "items"}}: an array of Python's own values, such as names
+- {"objects": {"shape", "items"}}: an array of Python objects, such as names
 - {"csr": {"shape", "data", "indices", "indptr"}}
 - {"record": {"class": "tamiz.module:Class", "holds": {name: value}}}
+- {"same": 5}: another reference to the sixth record or sparse matrix, counted in the order in which they are completed
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ Json: TypeAlias = Any
 
 
 class Codec(ABC):
-    """A sort of value: how it is told from others, written and read.
+    """Recognises, writes and reads one type of value.
 
     Attributes
     ----------
     tag : str
         The key of its objects.
     is_shared : bool
-        Whether a value that is met again is the same one. (Arrays see to that themselves.)
+        Whether further references to a value are written as references. (ArrayWriter does this for arrays.)
     """
 
     tag: ClassVar[str]
@@ -48,15 +49,15 @@ class Codec(ABC):
 
     @abstractmethod
     def accepts(self, value: Any) -> bool:
-        """Return whether a value is of the sort."""
+        """Return whether a value is of the type of this codec."""
 
     @abstractmethod
     def write(self, value: Any, writer: TreeWriter, location: str) -> Json:
-        """Return a value's tree."""
+        """Return the tree of a value."""
 
     @abstractmethod
     def read(self, tree: Json, reader: TreeReader) -> Any:
-        """Return a tree's value."""
+        """Return the value of a tree."""
 
 
 class _FloatCodec(Codec):
@@ -93,8 +94,8 @@ class _DictCodec(Codec):
 
     def write(self, value: Any, writer: TreeWriter, location: str) -> Json:
         return [
-            [writer.write_value(key, f"a key of {location}"), writer.write_value(held, f"{location}[{key!r}]")]
-            for key, held in value.items()
+            [writer.write_value(key, f"a key of {location}"), writer.write_value(member, f"{location}[{key!r}]")]
+            for key, member in value.items()
         ]
 
     def read(self, tree: Json, reader: TreeReader) -> Any:
@@ -121,7 +122,7 @@ class _ScalarCodec(Codec):
         return isinstance(value, np.generic) and value.dtype.kind in DTYPE_KINDS
 
     def write(self, value: Any, writer: TreeWriter, location: str) -> Json:  # noqa: ARG002
-        # As an array even a text of no letters has bytes.
+        # As an array, because an empty string has no bytes as a scalar.
         array = np.asarray(value)
         return [array.dtype.str, array.tobytes().hex()]
 
@@ -129,7 +130,7 @@ class _ScalarCodec(Codec):
         name, written = tree
         dtype, content = np.dtype(name), bytes.fromhex(written)
         if dtype.kind not in DTYPE_KINDS or len(content) != dtype.itemsize:
-            raise DataError(f"is damaged: {tree} is no number of NumPy's")
+            raise DataError(f"is damaged: {tree} is not a NumPy scalar")
         return np.frombuffer(content, dtype)[0]
 
 
@@ -137,7 +138,7 @@ class _ArrayCodec(Codec):
     tag = "array"
 
     def accepts(self, value: Any) -> bool:
-        # Masks and matrices are more than their numbers; a memory map is not.
+        # Masked arrays and matrices have further attributes; a memory map has none that matter.
         return type(value) in (np.ndarray, np.memmap) and value.dtype.kind in DTYPE_KINDS
 
     def write(self, value: Any, writer: TreeWriter, location: str) -> Json:  # noqa: ARG002
@@ -158,7 +159,7 @@ class _ObjectArrayCodec(Codec):
 
     def read(self, tree: Json, reader: TreeReader) -> Any:
         items = reader.read_values(tree["items"])
-        # Filled one by one: NumPy would take lists among them for further dimensions.
+        # Filled one by one: NumPy would convert nested lists to further dimensions.
         array = np.empty(len(items), dtype=object)
         for number, item in enumerate(items):
             array[number] = item
@@ -183,19 +184,19 @@ class _CsrCodec(Codec):
         data, indices, indptr = (reader.read_value(tree[name]) for name in ("data", "indices", "indptr"))
         n_rows, n_columns = map(int, tree["shape"])
         if [part.ndim for part in (data, indices, indptr)] != [1, 1, 1] or len(indptr) != n_rows + 1:
-            raise DataError("is damaged: a sparse matrix does not fit together")
+            raise DataError("is damaged: the arrays of a sparse matrix do not match")
         return _build_csr(data, indices, indptr, (n_rows, n_columns))
 
 
 def _build_csr(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
 ) -> sparse.csr_array:
-    """Return a matrix of these very arrays: made of all three, it would change the width of the numbers."""
+    """Return a matrix with these arrays; the constructor of scipy would change the width of the indices."""
     if {indices.dtype, indptr.dtype} - {np.dtype(np.int32), np.dtype(np.int64)}:
-        raise DataError(f"is damaged: a sparse matrix has the rows {indptr.dtype} and the columns {indices.dtype}")
+        raise DataError(f"is damaged: a sparse matrix has indptr of {indptr.dtype} and indices of {indices.dtype}")
     matrix = sparse.csr_array(shape, dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
-    # In full: kernels trust that every column is there.
+    # A full check: kernels rely on the ranges of all indices.
     matrix.check_format(full_check=True)
     return matrix
 
@@ -210,14 +211,14 @@ class _RecordCodec(Codec):
     def write(self, value: Any, writer: TreeWriter, location: str) -> Json:
         form = find_format(type(value))
         assert form is not None
-        holds = {
-            name: writer.write_value(held, f"{location}.{name}")
-            for name, held in form.get_state(value, location).items()
+        state = {
+            name: writer.write_value(field, f"{location}.{name}")
+            for name, field in form.get_state(value, location).items()
         }
-        return {"class": class_path(type(value)), "holds": holds}
+        return {"class": class_path(type(value)), "holds": state}
 
     def read(self, tree: Json, reader: TreeReader) -> Any:
-        return restore_object(tree["class"], {name: reader.read_value(held) for name, held in tree["holds"].items()})
+        return restore_object(tree["class"], {name: reader.read_value(field) for name, field in tree["holds"].items()})
 
 
 CODECS: tuple[Codec, ...] = (
@@ -233,49 +234,44 @@ CODECS: tuple[Codec, ...] = (
 )
 
 
-# MERGED: A thing as a tree of JSON, and back.
-# MERGED:
-# MERGED: What JSON has is written as it is: null, true, whole numbers, finite floats, text, lists. All else is an object of one key that
-# MERGED: says what it is: one of `kinds`, or {"same": 5}, the sixth of the records and sparse matrices, counted as they end, so that what
-# MERGED: stands in two places is one thing again when it is read.
 _REFERENCE_TAG = "same"
-_CODEC_BY_TAG = {kind.tag: kind for kind in CODECS}
+_CODEC_BY_TAG = {codec.tag: codec for codec in CODECS}
 
 
 class TreeWriter:
-    """A thing taken apart into a tree and arrays."""
+    """Converts an object to a tree and arrays."""
 
     def __init__(self, arrays: ArrayWriter) -> None:
         self.arrays = arrays
         self._shared_numbers: dict[int, int] = {}
-        # Kept alive until all is written, so that no identity is given out twice.
+        # Kept alive until all is written, so that no id is reused.
         self._shared: list[Any] = []
 
     def write_value(self, value: Any, location: str) -> Json:
-        """Return the tree of a value; its place is named where it cannot be stored."""
-        sort = type(value)
-        if value is None or sort in (bool, int, str) or (sort is float and math.isfinite(value)):
+        """Return the tree of a value; raise TypeError with the location of a value that cannot be stored."""
+        cls = type(value)
+        if value is None or cls in (bool, int, str) or (cls is float and math.isfinite(value)):
             return value
-        if sort is list:
+        if cls is list:
             return self.write_values(value, location)
         if id(value) in self._shared_numbers:
             return {_REFERENCE_TAG: self._shared_numbers[id(value)]}
-        kind = next((kind for kind in CODECS if kind.accepts(value)), None)
-        if kind is None:
+        codec = next((codec for codec in CODECS if codec.accepts(value)), None)
+        if codec is None:
             raise TypeError(_refusal_message(value, location))
-        tree = {kind.tag: kind.write(value, self, location)}
-        if kind.is_shared:
+        tree = {codec.tag: codec.write(value, self, location)}
+        if codec.is_shared:
             self._shared_numbers[id(value)] = len(self._shared)
             self._shared.append(value)
         return tree
 
     def write_values(self, values: Any, location: str) -> list[Json]:
-        """Return the trees of values in a row."""
+        """Return the trees of several values."""
         return [self.write_value(value, f"{location}[{number}]") for number, value in enumerate(values)]
 
 
 class TreeReader:
-    """A thing put together from a tree and arrays."""
+    """Converts a tree and arrays to an object."""
 
     def __init__(self, arrays: ArrayReader) -> None:
         self.arrays = arrays
@@ -289,7 +285,7 @@ class TreeReader:
             return tree
         tag = next(iter(tree)) if len(tree) == 1 else ""
         if tag != _REFERENCE_TAG and tag not in _CODEC_BY_TAG:
-            raise DataError(f"is damaged: it holds an object of the keys {list(tree)}")
+            raise DataError(f"is damaged: it contains an object with the keys {list(tree)}")
         try:
             if tag == _REFERENCE_TAG:
                 return self._shared[range(len(self._shared)).index(tree[tag])]
@@ -297,24 +293,24 @@ class TreeReader:
         except DataError:
             raise
         except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
-            raise DataError(f"is damaged: what it holds as {tag!r} is none ({error})") from error
+            raise DataError(f"is damaged: it contains an invalid {tag!r} ({error})") from error
         if _CODEC_BY_TAG[tag].is_shared:
             self._shared.append(value)
         return value
 
     def read_values(self, trees: list[Json]) -> list[Any]:
-        """Return the values of trees in a row."""
+        """Return the values of several trees."""
         return [self.read_value(tree) for tree in trees]
 
 
 def _refusal_message(value: Any, location: str) -> str:
     if isinstance(value, np.random.Generator | np.random.RandomState | np.random.BitGenerator):
-        return f"{location} is a {type(value).__name__}, and the state of one is not stored; use a whole number as the seed."
-    sort = type(value)
-    name = sort.__qualname__ if sort.__module__ == "builtins" else f"{sort.__module__}.{sort.__qualname__}"
-    of = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
-    way_out = " skops.io.dump(model, path), of the package skops, stores estimators of other packages, and what has them as parts."
+        return f"{location} is a {type(value).__name__}, whose state is not stored; use a whole number as the seed."
+    cls = type(value)
+    name = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    dtype = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
+    advice = " skops.io.dump(model, path) of the package skops stores estimators of other packages, and models that contain them."
     return (
-        f"{location} is of the type {name}{of}, which cannot be stored; numbers, text, arrays of them and the parts and models of "
-        f"tamiz can.{way_out if isinstance(value, BaseEstimator) else ''}"
+        f"{location} is of the type {name}{dtype}, which cannot be stored; numbers, text, arrays of these, and models of tamiz and "
+        f"their parts can.{advice if isinstance(value, BaseEstimator) else ''}"
     )
