@@ -524,7 +524,7 @@ def test_dates_are_read_where_a_day_above_12_tells_the_order(write, values):
 @pytest.mark.parametrize(
     ("values", "what"),
     [
-        (["12/3/2020", "1/2/2020", "5/6/2021"], "'1/2/2020' look like dates whose day and month cannot be told apart"),
+        (["12/3/2020", "1/2/2020", "5/6/2021"], "'1/2/2020' look like dates with an ambiguous order of day and month"),
         (["31/2/2020", "1/2/2020", "5/6/2021"], "look like dates"),
         (["$1", "$2.50", '"$1,234"'], "look like amounts of money"),
         (["5 mg", "10 mg", "20 mg"], "look like numbers with a unit"),

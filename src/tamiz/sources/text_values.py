@@ -45,7 +45,7 @@ _MONEY_PATTERN = re.compile(rf"[-+]?[$€£¥] ?{_DIGITS}|{_DIGITS} ?[$€£¥]"
 _UNIT_PATTERN = re.compile(rf"{_DIGITS} ?([^\W\d_]{{1,6}}[²³]?(?:/[^\W\d_]{{1,4}}[²³]?)?|%|°[CF]?)")
 _DATE_PATTERN = re.compile(r"[0-9]{1,4}[/.-][0-9]{1,2}[/.-][0-9]{1,4}([ T][0-9:]+)?", re.ASCII)
 _IS_PLAIN = re.compile(r"[0-9]+|[-+]?[0-9]*\.?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?", re.ASCII).fullmatch
-_AMBIGUOUS = "dates whose day and month cannot be told apart"
+_AMBIGUOUS = "dates with an ambiguous order of day and month"
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 
 
