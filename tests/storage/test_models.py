@@ -5,23 +5,21 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from tamiz import RankSelector, SubsetSelector, criteria, graphs, load, reduction, save, search
+from tamiz import RankSelector, SubsetSelector, criteria, graphs, load, neighbors, reduction, save, search
 from tamiz.cluster import SpectralClustering
 from tamiz.criteria import CFS, InformationGain, LaplacianScore
 from tamiz.exceptions import DataError
 from tamiz.graphs import (
     Binary,
-    BruteForce,
     ConnectedRadius,
     Graph,
     HeatKernel,
     InverseClassSize,
-    KDTree,
     KNearest,
-    NNDescent,
     Radius,
     SameClass,
 )
+from tamiz.neighbors import BruteForce, KDTree, NNDescent
 from tamiz.reduction import PCA, LaplacianEigenmaps
 from tamiz.search import BestFirst, Evaluations, Forward, Seconds
 
@@ -37,7 +35,10 @@ ARGUMENTS = {
 }
 KINDS = ("relevance", "merit", "search", "map", "stopping", "discretization", "builder", "weight", "neighbors")
 PARTS = [
-    entry for package in (criteria, graphs, reduction, search) for entry in package.registry if entry.kind in KINDS
+    entry
+    for package in (criteria, graphs, neighbors, reduction, search)
+    for entry in package.registry
+    if entry.kind in KINDS
 ]
 
 
