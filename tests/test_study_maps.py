@@ -296,7 +296,7 @@ def test_a_weighted_table_has_no_maps_of_pairs_and_says_why(source):
     weighted = open_source(pd.read_csv(str(PENGUINS)), "species", weight=np.arange(344) % 3 + 1.0)
     result = study(weighted).to_dict()
     assert list(by_id(result)) == ["pca", "laplacian_eigenmaps"]
-    assert any(told.startswith("Metric MDS is left out: MDS counts every row once") for told in result["warnings"])
+    assert any(told.startswith("Metric MDS is left out: MDS does not support sample weights") for told in result["warnings"])
 
 
 def test_control_c_in_a_map_keeps_those_that_were_drawn(source, monkeypatch):

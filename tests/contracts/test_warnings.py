@@ -106,7 +106,7 @@ def test_a_row_far_beyond_all_others_has_no_place_and_is_named():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = map_.fit(small)
-            with pytest.raises(DataError, match=r"^Row 2 lies so far from the rows of fit .* leave the row out"):
+            with pytest.raises(DataError, match=r"^The coordinates of row 2 overflow, .* Remove the row"):
                 fitted.transform(rows)
 
 

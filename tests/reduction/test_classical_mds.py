@@ -149,9 +149,7 @@ def test_transform_gives_the_rows_of_fit_their_place_and_every_row_its_own(dissi
     np.testing.assert_array_equal(mapped.fit_transform(X), mapped.transform(X))
     np.testing.assert_array_equal(mapped.transform(X[7:8]), mapped.embedding_[7:8])
     if (dissimilarity, correction) == ("similarity", "cailliez"):
-        sentence = (
-            r"^Row 0 is equal to no row of fit, and without its similarity to itself it has no distances; correction="
-        )
+        sentence = r"^Row 0 is equal to no row of the fit, and its distances are undefined without its similarity to itself\. Use "
         with pytest.raises(DataError, match=sentence):
             mapped.transform(new)
         return
@@ -380,23 +378,23 @@ def test_what_are_no_similarities_is_refused_in_one_sentence(dtype):
         ),
         (
             skewed,
-            r"^Precomputed similarities must be symmetric: row 3, column 140 holds .* difference of 0\.5\. \(S \+ S\.T\) / 2",
+            r"^Precomputed similarities must be symmetric: row 3, column 140 contains .* difference of 0\.5\. Pass \(S \+ S\.T\) / 2",
         ),
         (
             holed,
-            r"^Row 5, column 6 holds inf; a similarity must be a finite number\. Fill it in",
+            r"^Row 5, column 6 contains inf; a similarity must be a finite number\. Impute it",
         ),
         (
             near,
-            r"^Row 2, column 9 holds 50; two rows cannot be more similar than the mean of what they are to themselves, \d",
+            r"^Row 2, column 9 contains 50; a similarity must not exceed the mean of its two diagonal entries, \d",
         ),
-        (cdist(X, X).astype(dtype), r"to themselves, 0\. Distances go with dissimilarity='precomputed'\.$"),
+        (cdist(X, X).astype(dtype), r"diagonal entries, 0\. For distances use dissimilarity='precomputed'\.$"),
     ]:
         refused(sentence, wrong, dissimilarity="similarity")
     if dtype == np.float64:
         vast[8, 2] = -1e160
         sentence = (
-            r"^Row 8, column 2 holds -1e\+160; a similarity above 1e\+150 in size is too large\. Change the unit\.$"
+            r"^Row 8, column 2 contains -1e\+160; the absolute value of a similarity must be at most 1e\+150\. Rescale"
         )
         refused(sentence, vast, dissimilarity="similarity")
     refused(r"^X has 1 sample \(row\); a map needs at least 2\.$", S[:1, :1], dissimilarity="similarity")
@@ -407,7 +405,7 @@ def test_what_are_no_similarities_is_refused_in_one_sentence(dtype):
     )
     refused(sentence, sparse.csr_array(S), error=TypeError, dissimilarity="similarity")
     mapped = ClassicalMDS(2, dissimilarity="similarity").fit(S)
-    with pytest.raises(DataError, match=r"^Row 1, column 4 holds nan; a similarity must be a finite number\."):
+    with pytest.raises(DataError, match=r"^Row 1, column 4 contains nan; a similarity must be a finite number\."):
         mapped.transform(np.where((np.arange(2)[:, None] == 1) & (np.arange(150) == 4), np.nan, S[:2]))
     # Rounding is no fault.
     turned = S * (1 + np.triu(np.full((150, 150), 1e-6 if dtype == np.float32 else 1e-12), 1)).astype(dtype)
@@ -460,8 +458,8 @@ def test_rows_of_a_matrix_that_is_symmetric_to_rounding_get_their_place(kind, ru
 def test_weights_of_a_source_are_refused(dissimilarity):
     frame = pd.DataFrame(load_iris().data[:20], columns=list("abcd"))
     sentence = (
-        r"^ClassicalMDS counts every row once, and the source has the weights 'd'; open it without weight, or use PCA, which "
-        r"takes weights, for rows at Euclidean distances\.$"
+        r"^ClassicalMDS does not support sample weights, and the source has the weights 'd'; open it without weight, or use PCA, "
+        r"which supports weights, for Euclidean distances\.$"
     )
     refused(sentence, open_source(frame, weight="d"), dissimilarity=dissimilarity)
 

@@ -325,9 +325,7 @@ def test_similarities_are_turned_into_distances():
     rows, similar = MDS().fit(X), MDS(dissimilarity="similarity").fit(X @ X.T)
     assert similar.stress_ == pytest.approx(rows.stress_, rel=1e-6)
     np.testing.assert_array_equal(similar.transform(X[:4] @ X.T), similar.embedding_[:4])
-    with pytest.raises(
-        DataError, match=r"^Row 1 is equal to no row of fit, and without its similarity to itself it has no"
-    ):
+    with pytest.raises(DataError, match=r"^Row 1 is equal to no row of the fit, and its distances are undefined"):
         similar.transform(np.stack([X[0] @ X.T, 1.1 * X[0] @ X.T]))
 
 
@@ -390,7 +388,7 @@ def test_equal_rows_share_a_place_on_the_whole_way(kind, start):
 
 def test_a_start_that_puts_equal_rows_and_so_all_points_together_is_refused():
     X = [[0.0], [0.0], [1.0], [3.0]]
-    with pytest.raises(DataError, match=r"^init has all its points at one place"):
+    with pytest.raises(DataError, match=r"^All points of init coincide"):
         MDS(1, init=[[0.0], [5.0], [0.0], [0.0]]).fit(X)
 
 
@@ -519,12 +517,16 @@ def test_what_has_no_map_is_refused_in_one_sentence():
         D,
         init=X[:3, :2],
     )
-    refused("init has all its points at one place, from where nothing moves them apart.", D, init=np.ones((n, 2)))
-    text = "init must be 'classical', 'random' or an array of 10 rows and 2 columns, got <U1 in the place of numbers."
+    refused(
+        "All points of init coincide, and the optimisation cannot separate them. Use distinct points.",
+        D,
+        init=np.ones((n, 2)),
+    )
+    text = "init must be 'classical', 'random' or an array of 10 rows and 2 columns, got <U1 instead of numbers."
     refused(text, D, TypeError, init=[["a", "b"]] * n)
     missing = np.ones((n, 2))
     missing[3, 1] = np.inf
-    refused("init holds a NaN or an infinite value in row 3.", D, init=missing)
+    refused("init contains a NaN or an infinite value in row 3.", D, init=missing)
     sentence = "kind must be one of 'metric', 'interval', 'ordinal', got 'euclid'."
     refused(sentence, D, ValueError, kind="euclid")
 

@@ -288,7 +288,7 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
         "label": "PCA",
         "axes": ["PC 1", "PC 2"],
         "notes": ["Numeric columns were standardised: each has mean 0 and standard deviation 1."],
-        "proximity_note": "Points near each other are rows with like values.",
+        "proximity_note": "Points near each other are rows with similar values.",
         "comparable_axes": True,
         "points": (u[:, :2] * s[:2]).tolist(),
         "rows": list(range(len(x))),

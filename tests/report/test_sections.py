@@ -428,7 +428,7 @@ def test_drawn_points_are_told_apart_from_all_rows(wine: dict[str, Any]) -> None
 
 
 def test_a_map_that_holds_little_is_not_read_as_the_whole(wine: dict[str, Any]) -> None:
-    assert "Points near each other are rows with like values." in collected(collect_maps, wine)["maps"][0]["near"]
+    assert "Points near each other are rows with similar values." in collected(collect_maps, wine)["maps"][0]["near"]
     wine["maps"][0]["spectrum"]["cumulative"][1] = 0.2
     near = collected(collect_maps, wine)["maps"][0]["near"]
     assert near.startswith("Both axes together hold only 20% of the total variance: rows that look near may be far")

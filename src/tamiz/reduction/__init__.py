@@ -1,4 +1,4 @@
-"""What the rows look like in few dimensions."""
+"""Dimensionality reduction: maps of rows to few coordinates, and the correlations of columns with their axes."""
 
 from tamiz.runtime.registry import Registry
 

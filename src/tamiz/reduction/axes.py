@@ -1,4 +1,4 @@
-"""Which columns explain the axes of a map: rank correlations, of any columns with any coordinates."""
+"""Rank correlations of the columns of a table with the axes of a map."""
 
 from __future__ import annotations
 
@@ -20,27 +20,26 @@ from tamiz.statistics.base import Floats
 
 RowIndices = NDArray[np.intp]
 
-# Values held at once, and values of one piece of work.
+# Values read into memory at a time, and values of one parallel task.
 _VALUES_IN_MEMORY = 2**23
 _VALUES_PER_TASK = 2**15
 
 
 @dataclass(frozen=True)
 class AxisCorrelations:
-    """How far every column goes along with every axis.
+    """Rank correlations of columns with axes.
 
     Attributes
     ----------
     columns, kinds : list of str
-        The columns that take part, and what they are.
+        Names and kinds of the columns used.
     values : ndarray of shape (n_columns, n_axes)
-        For a number Spearman's rank correlation, in [-1, 1]; for a category the correlation ratio of the axis's ranks, in [0, 1]:
-        the root of the share of their spread that lies between the levels. A constant column or axis has 0.
+        Spearman's rank correlation in [-1, 1] for numeric columns. For categories the correlation ratio of the ranks of the axis
+        in [0, 1]: the square root of the between-level share of their sum of squares. 0 for constant columns or axes.
     chance_level : ndarray of shape (n_columns,)
-        The size that a column which has nothing to do with the axis reaches, its root mean square: a category of many levels
-        reaches much by chance.
+        Root mean square of the value for a column that is independent of the axis. It is large for categories of many levels.
     n_rows : ndarray of shape (n_columns,)
-        Rows that the values of a column are from: those where it is not missing.
+        Number of rows in which the column is not missing.
     """
 
     columns: list[str]
@@ -51,21 +50,21 @@ class AxisCorrelations:
 
 
 def axis_correlations(X: Any, embedding: ArrayLike, *, sample_weight: ArrayLike | None = None) -> AxisCorrelations:
-    """Rank correlation of every column with every axis of a map: which columns explain it.
+    """Rank correlation of every column with every axis of a map.
 
     Parameters
     ----------
     X : array, data frame or Source
-        The rows of the map, with the columns that shall explain it: those that it was made of, or others.
+        The rows of the map, with any columns: those that the map was computed from, or others.
     embedding : array-like of shape (n_samples, n_axes)
-        The coordinates of the rows on the map, of any method.
+        The coordinates of the rows on the map, from any method.
     sample_weight : array-like of shape (n_samples,), default=None
         A weight of 2 counts as the row twice.
 
     Returns
     -------
     AxisCorrelations
-        `columns`, `kinds`, `values` of shape (n_columns, n_axes), `chance` and `n_rows`.
+        `columns`, `kinds`, `values` of shape (n_columns, n_axes), `chance_level` and `n_rows`.
 
     Raises
     ------
@@ -74,9 +73,9 @@ def axis_correlations(X: Any, embedding: ArrayLike, *, sample_weight: ArrayLike 
 
     Notes
     -----
-    Cost O(n log n) a column, and O(n) more an axis. Equal values have the mean of their ranks. A row where a column is missing is
-    left out for that column, and the ranks of the axis are those of the rows that stay. The correlation ratio of ranks is the root
-    of the Kruskal-Wallis H over n - 1, and for two levels the size of the rank correlation.
+    Cost O(n log n) for each column, plus O(n) for each axis. Ties have the mean of their ranks. Rows in which a column is missing
+    are excluded for that column, and the axis is ranked over the remaining rows. The correlation ratio of ranks is the square root
+    of the Kruskal-Wallis H over n - 1; for two levels it is the absolute rank correlation.
 
     References
     ----------
@@ -116,23 +115,23 @@ def correlate_columns(source: Source, embedding: Floats, rows: RowIndices | None
     ----------
     source : Source
     embedding : ndarray of shape (n_rows, n_axes)
-        Of the rows chosen, where not all are.
+        Coordinates of the selected rows.
     rows : ndarray of row numbers, ascending, default=None
-        Those that are compared; None is all.
+        The selected rows; None is all.
     """
     schema, n = source.schema, len(embedding)
     used = schema.used.tolist()
     axes = _Axes(embedding, *_scale_weights(source, rows))
 
-    def explained(columns: list[tuple[int, NDArray[Any]]]) -> list[tuple[Floats, float, int]]:
+    def correlate(columns: list[tuple[int, NDArray[Any]]]) -> list[tuple[Floats, float, int]]:
         return [axes.correlate_column(values, len(schema.columns[j].levels)) for j, values in columns]
 
     found: list[tuple[Floats, float, int]] = []
     for start, stop in parallel.block_ranges(len(used), max(1, _VALUES_IN_MEMORY // n)):
-        held = list(_read_columns(source, used[start:stop], rows))
-        pieces = [held[a:b] for a, b in parallel.block_ranges(len(held), max(1, _VALUES_PER_TASK // n))]
-        for some in parallel.map_blocks(explained, pieces):
-            found += some
+        columns = list(_read_columns(source, used[start:stop], rows))
+        tasks = [columns[a:b] for a, b in parallel.block_ranges(len(columns), max(1, _VALUES_PER_TASK // n))]
+        for part in parallel.map_blocks(correlate, tasks):
+            found += part
     return AxisCorrelations(
         [schema.columns[j].name for j in used],
         [schema.columns[j].kind for j in used],
@@ -143,7 +142,7 @@ def correlate_columns(source: Source, embedding: Floats, rows: RowIndices | None
 
 
 def _scale_weights(source: Source, rows: RowIndices | None) -> tuple[Floats, float]:
-    """Return the rows' weights in a unit, a power of two by which squares of their sums stay finite, and the unit."""
+    """Return the weights divided by a power of two, so that squares of their sums do not overflow, and that power."""
     weight = np.concatenate([block.weight_or_ones for block in source.blocks([])])
     weight = weight if rows is None else weight[rows]
     exponent = 0 if source.schema.weight is None else int(np.frexp(weight.sum())[1])
@@ -153,12 +152,12 @@ def _scale_weights(source: Source, rows: RowIndices | None) -> tuple[Floats, flo
 def _read_columns(
     source: Source, columns: Sequence[int], rows: RowIndices | None
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield some columns whole, or some rows of them."""
+    """Yield the columns with their values in all or the selected rows."""
     parts: dict[int, list[NDArray[Any]]] = {j: [] for j in columns}
     for block in source.blocks(columns):
         here = slice(None) if rows is None else _rows_in_block(rows, block.rows)
         for j in columns:
-            # A column that lies on disk is read here.
+            # Columns on disk are read here.
             parts[j].append(np.asarray(block.values[j][here]))
     for j in columns:
         yield j, parts[j][0] if len(parts[j]) == 1 else np.concatenate(parts[j])
@@ -169,7 +168,7 @@ def _rows_in_block(rows: RowIndices, block: range) -> RowIndices:
 
 
 class _SortedValues:
-    """Values in their order, to be ranked among any of the rows without sorting them again."""
+    """Sorted values, which can be ranked under different row weights without sorting again."""
 
     def __init__(self, values: NDArray[np.floating[Any]]) -> None:
         self._order = np.argsort(values)
@@ -180,9 +179,9 @@ class _SortedValues:
         self._sizes = np.diff(self._starts, append=len(values))
 
     def centred_ranks(self, weight: Floats) -> Floats:
-        """Return the weight of the rows below each less that of those above: twice the rank, centred.
+        """Return twice the centred rank of each row: the weight of the rows below minus the weight of the rows above.
 
-        Whole numbers where the weights are 0 and 1, so that sums of their products are exact.
+        With weights 0 and 1 the ranks are integers, so that sums of their products are exact.
         """
         up_to = np.concatenate([[0.0], np.cumsum(weight[self._order])])
         balance = up_to[self._starts] + up_to[self._starts + self._sizes] - up_to[-1]
@@ -201,20 +200,20 @@ class _Axes:
         self._all_row_ranks = [axis.centred_ranks(weight) for axis in self._axes]
 
     def correlate_column(self, values: NDArray[Any], n_levels: int) -> tuple[Floats, float, int]:
-        """Return the values of one column, what chance would give, and how many rows have it."""
+        """Return the correlations of one column, its chance level and its number of present values."""
         is_number = values.dtype.kind == "f"
         present = ~np.isnan(values) if is_number else values >= 0
         n_present = int(np.count_nonzero(present))
         weight, along = self._weight, self._all_row_ranks
         if n_present < len(values):
-            # A row that is left out is a row of weight 0.
+            # Excluded rows have weight 0.
             weight = np.where(present, weight, 0.0)
             along = [axis.centred_ranks(weight) for axis in self._axes]
         if is_number:
             ranks = _SortedValues(values).centred_ranks(weight)
             chance = _chance_level(2, self._weight_unit * float(weight.sum()))
             return np.array([_correlation(ranks, axis, weight) for axis in along]), chance, n_present
-        # A missing value is of a level before the first.
+        # Missing values are level 0.
         levels = values.astype(np.intp) + 1
         sizes = np.bincount(levels, weight, n_levels + 1).astype(np.float64)
         ratios = [_correlation_ratio(levels, sizes, axis, weight) for axis in along]

@@ -1,4 +1,4 @@
-"""What every map promises."""
+"""The base class of all maps, the records that describe a map in a report, and checks of coordinates."""
 
 from __future__ import annotations
 
@@ -21,52 +21,28 @@ from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
 
 
-# MERGED: The places that a user starts a search from.
-def read_initial_embedding(init: Any, choices: Sequence[str], n_samples: int, n_components: int) -> Floats:
-    """Return the places of n rows, of shape (n, n_components); what else `init` may be is told by its names."""
-    named = ", ".join(repr(name) for name in choices)
-    expected = f"init must be {named} or an array of {n_samples:,} rows and {n_components} columns"
-    places = as_array(init, expected)
-    if places.dtype.kind not in "fiub":
-        raise TypeError(f"{expected}, got {places.dtype} in the place of numbers.")
-    if places.shape != (n_samples, n_components):
-        raise DataError(f"{expected}, got the shape {places.shape}.")
-    places = places.astype(np.float64)
-    if not np.isfinite(places).all():
-        row = int(np.argmin(np.isfinite(places).all(axis=1)))
-        raise DataError(f"init holds a NaN or an infinite value in row {row}.")
-    check_distinct_points(places)
-    return places
-
-
-def check_distinct_points(points: Floats) -> None:
-    """Refuse points, one a row, that are all equal."""
-    if (points == points[0]).all():
-        raise DataError("init has all its points at one place, from where nothing moves them apart.")
-
-
-# Rows that a study fits a map of n x n cost on, where nobody said how many.
+# Default number of rows on which a study fits a map of O(n^2) cost.
 MAX_STUDY_ROWS = 2_000
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """Images of one shape that belong together.
+    """A group of images of one shape in a report.
 
     Attributes
     ----------
     title, note : str
-        What they show, and how to read them.
+        Heading, and an explanation for readers.
     shape : tuple of two int
-        Rows and columns of pixels.
+        Height and width in pixels.
     names : list of str
-        One an image.
+        One name for each image.
     images : list of list of float
         Pixels, row by row.
     signed : bool
-        Whether 0 is the middle of the scale; else each image goes from its least to its largest value.
+        Whether the colour scale is centred at 0; else it spans the values of each image.
     shows_rows : bool
-        Whether they show rows of the table.
+        Whether the images show rows of the table.
     """
 
     title: str
@@ -80,44 +56,44 @@ class Gallery:
 
 @dataclass(frozen=True)
 class MapDescription:
-    """What a report says of a map beside its points.
+    """The description of a map in a report.
 
     Attributes
     ----------
     axis_names : list of str
         A name for every coordinate.
     notes : list of str
-        What was done to the columns, a sentence each.
+        Preprocessing and results, one sentence each.
     proximity_note : str
-        What it means that two points lie near each other, a sentence.
+        Meaning of a small distance on the map, one sentence.
     comparable_axes : bool
-        Whether one unit means as much on every axis.
+        Whether all axes have the same unit.
     stress : float or None
-        Kruskal's stress-1 of the map, on a sample of the pairs where the method takes one; None where it has none.
+        Kruskal's stress-1 of the map, on a sample of pairs for sampling methods; None for methods without stress.
     spectrum_label : str
-        What the values of the spectrum are.
+        Name of the values of the spectrum.
     spectrum : list of float
         One value an axis, first axis first.
     spectrum_note : str
-        How to read them, a sentence.
+        Explanation of the spectrum, one sentence.
     cumulative : list of float
-        Their sums up to each, none where they are no shares of a whole.
+        Cumulative sums of the spectrum; empty if its values are not shares of a total.
     residuals : list of float
-        How far each is from solving its equation, none where they were not found by steps.
+        Residual norms of iterative eigensolvers; empty for direct solvers.
     chance_spectrum : list of float
-        What each would be by chance, in the unit of the spectrum, none where that is not known.
+        Expected spectrum under the null model of parallel analysis; empty if not computed.
     chance_title, chance_note : str
-        How many axes lie above it, without a stop, and what "by chance" means, a sentence.
+        Heading with the number of axes above the null model, and an explanation of the null model, one sentence.
     loading_names : list of str
     loadings : list of list of float
-        One row a name, one value an axis.
+        One row for each name, one value for each axis.
     galleries : list of Gallery
-        What the axes look like, where the columns are the pixels of an image.
+        Axes shown as images, if the columns are pixels.
     """
 
     axis_names: list[str]
     notes: list[str] = field(default_factory=list)
-    proximity_note: str = "Points near each other are rows with like values."
+    proximity_note: str = "Points near each other are rows with similar values."
     comparable_axes: bool = True
     stress: float | None = None
     spectrum_label: str = ""
@@ -135,16 +111,16 @@ class MapDescription:
 
 @dataclass(frozen=True)
 class MapVariant:
-    """One of the maps that a method can draw of a table.
+    """A variant of a method that a study can compute.
 
     Attributes
     ----------
     name : str
-        What tells it from the method's others, in the words of its parameters; empty where the method has one.
+        The parameter value that distinguishes the variant; empty for methods with one variant.
     label : str
-        What a reader is told it is; empty where that is the method's own.
+        Label for readers; empty for the label of the method.
     is_default : bool
-        Whether a study draws it where nobody asked for maps by name.
+        Whether a study computes the variant by default.
     """
 
     name: str = ""
@@ -153,18 +129,18 @@ class MapVariant:
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
-    """A map of rows to few coordinates.
+    """Base class of dimensionality reduction estimators.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        float32 where all numbers of the table are, else float64; new rows are mapped likewise.
+        The coordinates of the rows; float32 if all numeric columns are float32, else float64.
     schema_ : Schema or None
-        The columns as they were taken: what `open_source(like=)` reads new rows by.
+        The columns as read by fit; `open_source(like=)` uses it to read new rows.
     variants : tuple of MapVariant
-        The maps that a study can draw by this method, the one by its name alone first.
+        The variants that a study can compute.
     dissimilarities : tuple of str
-        What the method's `dissimilarity` may be; empty where it has no such parameter.
+        Choices of the parameter `dissimilarity`; empty for methods without it.
     """
 
     embedding_: NDArray[Any]
@@ -186,7 +162,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
     @classmethod
     @abstractmethod
     def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:
-        """Return the map as a study of a table draws it; one that lives on a graph takes the study's.
+        """Return an unfitted estimator with the settings of a study; graph methods get the graph of the study later.
 
         Parameters
         ----------
@@ -194,39 +170,39 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         variant : str
             A name in `variants`.
         dissimilarity : str
-            What the study takes for the distances of rows.
+            The dissimilarity of the study.
         """
 
     @property
     def max_study_rows(self) -> int | None:
-        """Rows that a study fits the map on at most, a sample of more; None is all.
+        """Largest number of rows on which a study fits the map, a sample of the table; None is all rows.
 
-        Where the cost grows with the square of the number of rows this is a number.
+        Methods of quadratic cost return a number.
         """
         return None
 
     def describe(self) -> MapDescription:
-        """Return what a report says of the fitted map."""
+        """Return the description of the fitted map for a report."""
         check_is_fitted(self)
         return self._describe()
 
     @abstractmethod
     def _describe(self) -> MapDescription:
-        """Return what a report says of the map, which is fitted."""
+        """Return the description of the map, which is fitted."""
 
     @property
     def schema_(self) -> Schema | None:
-        """The columns as they were taken; None of what is no table: distances, sparse rows, a covariance."""
+        """The columns as read by fit; None if the input was not a table: distances, sparse rows, a covariance."""
         check_is_fitted(self)
         schema: Schema | None = self._row_encoder.table_schema()
         return schema
 
     def _match_dtype(self, embedding: NDArray[Any], X: Any) -> NDArray[Any]:
-        """Return the places of rows in the type of their numbers; a row whose place is no number is refused."""
+        """Convert coordinates to the float type of X; raise DataError for coordinates that are not finite."""
         with np.errstate(over="ignore"):
-            given = embedding.astype(float_dtype(X), copy=False)
-        check_finite_embedding(given)
-        return given
+            converted = embedding.astype(float_dtype(X), copy=False)
+        check_finite_embedding(converted)
+        return converted
 
     @property
     def _n_features_out(self) -> int:
@@ -234,14 +210,37 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
 
 
 def check_finite_embedding(embedding: NDArray[Any]) -> None:
-    """Refuse rows whose place is no number, naming the first."""
-    # Numbers whose sum is one are numbers, and most are asked no more than that.
+    """Raise DataError for rows whose coordinates are not finite; the message names the first."""
+    # A finite sum implies finite coordinates, which is the usual case.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(embedding.sum()):
             return
-    lost = ~np.isfinite(embedding).all(axis=1)
-    if lost.any():
+    overflowed = ~np.isfinite(embedding).all(axis=1)
+    if overflowed.any():
         raise DataError(
-            f"Row {int(np.argmax(lost))} lies so far from the rows of fit that its place is beyond the largest number; leave the "
-            "row out, or fit on rows like it."
+            f"The coordinates of row {int(np.argmax(overflowed))} overflow, because it is extremely far from the rows of the fit. "
+            "Remove the row, or fit on similar rows."
         )
+
+
+def read_initial_embedding(init: Any, choices: Sequence[str], n_samples: int, n_components: int) -> Floats:
+    """Check an `init` array and return it as float64; errors also list the named choices of `init`."""
+    named = ", ".join(repr(name) for name in choices)
+    expected = f"init must be {named} or an array of {n_samples:,} rows and {n_components} columns"
+    points = as_array(init, expected)
+    if points.dtype.kind not in "fiub":
+        raise TypeError(f"{expected}, got {points.dtype} instead of numbers.")
+    if points.shape != (n_samples, n_components):
+        raise DataError(f"{expected}, got the shape {points.shape}.")
+    points = points.astype(np.float64)
+    if not np.isfinite(points).all():
+        row = int(np.argmin(np.isfinite(points).all(axis=1)))
+        raise DataError(f"init contains a NaN or an infinite value in row {row}.")
+    check_distinct_points(points)
+    return points
+
+
+def check_distinct_points(points: Floats) -> None:
+    """Raise DataError if all points (rows) are equal."""
+    if (points == points[0]).all():
+        raise DataError("All points of init coincide, and the optimisation cannot separate them. Use distinct points.")

@@ -1,4 +1,7 @@
-"""What rows are apart by, as classical scaling reads it: block by block, the user's own memory where it can be."""
+"""Dissimilarities of rows, read in blocks: computed by a metric, precomputed, or derived from a matrix of similarities.
+
+Precomputed matrices are read without a copy where their type and layout allow.
+"""
 
 from __future__ import annotations
 
@@ -38,25 +41,23 @@ from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Invariants
 from tamiz.storage.records import Serializable
 
-# MERGED: Rows known by their similarities alone.
 _NOUN, _METRIC = "similarities", "dissimilarity='similarity'"
 
 
 class Similarities(PairwisePoints):
-    """Rows at the distances that a matrix of similarities stands for.
+    """Points whose distances are defined by a matrix of similarities.
 
     .. math:: d_{ij}^2 = s_{ii} + s_{jj} - 2 s_{ij}
 
     Parameters
     ----------
     matrix : array-like of shape (n_samples, n_samples)
-        Symmetric, none above the mean of the similarities of its two rows to themselves. float64 and float32 are kept as they lie,
-        without a copy.
+        Symmetric; no entry above the mean of its two diagonal entries. float64 and float32 are used without a copy.
 
     Raises
     ------
     DataError
-        When it is not such a matrix; the message names the row and the column.
+        When the matrix violates this; the message names the row and the column.
     """
 
     metric = "similarity"
@@ -81,17 +82,17 @@ class Similarities(PairwisePoints):
         self._set_arrays(similarities, own, own)
 
     def _set_arrays(self, similarities: NDArray[Any], own: Floats, fitted: Floats) -> None:
-        """Keep rows, the similarity of each to itself, NaN where nobody knows it, and those of the rows of fit."""
+        """Store similarities, the self-similarities of these rows (NaN where unknown) and those of the training rows."""
         self._similarities, self.self_similarities, self._training_self_similarities = similarities, own, fitted
         self.n_samples = len(similarities)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """What the matrix holds."""
+        """The type of the matrix."""
         return self._similarities.dtype
 
     def get_state(self) -> dict[str, Any]:
-        """Return the matrix and what the rows' similarities to themselves are."""
+        """Return the matrix and the self-similarities."""
         return {
             "similarities": self._similarities,
             "self_similarities": self.self_similarities,
@@ -100,21 +101,21 @@ class Similarities(PairwisePoints):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the points as they were; the matrix was checked when they were made."""
+        """Restore the points; the matrix was checked before it was saved."""
         return cls._from_arrays(state["similarities"], state["self_similarities"], state["fitted"])
 
     def block_view(self, queries: Self, start: int, stop: int) -> Floats:
-        """Return the similarities of the queries `start : stop` to all points, to be read only."""
+        """Return the similarities of the queries `start : stop` to all points; do not write to the result."""
         return np.ascontiguousarray(queries._similarities[start:stop], dtype=np.float64)
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
-        """Return distances; a row must be known by its similarity to itself too."""
+        """Return distances; raise DataError for rows whose self-similarity is unknown."""
         own = queries.self_similarities[start:stop]
         if np.isnan(own).any():
             row = start + int(np.argmax(np.isnan(own)))
             raise DataError(
-                f"Row {row} is equal to no row of fit, and without its similarity to itself it has no distances; "
-                "correction='lingoes' needs none."
+                f"Row {row} is equal to no row of the fit, and its distances are undefined without its similarity to itself. "
+                "Use correction='lingoes', which does not need it."
             )
         squared = queries._similarities[start:stop] * -2.0
         squared = squared.astype(np.float64, copy=False)
@@ -123,11 +124,11 @@ class Similarities(PairwisePoints):
         return np.sqrt(np.maximum(squared, 0.0, out=squared), out=squared)
 
     def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
-        """Return a digest of the similarities to all rows of fit."""
+        """Return a digest of the similarities to all training rows."""
         return [blake2b(self._similarities[row].astype(np.float64) + 0.0).digest() for row in rows]
 
     def row_hashes(self) -> Floats:
-        """Return the first of the rows of fit that is nearest."""
+        """Return the number of the nearest training row, the first of ties."""
         nearest = np.empty(self.n_samples)
         for start, stop in parallel.block_ranges(self.n_samples, TILE_SIZE):
             nearest[start:stop] = np.argmin(
@@ -138,34 +139,36 @@ class Similarities(PairwisePoints):
     def _match_candidates(self, queries: Self, query: int) -> NDArray[np.intp]:
         if self.n_samples != len(self._training_self_similarities):
             return np.arange(0)
-        # The nearest: d^2 but for the query's own number, and twice what rounding may have made of it.
-        asked = queries._similarities[query].astype(np.float64)
-        squared = self._training_self_similarities - 2.0 * asked
+        # Candidates are the nearest rows by d^2 minus the query's self-similarity, within twice the rounding tolerance.
+        similarities = queries._similarities[query].astype(np.float64)
+        squared = self._training_self_similarities - 2.0 * similarities
         tolerance = 2.0 * max(SYMMETRY_TOLERANCE[queries.dtype], SYMMETRY_TOLERANCE[self.dtype])
-        least = float((squared + tolerance * (np.abs(self._training_self_similarities) + 2.0 * np.abs(asked))).min())
+        least = float(
+            (squared + tolerance * (np.abs(self._training_self_similarities) + 2.0 * np.abs(similarities))).min()
+        )
         return np.flatnonzero(squared - tolerance * np.abs(self._training_self_similarities) <= least)
 
     def _matches(self, queries: Self, query: int, point: int) -> bool:
-        asked = queries._similarities[query].astype(np.float64)
+        queried = queries._similarities[query].astype(np.float64)
         known = self._similarities[point].astype(np.float64)
         tolerance = max(SYMMETRY_TOLERANCE[queries.dtype], SYMMETRY_TOLERANCE[self.dtype])
         sizes = (abs(float(self._training_self_similarities[point])) + np.abs(self._training_self_similarities)) / 2
-        sizes += np.maximum(np.abs(asked), np.abs(known))
-        return bool((np.abs(asked - known) <= tolerance * sizes).all())
+        sizes += np.maximum(np.abs(queried), np.abs(known))
+        return bool((np.abs(queried - known) <= tolerance * sizes).all())
 
     def take(self, rows: NDArray[np.intp]) -> Self:
-        """Return some of the points as new rows."""
+        """Return some of the points as queries."""
         return self._from_arrays(
             self._similarities[rows], self.self_similarities[rows], self._training_self_similarities
         )
 
     def new_points(self, rows: Any) -> Self:
-        """Return new rows.
+        """Check the similarities of new rows and return them as queries.
 
         Parameters
         ----------
         rows : array-like of shape (n_new, n_samples)
-            The similarities of new rows to all rows of fit.
+            The similarities of new rows to all training rows.
         """
         similarities = as_float_matrix(rows, _NOUN, _METRIC)
         check_new_rows(similarities, len(self._training_self_similarities), _NOUN)
@@ -173,7 +176,7 @@ class Similarities(PairwisePoints):
         return self._from_arrays(similarities, np.full(len(similarities), np.nan), self._training_self_similarities)
 
     def copy_self_values(self, queries: Self, equal: NDArray[np.intp], points: NDArray[np.intp]) -> Self:
-        """Return queries with the similarities to themselves of those that are equal to points."""
+        """Return the queries with the self-similarities of the points that they are equal to."""
         own = queries.self_similarities.copy()
         own[equal] = self.self_similarities[points]
         return self._from_arrays(queries._similarities, own, self._training_self_similarities)
@@ -186,7 +189,7 @@ class Similarities(PairwisePoints):
 
 
 def _faults_of_tile(matrix: NDArray[Any], own: Floats, rows: Span, columns: Span) -> MatrixFault | None:
-    """Look at a tile, at its mirror image, at what the two differ by and at the distances they stand for."""
+    """Check a tile and its mirror image: values, symmetry, and negative squared distances."""
     part, mirrored = matrix[slice(*rows), slice(*columns)], matrix[slice(*columns), slice(*rows)].T
     fault = worst_fault([_faults_of_values(matrix, rows, columns), _faults_of_values(matrix, columns, rows)])
     if fault is not None:
@@ -201,63 +204,63 @@ def _faults_of_tile(matrix: NDArray[Any], own: Floats, rows: Span, columns: Span
         value = max(part[top, left], mirrored[top, left])
         return MatrixFault(
             2, float(above[top, left]), row, column,
-            f"Row {row}, column {column} holds {value:.6g}; two rows cannot be more similar than the mean of what they are to "
-            f"themselves, {(own[row] + own[column]) / 2:.6g}. Distances go with dissimilarity='precomputed'.",
+            f"Row {row}, column {column} contains {value:.6g}; a similarity must not exceed the mean of its two diagonal entries, "
+            f"{(own[row] + own[column]) / 2:.6g}. For distances use dissimilarity='precomputed'.",
         )  # fmt: skip
     differ = largest_asymmetry(part, mirrored, sizes)
     if differ is None:
         return None
-    gap, i, j = differ
+    difference, i, j = differ
     row, column = rows[0] + i, columns[0] + j
     return MatrixFault(
-        3, gap, row, column,
-        f"Precomputed similarities must be symmetric: row {row}, column {column} holds {part[i, j]:.12g} and row {column}, column "
-        f"{row} holds {mirrored[i, j]:.12g}, a difference of {gap:.3g}. (S + S.T) / 2 is symmetric.",
+        3, difference, row, column,
+        f"Precomputed similarities must be symmetric: row {row}, column {column} contains {part[i, j]:.12g} and row {column}, "
+        f"column {row} contains {mirrored[i, j]:.12g}, a difference of {difference:.3g}. Pass (S + S.T) / 2.",
     )  # fmt: skip
 
 
 def _faults_of_values(matrix: NDArray[Any], rows: Span, columns: Span) -> MatrixFault | None:
-    """Look for what no similarity can be."""
+    """Check for values that are not finite or too large."""
     part = np.abs(matrix[slice(*rows), slice(*columns)])
     if part.max(initial=0.0) <= LARGEST_NUMBER:
         return None
-    odd = ~np.isfinite(part)
-    i, j = np.unravel_index(int(np.argmax(odd) if odd.any() else np.argmax(part)), part.shape)
+    invalid = ~np.isfinite(part)
+    i, j = np.unravel_index(int(np.argmax(invalid) if invalid.any() else np.argmax(part)), part.shape)
     row, column, value = rows[0] + int(i), columns[0] + int(j), matrix[rows[0] + i, columns[0] + j]
-    if odd.any():
+    if invalid.any():
         return MatrixFault(
             0, 0.0, row, column,
-            f"Row {row}, column {column} holds {value}; a similarity must be a finite number. "
-            "Fill it in or leave the row out.",
+            f"Row {row}, column {column} contains {value}; a similarity must be a finite number. "
+            "Impute it or remove the row.",
         )  # fmt: skip
     return MatrixFault(
         1, float(part[i, j]), row, column,
-        f"Row {row}, column {column} holds {value:.6g}; a similarity above {LARGEST_NUMBER:g} in size is too large. "
-        "Change the unit.",
+        f"Row {row}, column {column} contains {value:.6g}; the absolute value of a similarity must be at most {LARGEST_NUMBER:g}. "
+        "Rescale the similarities.",
     )  # fmt: skip
 
 
-# By the numbers that are given. Distances of a quadratic form lose more digits than those of differences.
+# By the type of the input. Distances computed from products lose more digits than distances computed from differences.
 _ROUNDING_BY_DTYPE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 DISSIMILARITIES: tuple[str, ...] = (*(entry.name for entry in metrics), "similarity")
 
 
 class Dissimilarities(Serializable, ABC):
-    """Rows, and numbers b of their pairs that squared distances are made of.
+    """Rows, and numbers b of their pairs from which squared distances are computed.
 
-    `quadratic` b^2 + `linear` b is the squared distance of a pair, but for a number of its row's own and one of its column's own:
-    these drop out of products with centred vectors.
+    The squared distance of a pair is `quadratic` b^2 + `linear` b plus a term of its row and a term of its column. The two terms
+    vanish in products with centred vectors.
 
     Attributes
     ----------
     points : Points
     quadratic, linear : float
     trace : float
-        The sum over rows of what is made of the number of each row and itself.
+        The sum over rows of `quadratic` b^2 + `linear` b for each row with itself.
     rounding_tolerance : float
-        Negative eigenvalues below this share of the largest may come of the rounding of the numbers.
+        Negative eigenvalues whose absolute value is below this share of the largest may be rounding errors.
     has_missing : bool
-        Whether distances may be NaN, which is missing.
+        Whether distances may be missing (NaN).
     """
 
     quadratic: ClassVar[float]
@@ -273,39 +276,39 @@ class Dissimilarities(Serializable, ABC):
 
     @property
     def n_points(self) -> int:
-        """Points that `block` has numbers of."""
+        """Number of points, the columns of `block`."""
         return int(self.points.n_samples)
 
     def matches_encoder(self, encoder: RowEncoder) -> bool:
-        """Return whether a reading makes rows of as many numbers as these have."""
+        """Return whether the encoder returns rows with as many coordinates as these points."""
         return encoder.n_coordinates in (None, self.points.n_coordinates)
 
     @abstractmethod
     def block(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return the numbers of the queries `start : stop` and all points, to be read only."""
+        """Return the numbers b of the queries `start : stop` and all points; do not write to the result."""
 
     @abstractmethod
     def distances(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return the distances of the queries `start : stop` to all points, to be read only."""
+        """Return the distances of the queries `start : stop` to all points; do not write to the result."""
 
     def upper_block(self, start: int, stop: int) -> Floats:
-        """Return the distances of the points `start : stop` to the points from `start` on, to be read only."""
+        """Return the distances of the points `start : stop` to the points from `start` on; do not write to the result."""
         return self.distances(self.points, start, stop)[:, start:]
 
     def euclidean_coordinates(self) -> Floats | None:
-        """Return fewer columns than rows that the distances are Euclidean ones of, where they are."""
+        """Return coordinates with these Euclidean distances if there are fewer columns than rows, else None."""
         return None
 
     def copy_self_values(self, queries: Any, equal: NDArray[np.intp], points: NDArray[np.intp]) -> Any:  # noqa: ARG002
-        """Return queries with what is known of them for being equal to points."""
+        """Return the queries with the self-similarities of the points that they are equal to, where they matter."""
         return queries
 
     def require_distances(self, rows: NDArray[np.intp]) -> None:
-        """Refuse new rows, by their numbers, where rows that are equal to none of fit have no distances."""
+        """Raise DataError if the distances of new rows (by row number) that are equal to no training row are undefined."""
 
 
 class ComputedDissimilarities(Dissimilarities):
-    """Rows whose distances are measured when they are asked for."""
+    """Rows whose distances a metric computes on demand."""
 
     quadratic, linear = 1.0, 0.0
 
@@ -318,18 +321,18 @@ class ComputedDissimilarities(Dissimilarities):
         return self.block(queries, start, stop)
 
     def upper_block(self, start: int, stop: int) -> Floats:
-        """Return distances, each pair's measured once."""
+        """Return distances, computed once for each pair."""
         return np.asarray(self.points.take(np.arange(start, self.points.n_samples)).block(self.points, start, stop))
 
     def euclidean_coordinates(self) -> Floats | None:
-        """Return the rows where they are numbers, fewer in each than there are rows."""
-        # Other metrics may have rows whose Euclidean distances are only in the same order.
+        """Return the rows if the metric is Euclidean and there are fewer columns than rows."""
+        # The Euclidean values of other metrics only preserve the order of distances.
         values = self.points.euclidean_values() if self.points.metric == "euclidean" else None
         return values if values is not None and values.shape[1] < len(values) else None
 
 
 class PrecomputedDissimilarities(ComputedDissimilarities):
-    """Rows whose distances are given."""
+    """Rows with a precomputed matrix of distances."""
 
     points: PrecomputedDistances
 
@@ -349,7 +352,7 @@ class PrecomputedDissimilarities(ComputedDissimilarities):
 
 
 class FromSimilarities(Dissimilarities):
-    """Rows whose similarities are given."""
+    """Rows with a precomputed matrix of similarities."""
 
     quadratic, linear = 0.0, -2.0
     points: Similarities
@@ -362,36 +365,36 @@ class FromSimilarities(Dissimilarities):
         self.trace = -2.0 * float(points.self_similarities.sum())
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return similarities. A row's similarity to itself is a number of its own, so that new rows need none."""
+        """Return similarities; the self-similarity of a row is a row term, so that new rows do not need it."""
         return self.points.block_view(queries, start, stop)
 
     def distances(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return distances, of rows that are equal to rows of fit."""
+        """Return distances of rows that are equal to training rows."""
         return self.points.block(queries, start, stop)
 
     def require_distances(self, rows: NDArray[np.intp]) -> None:
-        """Refuse them."""
+        """Raise DataError if there are such rows."""
         if len(rows):
             raise DataError(
-                f"Row {rows[0]} is equal to no row of fit, and without its similarity to itself it has no distances. Fit on "
-                "distances (dissimilarity='precomputed') to place such rows."
+                f"Row {rows[0]} is equal to no row of the fit, and its distances are undefined without its similarity to itself. "
+                "To map such rows, fit on distances with dissimilarity='precomputed'."
             )
 
     def copy_self_values(self, queries: Any, equal: NDArray[np.intp], points: NDArray[np.intp]) -> Similarities:
-        """Return queries with the similarity to themselves that equal rows of fit have."""
+        """Return the queries with the self-similarities of the training rows that they are equal to."""
         return self.points.copy_self_values(queries, equal, points)
 
 
 def read_new_rows(dissimilarities: Dissimilarities, encoder: RowEncoder, X: Any) -> Any:
-    """Return new rows as points beside the rows of fit."""
+    """Encode new rows and return them as queries; raise DataError for no rows."""
     queries = dissimilarities.points.new_points(encoder.encode(X))
     if queries.n_samples == 0:
-        raise DataError("X has 0 samples (rows); there is nothing to place.")
+        raise DataError("X has 0 samples (rows); there is nothing to map.")
     return queries
 
 
 def read_dissimilarities(X: Any, dissimilarity: str, estimator_name: str) -> tuple[Dissimilarities, RowEncoder]:
-    """Return the rows of a table, and what reads new ones, for an owner who counts every row once."""
+    """Read X for an estimator without sample weights; return its dissimilarities and the encoder of new rows."""
     if dissimilarity == "similarity":
         similar = Similarities(X)
         if similar.n_samples < 2:
@@ -399,18 +402,18 @@ def read_dissimilarities(X: Any, dissimilarity: str, estimator_name: str) -> tup
         return FromSimilarities(similar), IdentityEncoder()
     if isinstance(X, Source) and X.schema.weight is not None and dissimilarity != "precomputed":
         raise DataError(
-            f"{estimator_name} counts every row once, and the source has the weights {X.schema.weight!r}; open it without weight, or "
-            "use PCA, which takes weights, for rows at Euclidean distances."
+            f"{estimator_name} does not support sample weights, and the source has the weights {X.schema.weight!r}; open it "
+            "without weight, or use PCA, which supports weights, for Euclidean distances."
         )
-    points, reading = read_points(X, dissimilarity, fill_missing=True)
+    points, encoder = read_points(X, dissimilarity, fill_missing=True)
     rows: type[ComputedDissimilarities] = (
         PrecomputedDissimilarities if dissimilarity == "precomputed" else ComputedDissimilarities
     )
-    return rows(points), reading
+    return rows(points), encoder
 
 
 def read_partial_dissimilarities(X: Any, dissimilarity: str, estimator_name: str) -> tuple[Dissimilarities, RowEncoder]:
-    """Return what `read` does; distances that are given, and those of new rows, may be NaN, which is missing."""
+    """As `read_dissimilarities`, but precomputed distances, also those of new rows, may be missing (NaN)."""
     if dissimilarity != "precomputed":
         return read_dissimilarities(X, dissimilarity, estimator_name)
     points = IncompleteDistances(X)

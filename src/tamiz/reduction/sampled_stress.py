@@ -1,4 +1,4 @@
-"""The stress of a map over pairs that are drawn at random, where all are too many."""
+"""The stress of a map on a random sample of pairs, for maps of many rows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tamiz.reduction.krylov import power_of_two
 from tamiz.reduction.landmarks import RowIndices, RowSubsets
 from tamiz.statistics.base import Floats
 
-# Up to so many rows every pair is measured.
+# Up to this many rows all pairs are used.
 _MAX_EXACT_ROWS = 1024
-# Rows are drawn in groups, whose pairs are measured: so many groups of so many.
+# Above, all pairs within random disjoint groups of rows: number of groups, rows of a group.
 _MAX_GROUPS, _GROUP_SIZE = 640, 32
 
 
 @dataclass(frozen=True)
 class SampledStress:
-    """The stress of a map at its best scale over some pairs of its rows.
+    """The stress of a map at its best scale, over a sample of pairs.
 
     .. math:: \\min_b \\sqrt{\\sum (\\delta - b d)^2 / \\sum \\delta^2}
 
@@ -27,9 +27,9 @@ class SampledStress:
     value : float
         In [0, 1].
     error : float
-        Its standard error as that of all pairs, from the differences between groups of rows; 0 where all pairs were measured.
+        Standard error as an estimate of the stress of all pairs, from the differences between groups; 0 for all pairs.
     scale : float
-        The best b; 1 where all places are equal.
+        The best b; 1 if all points coincide.
     """
 
     value: float
@@ -38,7 +38,7 @@ class SampledStress:
 
 
 class SampledPairs:
-    """Pairs of rows with their dissimilarities: all of few rows, of many those within disjoint groups drawn at random.
+    """A sample of pairs with their dissimilarities: all pairs of up to 1,024 rows, else the pairs within random disjoint groups.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ class SampledPairs:
     Attributes
     ----------
     exact : bool
-        Whether they are all pairs.
+        Whether the sample contains all pairs.
     rows : ndarray of shape (n_groups, size)
     dissimilarities : ndarray of shape (n_groups, size (size - 1) / 2)
-        In a power of two near the largest.
+        Divided by `unit`.
     unit : float
-        That power.
+        A power of two near the largest dissimilarity.
     """
 
     def __init__(self, subsets: RowSubsets, rng: np.random.Generator) -> None:
@@ -68,32 +68,32 @@ class SampledPairs:
         self.dissimilarities /= self.unit
 
     def stress(self, embedding: Floats) -> SampledStress:
-        """Return the stress of a map of all rows, one place a row."""
+        """Return the sampled stress of a map of all rows, of shape (n, n_components)."""
         d = self._distances(embedding)
         size = power_of_two(float(d.max(initial=0.0)))
         d /= size
         squares = float((d * d).sum())
         scale = float((self.dissimilarities * d).sum()) / squares if squares else 1.0
-        left = ((self.dissimilarities - scale * d) ** 2).sum(axis=1)
-        whole = (self.dissimilarities**2).sum(axis=1)
-        if not whole.sum():
+        residual = ((self.dissimilarities - scale * d) ** 2).sum(axis=1)
+        total = (self.dissimilarities**2).sum(axis=1)
+        if not total.sum():
             return SampledStress(0.0, 0.0, 1.0)
-        square = float(left.sum() / whole.sum())
+        square = float(residual.sum() / total.sum())
         value = np.sqrt(square)
         error = 0.0
         if not self.exact and square:
-            n_groups = len(left)
-            # Of a ratio of sums: what each group leaves beside its share.
-            spread = np.sqrt(n_groups / (n_groups - 1) * ((left - square * whole) ** 2).sum())
-            error = float(spread / whole.sum() / (2.0 * value))
+            n_groups = len(residual)
+            # Linearisation of the ratio of sums over groups.
+            spread = np.sqrt(n_groups / (n_groups - 1) * ((residual - square * total) ** 2).sum())
+            error = float(spread / total.sum() / (2.0 * value))
         return SampledStress(float(value), error, scale * self.unit / size if squares else 1.0)
 
     def _distances(self, embedding: Floats) -> Floats:
         first, second = self._ends
-        places = embedding[self.rows]
-        # The places' own unit, so that no square overflows.
-        unit = power_of_two(float(np.abs(places).max(initial=0.0)))
+        points = embedding[self.rows]
+        # Divided by a power of two, so that no square overflows.
+        unit = power_of_two(float(np.abs(points).max(initial=0.0)))
         squares = np.zeros(self.dissimilarities.shape)
-        for axis in np.moveaxis(places / unit, -1, 0):
+        for axis in np.moveaxis(points / unit, -1, 0):
             squares += (axis[:, first] - axis[:, second]) ** 2
         return np.asarray(np.sqrt(squares, out=squares) * unit)

@@ -1,4 +1,4 @@
-"""Constants that make distances Euclidean: added to the squares (Lingoes) or to the distances (Cailliez)."""
+"""Additive constants that make distances Euclidean: for squared distances (Lingoes) and for distances (Cailliez)."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.krylov import Subspace, leading_eigenpairs, orthonormalize, random_orthonormal
 from tamiz.statistics.base import Floats
 
-# Residuals, next to the least eigenvalue of B, at which a constant is found: it is then right to about their squares.
+# Residual norm at convergence, relative to the smallest eigenvalue of B; the constant then has about the squared relative error.
 RESIDUAL_TOLERANCE = 1e-5
-# Eigenvalues are no smaller than this beside the largest, or they are rounding.
+# Eigenvalues below this share of the largest are rounding errors.
 _EIGENVALUE_FLOOR = 1e-12
-# Vectors that a product takes, and products after which a search is cut off.
+# Vectors of one product, and largest number of products.
 _BLOCK_SIZE, _MAX_PRODUCTS = 8, 200
-# The imaginary part of a real eigenvalue, next to it, is rounding.
+# Relative imaginary part below which an eigenvalue counts as real.
 _IMAGINARY_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class AdditiveConstant:
-    """A constant and how far it is from its equation.
+    """An additive constant with its residual.
 
     Attributes
     ----------
     value : float
     residual, tolerance : float
-        |B v|, with B of the corrected distances, for the unit vector v that it should take to 0, and what was to be reached; the
-        first is 0 where B was decomposed whole.
+        |B v| for the unit vector v of the smallest eigenvalue, with B of the corrected distances, which should be 0, and the
+        tolerance. The residual is 0 after a dense decomposition.
     squared_distances : SquaredDistances
-        The squared distances with it.
+        The corrected squared distances.
     """
 
     value: float
@@ -46,17 +46,17 @@ class AdditiveConstant:
 def lingoes_constant(
     dissimilarities: Dissimilarities, B: InnerProducts, dense: bool, smallest_eigenvalue: float
 ) -> AdditiveConstant:
-    """Return the least constant c >= 0 that makes d^2 + 2 c Euclidean: the least eigenvalue of B with its sign turned.
+    """Return the smallest c >= 0 that makes d^2 + 2 c Euclidean: minus the smallest eigenvalue of B.
 
     Parameters
     ----------
     dissimilarities : Dissimilarities
     B : InnerProducts
-        Of the distances as they are.
+        Inner products of the uncorrected distances.
     dense : bool
-        Decompose the whole matrix; else products alone.
+        Decompose the matrix; else use only products with it.
     smallest_eigenvalue : float
-        The least eigenvalue of B, or the smallest that was seen where not the whole was decomposed; below 0.
+        The smallest eigenvalue of B, or its estimate without a dense decomposition; below 0.
 
     References
     ----------
@@ -77,28 +77,28 @@ def lingoes_constant(
 def cailliez_constant(
     dissimilarities: Dissimilarities, B: InnerProducts, dense: bool, smallest_eigenvalue: float
 ) -> AdditiveConstant:
-    """Return the least constant c >= 0 from which on d + c is Euclidean.
+    """Return the smallest c >= 0 such that d + c' is Euclidean for all c' >= c.
 
-    It is the largest real c for which some centred v has v' B v + 2 c v' A v + c^2 / 2 = 0, with A made of distances as B is of
-    their squares; the largest real eigenvalue of [[0, 2 B], [-I, -4 A]].
+    It is the largest real c for which some centred unit vector v satisfies v' B v + 2 c v' A v + c^2 / 2 = 0, with A computed from
+    distances as B is from squared distances: the largest real eigenvalue of [[0, 2 B], [-I, -4 A]].
 
     Parameters
     ----------
-    rows, B, whole, least
-        As for `lingoes`.
+    dissimilarities, B, dense, smallest_eigenvalue
+        As for `lingoes_constant`.
 
     References
     ----------
     Cailliez (1983), The analytical solution of the additive constant problem, Psychometrika 48.
     """
     A = InnerProducts(dissimilarities, SquaredDistances.unsquared())
-    wanted = RESIDUAL_TOLERANCE * abs(smallest_eigenvalue)
-    value, residual = (_largest_root(B.to_dense(), A.to_dense()), 0.0) if dense else _cailliez_by_krylov(B, A, wanted)
-    return AdditiveConstant(value, residual, wanted, SquaredDistances.cailliez_corrected(value))
+    tol = RESIDUAL_TOLERANCE * abs(smallest_eigenvalue)
+    value, residual = (_largest_root(B.to_dense(), A.to_dense()), 0.0) if dense else _cailliez_by_krylov(B, A, tol)
+    return AdditiveConstant(value, residual, tol, SquaredDistances.cailliez_corrected(value))
 
 
 def _basis_size(n: int) -> int:
-    """Return how many vectors of length n are kept: a long basis needs fewer products, and a tenth of a matrix is little."""
+    """Return the size of the basis: a larger one needs fewer products; n / 10 vectors use a tenth of the memory of B."""
     return min(max(n // 10, 12 * _BLOCK_SIZE), 80 * _BLOCK_SIZE)
 
 
@@ -111,13 +111,13 @@ def _largest_root(B: Floats, A: Floats) -> float:
 
 
 def _cailliez_by_krylov(B: InnerProducts, A: InnerProducts, tol: float) -> tuple[float, float]:
-    """Return the constant and its residual, by a space that grows along what is left of the corrected matrix's least pairs.
+    """Return the constant and its residual, from a subspace that is extended by the residuals of the smallest eigenpairs.
 
-    The larger root c of v' B v + 2 c v' A v + c^2 / 2 is largest for the v that the corrected B takes to 0: it only grows with the
-    space, and is right to the square of the vector's error.
+    The larger root c of v' B v + 2 c v' A v + c^2 / 2 is maximal for the null vector v of the corrected B. The maximum over a
+    subspace grows with the subspace, and its error is the square of the error of the vector.
     """
-    room = _basis_size(B.n)
-    space = Subspace(B.n, room + _BLOCK_SIZE, B, A)
+    basis_size = _basis_size(B.n)
+    space = Subspace(B.n, basis_size + _BLOCK_SIZE, B, A)
     new = random_orthonormal(B.n, _BLOCK_SIZE)
     new = orthonormalize(new - new.mean(axis=1, keepdims=True))
     constant, residual = 0.0, np.inf
@@ -125,7 +125,7 @@ def _cailliez_by_krylov(B: InnerProducts, A: InnerProducts, tol: float) -> tuple
         space.add(new)
         of_squares, of_distances = space.projected(0), space.projected(1)
         if space.size <= 8 * _BLOCK_SIZE:
-            # The root of a space as a whole; later it is followed.
+            # Global search while the subspace is small; later only local refinement.
             constant = max(constant, _largest_root(of_squares, of_distances))
         constant, values, Y = _refine_root(of_squares, of_distances, constant)
         least = Y[:, :_BLOCK_SIZE].T
@@ -138,12 +138,12 @@ def _cailliez_by_krylov(B: InnerProducts, A: InnerProducts, tol: float) -> tuple
         if not len(new):
             break
         if space.size + len(new) > space.capacity:
-            space.restrict_to(Y[:, : room // 2])
+            space.restrict_to(Y[:, : basis_size // 2])
     return constant, residual
 
 
 def _refine_root(of_squares: Floats, of_distances: Floats, constant: float) -> tuple[float, Floats, Floats]:
-    """Return the root above a constant within a space, and the eigenvalues and vectors of the corrected matrix there, ascending."""
+    """Refine the constant within a subspace; also return the eigenpairs of the corrected matrix there, ascending."""
     for _ in range(50):
         values, Y = linalg.eigh(of_squares + 2 * constant * of_distances + constant**2 / 2 * np.eye(len(of_squares)))
         v = Y[:, 0]

@@ -1,4 +1,4 @@
-"""How classical scaling places rows."""
+"""Out-of-sample extension of classical scaling: linear projection or Gower's formula, and rotation to principal axes."""
 
 from __future__ import annotations
 
@@ -18,45 +18,33 @@ from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import FloatArray, InstanceOf, Invariants
 
 
-# MERGED: One choice among the turns and mirrors of a map that distances leave open.
-def principal_axes_rotation(points: Floats) -> LinearProjection:
-    """Return what turns places to their principal axes, from their mean."""
-    centre: Floats = points.mean(axis=0)
-    centred = points - centre
-    centred /= power_of_two(float(np.abs(centred).max()))
-    _, vectors = linalg.eigh(centred.T @ centred)
-    axes = vectors[:, ::-1]
-    axes *= eigenvector_signs(centred @ axes)
-    return LinearProjection(centre, np.ascontiguousarray(axes.T))
-
-
 class Extension(ABC):
-    """What gives rows their places, each by itself."""
+    """Maps new rows to coordinates, each row independently of the others."""
 
     directions: Floats
 
     @abstractmethod
     def accepts(self, dissimilarities: Dissimilarities) -> bool:
-        """Return whether it has as many numbers as such rows are known by."""
+        """Return whether the extension fits these dissimilarities."""
 
     @abstractmethod
     def transform(self, dissimilarities: Dissimilarities, queries: Any, embedding: Floats) -> Floats:
-        """Return the places of new rows.
+        """Return the coordinates of new rows.
 
         Parameters
         ----------
         dissimilarities : Dissimilarities
-            The rows of fit.
+            The training rows.
         queries : Points
             The new rows.
         embedding : ndarray of shape (n_samples, k)
-            The places of the rows of fit.
+            The coordinates of the training rows.
         """
 
 
 @dataclass(frozen=True)
 class LinearProjection(Extension):
-    """Rows of numbers, along directions from a centre.
+    """Projection of numeric rows on directions from a centre.
 
     Attributes
     ----------
@@ -70,15 +58,15 @@ class LinearProjection(Extension):
     invariants: ClassVar[Invariants] = {"centre": FloatArray("d"), "directions": FloatArray("k", "d")}
 
     def accepts(self, dissimilarities: Dissimilarities) -> bool:
-        """Return whether it has one number for every number of a row."""
+        """Return whether rows have as many coordinates as the directions."""
         return dissimilarities.points.n_coordinates == len(self.centre)
 
     def transform(self, dissimilarities: Dissimilarities, queries: Any, embedding: Floats) -> Floats:  # noqa: ARG002
-        """Return the places of new rows."""
+        """Return the coordinates of new rows."""
         return self.project_rows(queries.euclidean_values())
 
     def project_rows(self, values: Floats) -> Floats:
-        """Return the places of rows of numbers."""
+        """Return the coordinates of numeric rows."""
         out = np.empty((len(values), len(self.directions)))
         project_rows(np.ascontiguousarray(values - self.centre), self.directions, out)
         return out
@@ -86,12 +74,12 @@ class LinearProjection(Extension):
 
 @dataclass(frozen=True)
 class GowerExtension(Extension):
-    """Rows known by their squared distances to the rows of fit, by sums of these along directions.
+    """Gower's formula: coordinates from the squared distances to the training rows.
 
     Attributes
     ----------
     squared_distances : SquaredDistances
-        How squared distances are made.
+        Coefficients of squared distances.
     directions : ndarray of shape (k, n_samples)
     offsets : ndarray of shape (k,)
     """
@@ -107,16 +95,16 @@ class GowerExtension(Extension):
     }
 
     def accepts(self, dissimilarities: Dissimilarities) -> bool:
-        """Return whether it has one number for every row."""
+        """Return whether the directions have one entry for each training row."""
         return dissimilarities.n_points == self.directions.shape[1]
 
     def transform(self, dissimilarities: Dissimilarities, queries: Any, embedding: Floats) -> Floats:
-        """Return the places of new rows."""
+        """Return the coordinates of new rows."""
         if not self.squared_distances.off_diagonal:
             return self.offsets - project_squared_distances(
                 dissimilarities, self.squared_distances, queries, self.directions
             )
-        # The constant is not added to the distance of a row and itself: a row of fit that comes again is told by that alone.
+        # The constant is not added to the distance 0 of a row to itself, so rows equal to a training row get its coordinates.
         equal, points = dissimilarities.points.match_rows(queries)
         sums = project_squared_distances(
             dissimilarities,
@@ -129,9 +117,20 @@ class GowerExtension(Extension):
         return out
 
     def embed_training_rows(self, dissimilarities: Dissimilarities, sums: Floats) -> Floats:
-        """Return the places of the rows of fit, whose sums are known."""
+        """Return the coordinates of the training rows from their known sums."""
         out = self.offsets - sums
         if self.squared_distances.off_diagonal:
             out += self.squared_distances.off_diagonal * self.directions.T
             out = out[dissimilarities.points.first_occurrences()]
         return out
+
+
+def principal_axes_rotation(points: Floats) -> LinearProjection:
+    """Return the projection of points to their principal axes about their mean, with a fixed choice of signs."""
+    centre: Floats = points.mean(axis=0)
+    centred = points - centre
+    centred /= power_of_two(float(np.abs(centred).max()))
+    _, vectors = linalg.eigh(centred.T @ centred)
+    axes = vectors[:, ::-1]
+    axes *= eigenvector_signs(centred @ axes)
+    return LinearProjection(centre, np.ascontiguousarray(axes.T))

@@ -1,4 +1,4 @@
-"""The inner products of centred points, from their squared distances, by products alone."""
+"""The centred inner products B = -1/2 C D^(2) C of classical scaling as an operator that never stores the squared distances."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import InstanceOf, Invariants, Number
 
-# Numbers of one piece of work.
+# Values of one parallel task.
 _VALUES_PER_TASK = 2**20
-# Vectors that a kernel takes at a time.
+# Vectors that a kernel multiplies at a time.
 _PRODUCT_WIDTH, _PROJECTION_WIDTH = 8, 4
 
 
 @dataclass(frozen=True)
 class SquaredDistances:
-    """How squared distances are made of the numbers b of pairs: square b^2 + linear b, and `off_diagonal` more off the diagonal.
+    """Coefficients of squared distances: quadratic b^2 + linear b, plus `off_diagonal` off the diagonal.
 
     Attributes
     ----------
     quadratic, linear, off_diagonal : float
     uses_distances : bool
-        Whether b is the distance, or the number that a `Dissimilarities` is read by.
+        Whether b is the distance; else it is the number that `Dissimilarities.block` returns.
     """
 
     quadratic: float
@@ -45,7 +45,7 @@ class SquaredDistances:
 
     @classmethod
     def uncorrected(cls, dissimilarities: Dissimilarities) -> SquaredDistances:
-        """Return them as they are."""
+        """Return d^2."""
         return cls(dissimilarities.quadratic, dissimilarities.linear)
 
     @classmethod
@@ -60,16 +60,16 @@ class SquaredDistances:
 
     @classmethod
     def unsquared(cls) -> SquaredDistances:
-        """Return d in the place of d^2."""
+        """Return d instead of d^2, for Cailliez's matrix A."""
         return cls(0.0, 1.0, uses_distances=True)
 
     def block_reader(self, dissimilarities: Dissimilarities) -> Callable[[Any, int, int], Floats]:
-        """Return what reads b."""
+        """Return the function that reads blocks of b."""
         return dissimilarities.distances if self.uses_distances else dissimilarities.block
 
 
 class InnerProducts:
-    """B = -1/2 C W C, with the squared distances W of rows and the centring C.
+    """The operator B = -1/2 C W C, with the squared distances W and the centring matrix C.
 
     Attributes
     ----------
@@ -86,46 +86,46 @@ class InnerProducts:
         Parameters
         ----------
         row_means : ndarray of shape (n,)
-            Of each row of W, without the step off its diagonal.
+            Mean of each row of W without `off_diagonal`.
         """
-        given = self._squared_distances
-        trace = 0.0 if given.uses_distances else self._dissimilarities.trace
-        return (self.n * float(row_means.mean()) - trace + given.off_diagonal * (self.n - 1)) / 2
+        form = self._squared_distances
+        trace = 0.0 if form.uses_distances else self._dissimilarities.trace
+        return (self.n * float(row_means.mean()) - trace + form.off_diagonal * (self.n - 1)) / 2
 
     def __call__(self, X: Floats) -> Floats:
-        """Return X B for vectors that are rows of X."""
+        """Return X B."""
         X = X - X.mean(axis=1, keepdims=True)
         Y = self._multiply(X)
         Y *= -0.5
-        # 1/2 C (step (1 - I)) C is step / 2 times C.
+        # -1/2 C (c (1 1' - I)) C = c / 2 C for the off-diagonal constant c.
         Y -= Y.mean(axis=1, keepdims=True)
         if self._squared_distances.off_diagonal:
             Y += self._squared_distances.off_diagonal / 2 * X
         return Y
 
     def to_dense(self) -> Floats:
-        """Return B, for few rows."""
+        """Return B as a matrix, for few rows."""
         B = self(np.eye(self.n))
         return (B + B.T) / 2
 
     def _multiply(self, X: Floats) -> Floats:
-        """Return X W; the squares are never written down."""
+        """Return X W, block by block without storing W."""
         width, n = X.shape
-        given, block = self._squared_distances, self._squared_distances.block_reader(self._dissimilarities)
+        form, block = self._squared_distances, self._squared_distances.block_reader(self._dissimilarities)
         columns = X
         if width % _PRODUCT_WIDTH:
             columns = np.zeros((-(-width // _PRODUCT_WIDTH) * _PRODUCT_WIDTH, n))
             columns[:width] = X
         out = np.empty(columns.shape)
 
-        def piece(span: tuple[int, int]) -> None:
+        def multiply(span: tuple[int, int]) -> None:
             b = block(self._dissimilarities.points, *span)
-            some = np.empty((_PRODUCT_WIDTH, len(b)))
+            products = np.empty((_PRODUCT_WIDTH, len(b)))
             for start in range(0, len(columns), _PRODUCT_WIDTH):
-                multiply_squares(b, given.quadratic, given.linear, columns[start : start + _PRODUCT_WIDTH], some)
-                out[start : start + _PRODUCT_WIDTH, slice(*span)] = some
+                multiply_squares(b, form.quadratic, form.linear, columns[start : start + _PRODUCT_WIDTH], products)
+                out[start : start + _PRODUCT_WIDTH, slice(*span)] = products
 
-        for _ in parallel.map_blocks(piece, parallel.block_ranges(n, max(2, _VALUES_PER_TASK // n))):
+        for _ in parallel.map_blocks(multiply, parallel.block_ranges(n, max(2, _VALUES_PER_TASK // n))):
             pass
         return out[:width]
 
@@ -133,7 +133,7 @@ class InnerProducts:
 def project_squared_distances(
     dissimilarities: Dissimilarities, squared_distances: SquaredDistances, queries: Any, directions: Floats
 ) -> Floats:
-    """Return for each query the sum over rows of their squared distance, without any step, times directions.
+    """Return for each query the sums of its squared distances, without `off_diagonal`, times directions.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def project_squared_distances(
     Returns
     -------
     ndarray of shape (n_queries, k)
-        The same bits for a query whatever others come with it.
+        The result for a query does not depend, to the bit, on the other queries.
     """
     k, n = directions.shape
     padded = np.zeros((-(-k // _PROJECTION_WIDTH) * _PROJECTION_WIDTH, n))
@@ -153,20 +153,20 @@ def project_squared_distances(
     block = squared_distances.block_reader(dissimilarities)
     out = np.empty((queries.n_samples, k))
 
-    def piece(span: tuple[int, int]) -> None:
+    def project(span: tuple[int, int]) -> None:
         b = block(queries, *span)
-        some = np.empty((_PROJECTION_WIDTH, len(b)))
+        sums = np.empty((_PROJECTION_WIDTH, len(b)))
         for start in range(0, k, _PROJECTION_WIDTH):
             project_squares(
                 b,
                 squared_distances.quadratic,
                 squared_distances.linear,
                 padded[start : start + _PROJECTION_WIDTH],
-                some,
+                sums,
             )
             stop = min(start + _PROJECTION_WIDTH, k)
-            out[slice(*span), start:stop] = some[: stop - start].T
+            out[slice(*span), start:stop] = sums[: stop - start].T
 
-    for _ in parallel.map_blocks(piece, parallel.block_ranges(len(out), max(1, _VALUES_PER_TASK // n))):
+    for _ in parallel.map_blocks(project, parallel.block_ranges(len(out), max(1, _VALUES_PER_TASK // n))):
         pass
     return out

@@ -1,4 +1,4 @@
-"""The leading eigenvectors of the inner products that distances stand for: classical scaling's problem, and its solutions."""
+"""Classical scaling: the leading eigenpairs of the centred inner products, and the share of negative eigenvalues."""
 
 from __future__ import annotations
 
@@ -16,25 +16,32 @@ from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Floats
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 
-# MERGED: How much of a spectrum lies below 0.
-# An eigenvalue below this share of the largest is 0 to rounding.
+# Eigenvalues below this share of the largest are rounding errors.
 EIGENVALUE_ROUNDING = 1e-12
+# Up to this many rows the matrix is decomposed, which yields all eigenvalues.
+_MAX_DENSE_ROWS = 500
+# It is also decomposed for more components than n over this ratio, where an iterative search would cost as much.
+_DENSE_COMPONENT_RATIO = 4
+# n x n matrices in memory during a dense decomposition.
+_DENSE_COPIES = 5
+# Residual norm at convergence, relative to the largest eigenvalue; eigenvalues then have about the squared relative error.
+_TOL = 1e-6
 
 
 @dataclass(frozen=True)
 class NegativeShare:
-    """The sum of the negative eigenvalues over the sum of all, both without signs.
+    """The share of negative eigenvalues: their absolute sum over the absolute sum of all eigenvalues.
 
     Attributes
     ----------
     value : float
         In [0, 1].
     error : float
-        Its standard error, 0 where all eigenvalues are known.
+        Standard error; 0 if all eigenvalues are computed.
     absolute_sum : float
-        The sum of all eigenvalues without signs.
+        The absolute sum of all eigenvalues.
     negative_error : float
-        The standard error of the sum of the negative ones.
+        The standard error of the absolute sum of the negative eigenvalues.
     """
 
     value: float
@@ -44,7 +51,7 @@ class NegativeShare:
 
     @classmethod
     def exact(cls, values: Floats) -> NegativeShare:
-        """Return it for all eigenvalues."""
+        """Return the share from all eigenvalues."""
         sizes = np.abs(values)
         sizes[sizes <= EIGENVALUE_ROUNDING * sizes.max()] = 0.0
         whole = float(sizes.sum())
@@ -52,14 +59,14 @@ class NegativeShare:
 
     @classmethod
     def estimate(cls, quadratures: tuple[Quadrature, ...], n: int, total: float) -> NegativeShare:
-        """Return it from what random directions saw of n eigenvalues whose sum is known.
+        """Estimate the share from quadratures of n eigenvalues with a known sum.
 
-        The error is that of the mean over the directions, and what the last product changed: nodes are few around 0, where the
-        sum has its bend.
+        The error combines the standard error over the random directions and the change by the last product: the quadrature has few
+        nodes near 0, where |x| is not smooth.
         """
         before, last = (n * _negative_sums(quadrature) for quadrature in quadratures)
         negative = float(last.mean())
-        # All sizes: the sum with signs, and the negative ones twice.
+        # The absolute sum is the signed sum plus twice the absolute sum of the negative ones.
         whole = total + 2 * negative
         if not negative or whole <= 0:
             return cls(0.0, 0.0, total)
@@ -68,24 +75,14 @@ class NegativeShare:
 
 
 def _negative_sums(quadrature: Quadrature) -> Floats:
-    """Return what each direction sees of the negative eigenvalues' sizes."""
+    """Return the estimate of the mean absolute negative eigenvalue from each direction."""
     floor = EIGENVALUE_ROUNDING * np.abs(quadrature.nodes).max()
     return quadrature.weights @ np.where(quadrature.nodes < -floor, -quadrature.nodes, 0.0)
 
 
-# Up to so many rows the whole matrix is decomposed: all eigenvalues are known then.
-_MAX_DENSE_ROWS = 500
-# So it is where more than one vector in so many is wanted: a search would hold and turn as much.
-_DENSE_COMPONENT_RATIO = 4
-# n x n matrices that are there at a time when one is made and decomposed.
-_DENSE_COPIES = 5
-# Residuals, next to the largest eigenvalue, at which the search ends: eigenvalues are then right to their squares.
-_TOL = 1e-6
-
-
 @dataclass(frozen=True)
 class ClassicalSolution:
-    """A map by classical scaling.
+    """A solution of classical scaling.
 
     Attributes
     ----------
@@ -93,12 +90,12 @@ class ClassicalSolution:
     embedding : ndarray of shape (n, k)
     eigenvalues, residuals : ndarray of shape (k,)
     eigenvalue_sum, smallest_eigenvalue : float
-        The sum of all eigenvalues and the smallest.
+        The sum of all eigenvalues, and the smallest one.
     negative_share : NegativeShare
     additive_constant : float
-        Of the correction.
+        The constant of the correction.
     warnings : tuple of str
-        What the user is to know of the search, a sentence each.
+        Warnings about convergence, one sentence each.
     """
 
     extension: Extension
@@ -113,13 +110,13 @@ class ClassicalSolution:
 
     @property
     def goodness_of_fit(self) -> Floats:
-        """The sum of the positive `eigenvalues` over that of all eigenvalues without signs, and over that of the positive ones."""
+        """The sum of the positive `eigenvalues` over the absolute sum of all, and over the sum of all positive eigenvalues."""
         kept = float(np.maximum(self.eigenvalues, 0.0).sum())
         return np.minimum(np.divide(kept, self._absolute_sums, out=np.zeros(2), where=self._absolute_sums > 0), 1.0)
 
     @property
     def goodness_of_fit_error(self) -> Floats:
-        """The standard errors of the two: the first whole has the negative eigenvalues' error twice, the second once."""
+        """Standard errors: the first denominator contains the error of the negative sum twice, the second once."""
         errors = np.array([2.0, 1.0]) * self.negative_share.negative_error
         return self.goodness_of_fit * np.divide(
             errors, self._absolute_sums, out=np.zeros(2), where=self._absolute_sums > 0
@@ -133,7 +130,7 @@ class ClassicalSolution:
 
 
 def scale_coordinates(coordinates: Floats, k: int) -> ClassicalSolution:
-    """Decompose p x p: the cross products of centred columns have the eigenvalues of B that are not 0."""
+    """Scale Euclidean coordinates by the p x p cross products of centred columns, which have the nonzero eigenvalues of B."""
     centre: Floats = coordinates.mean(axis=0)
     check_memory(16.0 * coordinates.size, f"The centred copy of {len(coordinates):,} rows", "Keep fewer columns first.")
     centred = coordinates - centre
@@ -146,16 +143,16 @@ def scale_coordinates(coordinates: Floats, k: int) -> ClassicalSolution:
     images = centred @ directions.T
     images[:, eigenvalues <= 0] = 0.0
     directions = directions * eigenvector_signs(images)[:, None] * (eigenvalues > 0)[:, None]
-    # In units of its own, so that squares stay finite.
+    # Divided by a power of two, so that squares do not overflow.
     along = np.divide(images, power_of_two(float(np.abs(images).max())))
-    left = centred @ (centred.T @ along) - along * eigenvalues
-    unit = power_of_two(float(np.abs(left).max()))
+    residual = centred @ (centred.T @ along) - along * eigenvalues
+    unit = power_of_two(float(np.abs(residual).max()))
     lengths = np.linalg.norm(along, axis=0)
-    residuals = np.divide(np.linalg.norm(left / unit, axis=0), lengths, out=np.zeros(k), where=lengths > 0) * unit
-    placement, total = LinearProjection(centre, directions), float(found.sum())
+    residuals = np.divide(np.linalg.norm(residual / unit, axis=0), lengths, out=np.zeros(k), where=lengths > 0) * unit
+    extension, total = LinearProjection(centre, directions), float(found.sum())
     return ClassicalSolution(
-        placement,
-        placement.project_rows(coordinates),
+        extension,
+        extension.project_rows(coordinates),
         eigenvalues,
         residuals,
         total,
@@ -165,40 +162,42 @@ def scale_coordinates(coordinates: Floats, k: int) -> ClassicalSolution:
 
 
 def scale_distances(dissimilarities: Dissimilarities, k: int, correction: str | None) -> ClassicalSolution:
-    """Decompose n x n, by products alone where that is large."""
-    squares, constant, told = SquaredDistances.uncorrected(dissimilarities), 0.0, []
+    """Scale dissimilarities by the eigenpairs of B, computed densely or, for many rows, from products alone."""
+    squares, constant, warnings = SquaredDistances.uncorrected(dissimilarities), 0.0, []
     B = InnerProducts(dissimilarities, squares)
     top, found = _decompose(B, k)
     if correction is not None and top.smallest_value < -dissimilarities.rounding_tolerance * top.values[0]:
         added = CORRECTIONS[correction](dissimilarities, B, B.n <= _MAX_DENSE_ROWS, top.smallest_value)
         if added.residual > added.tolerance:
-            told.append(
-                f"the constant {added.value:.6g} is not exact: an eigenvector has the residual "
-                f"{added.residual:.2g}, and should have {added.tolerance:.2g}."
+            warnings.append(
+                f"the additive constant {added.value:.6g} did not converge: an eigenvector has the residual "
+                f"{added.residual:.2g}, above the tolerance {added.tolerance:.2g}."
             )
         constant, squares = added.value, added.squared_distances
         B = InnerProducts(dissimilarities, squares)
         top, found = _decompose(B, k)
     worst = float(top.residuals.max())
     if worst > _TOL * max(abs(float(top.values[0])), abs(top.smallest_value)):
-        told.append(f"an eigenvector has the residual {worst:.2g} beside the eigenvalue {top.values[0]:.4g}.")
+        warnings.append(
+            f"an eigenvector did not converge: its residual is {worst:.2g}, and the largest eigenvalue {top.values[0]:.4g}."
+        )
     values = _zero_rounding(top.values, top.smallest_value)
-    # y = 1/2 L^-1 Z' (r - d^2) with Z = V L^1/2 and r the means of d^2: Gower's formula, which gives every row of fit its own
-    # place. What is a number of the new row's own in d^2, such as its similarity to itself, drops out: columns of Z sum to 0.
+    # Gower's formula y = 1/2 L^-1 Z' (r - d^2), with Z = V L^1/2 and the row means r of d^2, reproduces the training rows.
+    # Terms of d^2 that depend only on the new row, such as its self-similarity, vanish, because the columns of Z sum to 0.
     roots = np.sqrt(np.maximum(values, 0.0))
     scale = np.divide(0.5, roots, out=np.zeros(k), where=roots > 0)
     directions = np.ascontiguousarray(top.vectors * (eigenvector_signs(top.vectors.T) * scale)[:, None])
-    # A vector of ones among the directions: the means take no reading of their own.
+    # A row of ones among the directions yields the row means in the same pass.
     sums = project_squared_distances(
         dissimilarities, squares, dissimilarities.points, np.vstack([directions, np.ones(B.n)])
     )
     means = sums[:, k] / B.n
-    placement = GowerExtension(squares, directions, directions @ means)
+    extension = GowerExtension(squares, directions, directions @ means)
     total = B.eigenvalue_sum(means)
     share = NegativeShare.exact(found) if found is not None else NegativeShare.estimate(top.quadratures, B.n, total)
-    embedding = placement.embed_training_rows(dissimilarities, sums[:, :k])
+    embedding = extension.embed_training_rows(dissimilarities, sums[:, :k])
     return ClassicalSolution(
-        placement, embedding, values, top.residuals, total, top.smallest_value, share, constant, tuple(told)
+        extension, embedding, values, top.residuals, total, top.smallest_value, share, constant, tuple(warnings)
     )
 
 
@@ -208,7 +207,7 @@ def _zero_rounding(values: Floats, smallest_eigenvalue: float) -> Floats:
 
 
 def _decompose(B: InnerProducts, k: int) -> tuple[LeadingEigenpairs, Floats | None]:
-    """Return the leading pairs, and all eigenvalues where the whole matrix is decomposed."""
+    """Return the leading eigenpairs, and all eigenvalues after a dense decomposition, else None."""
     if B.n > _MAX_DENSE_ROWS and _DENSE_COMPONENT_RATIO * k <= B.n:
         return leading_eigenpairs(B, B.n, k, tol=_TOL), None
     check_memory(
