@@ -103,9 +103,9 @@ def test_a_score_of_numbers_is_refused_for_classes_of_text(scoring, estimator):
     )
 
 
-def test_scores_of_numbers_are_told_from_scores_of_classes():
+def test_regression_scores_are_recognised_by_name():
     for name in get_scorer_names():
-        of_numbers = get_scorer(name)._score_func.__module__.endswith("_indicator_task")
+        of_numbers = get_scorer(name)._score_func.__module__.endswith("_regression")
         assert bool(_REGRESSION_SCORES.fullmatch(name)) == of_numbers, name
 
 

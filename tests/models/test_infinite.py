@@ -81,7 +81,7 @@ def test_fingerprints_tell_infinite_values_from_missing_ones():
         (
             CrossValidated(RandomForestClassifier(3)),
             pd.DataFrame(X).assign(place=np.where(Y, "here", "there")),
-            "The table has infinite values, and RandomForestClassifier does not see",
+            "The table has infinite values, which RandomForestClassifier does not accept",
         ),
         (CrossValidated(RandomForestClassifier(3)), X, "RandomForestClassifier: Input X contains infinity"),
     ],

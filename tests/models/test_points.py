@@ -1,4 +1,4 @@
-"""Rows as points: fitted on the rows that a fold learns from, with a place for every level of the table."""
+"""The encoded design matrix: fitted on the training rows of each fold, with coordinates for every level of the table."""
 
 import numpy as np
 import pandas as pd
@@ -191,7 +191,7 @@ def test_gaps_given_the_mean_are_told_of_once(kinds, how):
     with pytest.warns(TamizWarning, match="missing values count as") as told:
         SubsetSelector(CrossValidated(LogisticRegression(), cv=3, encode=True), Forward(), n_features=2).fit(frame, y)
     assert [str(one.message) for one in told] == [
-        f"{n_missing} missing values count {how} in the rows that a fold learns from."
+        f"{n_missing} missing values count {how} in the training rows of a fold."
     ]
 
 
@@ -256,7 +256,7 @@ def test_text_that_writes_numbers_is_these_numbers():
 def test_points_that_do_not_fit_into_memory_are_refused(monkeypatch):
     frame, y = table()
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 1000.0)
-    with pytest.raises(MemoryError, match="Points of 60 rows and 7 coordinates needs"):
+    with pytest.raises(MemoryError, match="An encoded matrix of 60 rows and 7 coordinates needs"):
         EncodedMatrix(as_source(frame, y), halves(60))
     with pytest.raises(MemoryError, match="A matrix of 60 rows and 2 columns"):
         NumericMatrix(as_source(frame[["a", "b"]], y))

@@ -1,4 +1,4 @@
-"""What a choice of columns buys: models on all columns and on those chosen, on the same folds."""
+"""Effect on models: scores on all columns and on the selected columns, with the selection repeated in every fold."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.views import as_training_source, select_rows
 
-# The scores of a fold, by predictor and scorer.
+# The scores of a fold, by (model, scorer).
 _ScoresByModel: TypeAlias = dict[tuple[str, str], float]
 
 
 @dataclass(frozen=True)
 class ColumnComparison:
-    """Scores of models on all columns and on those chosen, fold by fold.
+    """Scores of models on all columns and on the selected columns, fold by fold.
 
     Attributes
     ----------
     selector, folds_description : str
-        What chose, and how the folds were made.
+        The label of the selector, and how the folds were drawn.
     models : dict of str
-        The models' labels by their names.
+        The labels of the models by name.
     scorings : tuple of str
         scikit-learn's names of the scores.
     n_samples, n_columns : int
-        Rows that are learned or tested, and columns that take part.
+        Rows that are in some fold, and columns that are not excluded.
     fold_sets : ndarray of shape (n_folds, n_table_columns), bool
-        The columns chosen in every fold, by the rows that it does not test.
+        The columns selected from the training rows of every fold.
     baseline : dict of FoldScores
-        By scorer: the score without any column.
+        The baseline score (without any column) by scorer.
     all_columns, selected : dict of FoldScores
-        By (predictor, scorer).
+        By (model, scorer).
     notes : tuple of str
     seed : int or None
-        What models that draw lots were given.
+        The random state of the models.
     """
 
     selector: str
@@ -69,12 +69,12 @@ class ColumnComparison:
     seed: int | None
 
     def difference(self, model: str, scoring: str) -> FoldScores:
-        """Return what the chosen columns score more than all, in every fold."""
+        """Return the score on the selected columns minus the score on all columns, in every fold."""
         one, other = self.selected[model, scoring], self.all_columns[model, scoring]
         return FoldScores(one.values - other.values, one.variance_factor)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as JSON knows it."""
+        """Return the comparison as JSON types."""
         return {
             "selector": self.selector,
             "folds": self.folds_description,
@@ -104,20 +104,20 @@ class ColumnComparison:
     def __repr__(self) -> str:
         sizes = self.fold_sets.sum(axis=1)
         head = (
-            f"{self.n_columns:,} columns against {sizes.mean():.1f} chosen by {self.selector}; {self.folds_description}, "
+            f"{self.n_columns:,} columns against {sizes.mean():.1f} selected by {self.selector}; {self.folds_description}, "
             f"{self.n_samples:,} rows"
         )
         width = max(map(len, self.models.values()))
         names = max(map(len, self.scorings))
-        lines = [f"{'':{width}}  {'':{names}}  {'all':>15}  {'chosen':>15}  difference, its 95% interval"]
+        lines = [f"{'':{width}}  {'':{names}}  {'all':>15}  {'selected':>15}  difference, 95% confidence interval"]
         for scoring in self.scorings:
             for name, label in self.models.items():
                 pair = (self.all_columns[name, scoring], self.selected[name, scoring])
-                told = "  ".join(f"{one.mean:.3f} ± {one.standard_deviation:.3f}".rjust(15) for one in pair)
+                scores = "  ".join(f"{one.mean:.3f} ± {one.standard_deviation:.3f}".rjust(15) for one in pair)
                 change = self.difference(name, scoring)
                 low, high = change.interval
                 lines.append(
-                    f"{label:{width}}  {scoring:{names}}  {told}  {change.mean:+.3f} ({low:+.3f} to {high:+.3f})"
+                    f"{label:{width}}  {scoring:{names}}  {scores}  {change.mean:+.3f} ({low:+.3f} to {high:+.3f})"
                 )
         return "\n".join([head, *lines, *self.notes])
 
@@ -138,30 +138,29 @@ def compare_columns(
     random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> ColumnComparison:
-    """Return what a choice of columns buys: scores of models on all columns and on those chosen, chosen again in every fold.
+    """Compare models on all columns and on the selected columns; the selection is repeated in every fold.
 
     Parameters
     ----------
     selector, X, y, groups, time, sample_weight
         As in `selection_report`.
     predictors : list of {"logistic", "naive_bayes", "ridge", "knn", "tree", "forest"}, default=None
-        The models; None is logistic regression, naive Bayes, the 5 nearest neighbours and a random forest for classes, and ridge
-        regression, nearest neighbours and a random forest for a number. Nearest neighbours accept no weights: for rows with
-        weights None leaves them out.
+        The models. None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest for classes, and ridge
+        regression, 5 nearest neighbours and a random forest for a number. Nearest neighbours accept no weights: for rows with
+        weights, None leaves them out.
     scoring : list of str, default=None
-        Names of scorers of scikit-learn's. None is the area under the ROC curve (of more than two classes that of each against the
-        rest, weighted by their sizes), balanced accuracy and accuracy for classes, and R2 for a number. The area is left out, with
-        a note, where a fold lacks a class.
+        Names of scikit-learn's scorers. None is ROC AUC (for more than two classes the weighted average of one against the rest),
+        balanced accuracy and accuracy for classes, and R2 for a number. ROC AUC is left out, with a note, if a fold lacks a class.
     n_splits : int, default=10
         As in `selection_report`.
     max_rows : int, default=None
-        Of more rows so many are drawn, and a few more where classes are rare: at least two a fold of every class.
+        A larger table is sampled to this number of rows, plus a few for rare classes: at least two rows per fold of every class.
     report : SelectionReport, default=None
-        Of the same selector, table, folds and seed: what it chose in every fold is not searched for again.
+        The report of the same selector, table, folds and seed: its selections are reused instead of searched again.
     random_state : int, default=0
-        Draws the folds, as in `selection_report`, and seeds searches and trees.
+        Seed of the folds, as in `selection_report`, of the searches and of the models.
     n_jobs : int, default=None
-        Threads; None takes the cores that this process may use. The numbers do not depend on it.
+        Threads; None uses all cores available to this process. The numbers do not depend on it.
 
     Returns
     -------
@@ -170,13 +169,13 @@ def compare_columns(
     Raises
     ------
     DataError
-        When there is no target, when rows cannot be divided into folds, or when a search or a model fails in a fold, which is
+        When there is no target, when the rows do not allow folds, or when a search or a model fails in a fold, which is
         named.
 
     Notes
     -----
-    Every number is what scikit-learn's `cross_validate` gives for a pipeline of the selector and the model on the same folds.
-    The interval of a difference is Student's, corrected for folds that learn from the same rows.
+    Every score equals that of scikit-learn's `cross_validate` for a pipeline of the selector and the model on the same folds.
+    The 95 % confidence interval of a difference is Student's, corrected for the overlap of training sets.
 
     References
     ----------
@@ -191,7 +190,7 @@ def compare_columns(
     >>> from tamiz.search import Forward
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
     >>> compared = compare_columns(SubsetSelector(CFS(), Forward(), n_features=3), X, y, scoring=["accuracy"])
-    >>> for name in compared.predictors:
+    >>> for name in compared.models:
     ...     print(f"{name:11} {compared.difference(name, 'accuracy').mean:+.3f}")
     logistic    -0.062
     naive_bayes -0.045
@@ -199,46 +198,46 @@ def compare_columns(
     forest      -0.068
     """
     rng = make_rng(random_state)
-    chosen_by = adapt_selector(selector)
+    adapter = adapt_selector(selector)
     if max_rows is not None:
         check_integer("max_rows", max_rows, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        given = as_source(X, y, sample_weight, groups=groups, time=time)
-        whole, weightless = drop_zero_weights(given)
+        table = as_source(X, y, sample_weight, groups=groups, time=time)
+        whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("compare_columns requires a target, but the target y is None.")
-        source, sampled = sample_rows(whole, max_rows, n_splits, rng)
-        told, schema = [*given.schema.dropped_row_notes, *weightless, *sampled], source.schema
-        chosen_by.check(schema)
+        source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
+        messages, schema = [*table.schema.dropped_row_notes, *weight_notes, *sample_notes], source.schema
+        adapter.check(schema)
         splits = draw_folds(source, n_splits, rng)
-        told += splits.folds.fold_warnings
-        models, without = resolve_table_models(predictors, schema)
-        scorings, lacking = resolve_scorings(scoring, source, splits, models.values())
+        messages += splits.folds.fold_warnings
+        models, model_notes = resolve_table_models(predictors, schema)
+        scorings, scoring_notes = resolve_scorings(scoring, source, splits, models.values())
         sets = None if report is None else _report_fold_sets(report, source, splits, random_state)
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
-        comparer = _ColumnComparer(chosen_by, models, check_scoring(scoring=scorings), seed)
+        comparer = _ColumnComparer(adapter, models, check_scoring(scoring=scorings), seed)
 
-        def fold(at: int) -> _FoldComparison:
+        def compare(at: int) -> _FoldComparison:
             known = None if sets is None else sets[at]
             return comparer.compare_fold(source, splits.folds.splits[at], splits.fold_seeds[at], known)
 
-        done = run_with_progress(
+        results = run_with_progress(
             "Folds",
             source,
-            fold,
+            compare,
             range(len(splits.folds)),
             lambda at: f"Fold {at + 1} of {len(splits.folds)}",
-            evaluation_cost=chosen_by.evaluation_cost,
+            evaluation_cost=adapter.evaluation_cost,
         )
-    warn_user([*told, *without, *lacking])
-    folds = [fold for fold, _ in done]
+    warn_user([*messages, *model_notes, *scoring_notes])
+    folds = [fold for fold, _ in results]
 
     def scores(which: str, *key: str) -> FoldScores:
         values = [getattr(fold, which)[key if len(key) > 1 else key[0]] for fold in folds]
         return FoldScores(np.array(values), splits.folds.variance_factor)
 
     return ColumnComparison(
-        selector=chosen_by.label,
+        selector=adapter.label,
         folds_description=splits.folds.description,
         models={name: model.label for name, model in models.items()},
         scorings=tuple(scorings),
@@ -248,7 +247,7 @@ def compare_columns(
         baseline={scoring: scores("baseline", scoring) for scoring in scorings},
         all_columns={key: scores("all_columns", *key) for key in folds[0].all_columns},
         selected={key: scores("selected", *key) for key in folds[0].selected},
-        notes=(*told, *splits.folds.fold_notes, *without, *lacking, *chosen_by.notes),
+        notes=(*messages, *splits.folds.fold_notes, *model_notes, *scoring_notes, *adapter.notes),
         seed=seed,
     )
 
@@ -263,7 +262,7 @@ class _FoldComparison:
 
 @dataclass(frozen=True)
 class _ColumnComparer:
-    """A selector, models, and a scorer that asks a model once for all its scores."""
+    """A selector, models, and a scorer that computes all scores from one prediction."""
 
     selector: SelectorAdapter
     models: dict[str, TableModel]
@@ -273,7 +272,7 @@ class _ColumnComparer:
     def compare_fold(
         self, source: Source, fold: Fold, seed: int, known_support: NDArray[np.bool_] | None
     ) -> _FoldComparison:
-        """Choose, where that is not known, and learn on the rows that a fold does not test, and score on those that it does."""
+        """Select columns (if not known) and fit models on the training rows of a fold, and score them on its test rows."""
         train, test = as_training_source(select_rows(source, fold.train)), select_rows(source, fold.test)
         support = self.selector.select(train, seed).support if known_support is None else known_support
         every = np.ones(source.schema.n_columns, dtype=bool)
@@ -293,14 +292,14 @@ class _ColumnComparer:
 def _report_fold_sets(
     report: SelectionReport, source: Source, splits: SeededFolds, random_state: Seed
 ) -> NDArray[np.bool_]:
-    """Return what a report chose in every fold."""
+    """Return the column sets of the folds of a report; raise ValueError if it is of another table, folds or seed."""
     schema = source.schema
     of_report = report.names, report.n_samples, len(report.fold_sets), report.folds_description, report.seed
     n_rows = len(splits.folds.used_rows)
     if of_report != (tuple(schema.names), n_rows, len(splits.folds), splits.folds.description, random_state):
         raise ValueError(
-            f"The report is of {report.n_samples:,} rows, {len(report.fold_sets)} folds and the seed {report.seed}, and here are "
-            f"{n_rows:,} rows, {len(splits.folds)} folds and the seed {random_state}: what it chose is of use for the same "
+            f"The report has {report.n_samples:,} rows, {len(report.fold_sets)} folds and seed {report.seed}, but this call has "
+            f"{n_rows:,} rows, {len(splits.folds)} folds and seed {random_state}: its selections can be reused for the same "
             "table, folds and seed only. Leave it out."
         )
     return report.fold_sets

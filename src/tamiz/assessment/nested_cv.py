@@ -1,4 +1,8 @@
-"""The search inside every fold, beside what a search on all rows would have promised."""
+"""Nested cross-validation of a selection: `selection_report` and its parts.
+
+The selection is repeated on the training rows of every fold. Its nested CV score is compared with the apparent score of the columns
+that were selected on all rows, with the baseline score, with the score on all columns, and with the permutation null distribution.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +33,18 @@ from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.views import as_training_source, select_rows, weight_array, with_target
 
+# Scores by name, the deciding one first.
+ScoresByName = dict[str, float]
+ItemType = TypeVar("ItemType")
+OutputType = TypeVar("OutputType")
 
-# MERGED: One call for honest numbers.
+# Tables up to this size are searched on one thread. Much of such a search is Python code under the GIL, where threads slow each
+# other down: 1,000 x 20 takes 1.4 s on one thread and 2.7 s on two, 2,600 x 500 takes 4.2 s and 5.7 s. A merit that needs at least
+# `_HIGH_COST` microseconds per set uses several threads for any table.
+_SMALL_BYTES = 2**26
+_HIGH_COST = 1000.0
+
+
 def selection_report(
     selector: Any,
     X: Any,
@@ -46,43 +60,43 @@ def selection_report(
     random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> SelectionReport:
-    """Return how far the score of a selection can be trusted: its score on rows that took no part in it, and what luck alone finds.
+    """Assess a selection by nested cross-validation and a permutation test.
 
     Parameters
     ----------
     selector : selector
         A `SubsetSelector` or `RankSelector`, a selector of scikit-learn's with `get_support`, or a pipeline that ends in one. It is
-        copied, and stays as it is. A journal is used by the search of the whole table alone.
+        cloned and not changed. Only the search on the whole table uses its journal.
     X : array, sparse matrix, data frame or Source
-        What comes from scikit-learn is given the rows as they are in an array or a data frame.
+        Estimators and selectors of scikit-learn's get the rows in the type of X.
     y : array of shape (n_samples,), default=None
-        The target; of a source, its own.
+        The target; a source has its own.
     groups : array of shape (n_samples,), default=None
-        Rows of one group, such as a patient, are learned from or tested, never both.
+        Rows of one group, such as a patient, are never in both training and test rows.
     time : array of shape (n_samples,), default=None
-        Numbers or dates: what is learned from comes before what is tested. Rows of one time stay together.
+        Numbers or dates: training rows come before test rows. Rows of one time stay together.
     sample_weight : array of shape (n_samples,), default=None
-        A weight of 2 counts as the row twice, in what is learned and in the score.
-    model : {"naive_bayes", "ridge", "knn", "tree"} or estimator, default=None
-        What predicts the target from the columns chosen. None is what the selector's merit predicts with, where it is the score of
-        predictions, else naive Bayes for classes and the 5 nearest neighbours for a number.
-        Classes have the labels and the type they were given, for it as for a scorer and for a selector of scikit-learn's.
+        A weight of 2 counts as the row twice, in fits and in scores.
+    model : {"naive_bayes", "ridge", "logistic", "knn", "tree", "forest"} or estimator, default=None
+        The model that is scored on the selected columns. None is the model of the selector's merit if the merit scores predictions,
+        else naive Bayes for classes and 5 nearest neighbours for a number. Models, scorers and selectors of scikit-learn's get
+        the class labels of the user, in their type.
     scoring : str or callable, default=None
-        The name of a scorer of scikit-learn's, or one; larger is better. It need not be that of the selector's merit. None is the
-        scoring that the merit was given, where it scores predictions and was given one; else the area under the ROC curve for
-        classes (of each against the rest where there are more than two), which no imbalance hides, and R2 for a number. For
-        classes the area, balanced accuracy and accuracy are computed beside it.
+        The name of a scorer of scikit-learn's, or a scorer; larger is better. It may differ from that of the selector's merit. None
+        is the scoring of the merit if the merit scores predictions and has one; else ROC AUC for classes (one against the rest if
+        there are more than two), which stays informative for imbalanced classes, and R2 for a number. For classes ROC AUC, balanced
+        accuracy and accuracy are also computed.
     n_splits : int, default=10
-        Folds, fewer where a class has not as many rows, where there are not as many groups or times, or where folds would have too
-        few rows: 2 to learn from, and 2 to test where the target is a number. Classes that are too rare for folds are left out of
-        them. A note says so.
+        Folds; fewer if a class has fewer rows, if there are fewer groups or times, or if folds would have too few rows (2 for
+        training, and 2 for testing if the target is a number). Classes that are too rare are left out of the folds. A note reports
+        both.
     n_permutations : int, default=None
-        Shuffled targets that the search is repeated on. None is 99 on a table of up to 200,000 values, and on a larger one 19, the
-        fewest with which p can be 0.05.
+        Shuffled targets for which the search is repeated. None is 99 for a table of up to 200,000 values, and 19 for a larger one,
+        the smallest number for which p can be 0.05.
     random_state : int, default=0
-        Draws folds and shuffles, and seeds searches that have no seed of their own.
+        Seed of the folds and shuffles, and of searches that have no seed of their own.
     n_jobs : int, default=None
-        Threads; None takes the cores that this process may use. The numbers do not depend on it.
+        Threads; None uses all cores available to this process. The numbers do not depend on it.
 
     Returns
     -------
@@ -91,15 +105,15 @@ def selection_report(
     Raises
     ------
     DataError
-        When there is no target, when rows cannot be divided into such folds, or when the search or the predictor fails in a fold,
-        which is then named: no fold is left out of a mean.
+        When there is no target, when the rows do not allow folds, or when the search or the model fails in a fold, which is named:
+        no fold is left out of a mean.
 
     Notes
     -----
-    A merit that reads the target is compared with that of the best sets for shuffled targets; where there is none, as for
-    scikit-learn's selectors, the optimistic score takes its place.
+    The permutation test compares the merit of the selected set with the merits of the sets selected for shuffled targets. If the
+    selector has no merit that reads the target, as for scikit-learn's selectors, it compares the apparent score.
 
-    The time is that of 1 + n_splits + n_permutations searches.
+    Cost: 1 + n_splits + n_permutations searches.
 
     References
     ----------
@@ -108,59 +122,60 @@ def selection_report(
 
     Examples
     --------
-    Of a thousand columns of noise, the 20 that go best with the target predict it well, as long as rows that chose them are asked:
+    20 columns selected from a thousand columns of noise predict the target well on the rows that they were selected on:
 
     >>> import numpy as np
     >>> from tamiz import RankSelector, selection_report
     >>> from tamiz.criteria import FisherScore
     >>> noise, y = np.random.default_rng(0).normal(size=(100, 1000)), np.arange(100) % 2
     >>> report = selection_report(RankSelector(FisherScore(), n_features=20), noise, y, n_permutations=19)
-    >>> print(f"optimistic {report.apparent.mean:.2f}, honest {report.nested.mean:.2f}, p = {report.null.p_value:.2f}")
-    optimistic 0.90, honest 0.41, p = 0.50
+    >>> print(f"apparent {report.apparent.mean:.2f}, nested CV {report.nested.mean:.2f}, p = {report.null.p_value:.2f}")
+    apparent 0.90, nested CV 0.41, p = 0.50
     """
     rng = make_rng(random_state)
-    chosen_by = adapt_selector(selector)
+    adapter = adapt_selector(selector)
     if n_permutations is not None:
         check_integer("n_permutations", n_permutations, low=0)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        given = as_source(X, y, sample_weight, groups=groups, time=time)
-        source, weightless = drop_zero_weights(given)
+        table = as_source(X, y, sample_weight, groups=groups, time=time)
+        source, weight_notes = drop_zero_weights(table)
         schema = source.schema
         if schema.target is None:
             raise DataError("selection_report requires a target, but the target y is None.")
-        own = chosen_by.model_and_scoring(schema) if model is None else None
-        predicted_by = resolve_table_model(model, schema) if own is None else table_model(own[0])
-        if own is not None and scoring is None:
-            scoring = own[1]
-        for part in (chosen_by, predicted_by):
+        of_merit = adapter.model_and_scoring(schema) if model is None else None
+        scored_model = resolve_table_model(model, schema) if of_merit is None else table_model(of_merit[0])
+        if of_merit is not None and scoring is None:
+            scoring = of_merit[1]
+        for part in (adapter, scored_model):
             part.check(schema)
         splits = draw_folds(source, n_splits, rng)
         folds, fold_seeds = splits.folds, splits.fold_seeds
-        usual, lacking = resolve_scorings(None, source, splits, [predicted_by])
-        first = resolve_scoring(usual[0] if scoring is None else scoring, has_classes=schema.has_classes)
-        first.check_weights(schema)
-        check_scoring_target(first, schema, source.target_values()[folds.used_rows])
-        others = [name for name in usual if name != first.name]
+        default_scorings, scoring_notes = resolve_scorings(None, source, splits, [scored_model])
+        scorer = resolve_scoring(default_scorings[0] if scoring is None else scoring, has_classes=schema.has_classes)
+        scorer.check_weights(schema)
+        check_scoring_target(scorer, schema, source.target_values()[folds.used_rows])
+        others = [name for name in default_scorings if name != scorer.name]
         assessor = FoldAssessor(
-            chosen_by, predicted_by, first, check_scoring(scoring=others) if others and schema.has_classes else None
+            adapter, scored_model, scorer, check_scoring(scoring=others) if others and schema.has_classes else None
         )
-        with capture_warnings() as told:
-            choice = chosen_by.select_full_table(source, splits.table_seed)
+        with capture_warnings() as search_warnings:
+            choice = adapter.select_full_table(source, splits.table_seed)
         results = run_with_progress(
             "Folds",
             source,
             lambda item: assessor.assess_fold(source, item[0], choice.support, item[1]),
             list(zip(folds.splits, fold_seeds, strict=True)),
             lambda at: f"Fold {at + 1} of {len(folds)}",
-            evaluation_cost=chosen_by.evaluation_cost,
+            evaluation_cost=adapter.evaluation_cost,
         )
         n_shuffles = default_n_permutations(source) if n_permutations is None else n_permutations
         null = _permutation_null(assessor, source, choice, folds, fold_seeds, n_shuffles, rng) if n_shuffles else None
-    told = list(dict.fromkeys([*given.schema.dropped_row_notes, *weightless, *told, *folds.fold_warnings, *lacking]))
-    warn_user(told)
-    notes = [*told, *folds.fold_notes, *chosen_by.notes, *_fold_messages(results, set(told))]
+    input_notes = [*table.schema.dropped_row_notes, *weight_notes]
+    messages = list(dict.fromkeys([*input_notes, *search_warnings, *folds.fold_warnings, *scoring_notes]))
+    warn_user(messages)
+    notes = [*messages, *folds.fold_notes, *adapter.notes, *_fold_messages(results, set(messages))]
     if n_permutations is None:
-        notes.append(f"{n_shuffles} shuffled targets, by the size of the table; n_permutations takes more or fewer.")
+        notes.append(f"{n_shuffles} shuffled targets, by the size of the table; n_permutations sets another number.")
     return _build_report(assessor, source, choice, folds, [result for result, _ in results], null, notes, random_state)
 
 
@@ -173,34 +188,41 @@ def _permutation_null(
     n_shuffles: int,
     rng: np.random.Generator,
 ) -> PermutationNull:
-    """Search for shuffled targets."""
-    way = target_shuffle(source, folds.used_rows)
+    """Return the permutation null distribution: the statistic of the search for shuffled targets."""
+    shuffle = target_shuffle(source, folds.used_rows)
     by_merit = assessor.selector.reads_target
 
-    def found(view: Source, choice: SelectedColumns) -> float:
+    def statistic(view: Source, choice: SelectedColumns) -> float:
         if by_merit:
             assert choice.merit is not None
             return choice.merit
         return assessor.apparent_score(view, folds, choice.support, fold_seeds)
 
-    def one(seed: int) -> float:
-        own = np.random.default_rng(seed)
-        view = with_target(source, way.draw(own))
-        return found(view, assessor.selector.select(view, int(own.integers(2**31))))
+    def permuted_statistic(seed: int) -> float:
+        shuffle_rng = np.random.default_rng(seed)
+        view = with_target(source, shuffle.draw(shuffle_rng))
+        return statistic(view, assessor.selector.select(view, int(shuffle_rng.integers(2**31))))
 
     seeds = rng.integers(0, 2**63, n_shuffles).tolist()
-    name, effort = (lambda at: f"Shuffled target {at + 1} of {n_shuffles}"), assessor.selector.evaluation_cost
-    done = run_with_progress("Shuffled targets", source, one, seeds, name, evaluation_cost=effort)
-    merits = np.array([merit for merit, _ in done])
-    return PermutationNull(merits, found(source, choice), "merit" if by_merit else "optimistic score", way.description)
+    results = run_with_progress(
+        "Shuffled targets",
+        source,
+        permuted_statistic,
+        seeds,
+        lambda at: f"Shuffled target {at + 1} of {n_shuffles}",
+        evaluation_cost=assessor.selector.evaluation_cost,
+    )
+    null_values = np.array([value for value, _ in results])
+    name = "merit" if by_merit else "apparent score"
+    return PermutationNull(null_values, statistic(source, choice), name, shuffle.description)
 
 
 def _fold_messages(results: Sequence[tuple[FoldResult, list[str]]], known_messages: set[str]) -> list[str]:
-    """Return what the searches of folds told and that of the whole table did not, each with the number of folds."""
+    """Return messages of the searches in folds that are not known from the whole table, each with the number of folds."""
     counts = Counter(
-        sentence for _, told in results for sentence in dict.fromkeys(told) if sentence not in known_messages
+        message for _, messages in results for message in dict.fromkeys(messages) if message not in known_messages
     )
-    return [f"In {n} of {len(results)} folds: {sentence}" for sentence, n in counts.items()]
+    return [f"In {n} of {len(results)} folds: {message}" for message, n in counts.items()]
 
 
 def _build_report(
@@ -214,20 +236,20 @@ def _build_report(
     random_state: Seed,
 ) -> SelectionReport:
     schema = source.schema
-    has_every = all(result.all_columns is not None for result in results)
+    has_all_columns = all(result.all_columns is not None for result in results)
 
     def of_score(scoring: str) -> RoleScores:
         def scores(role: str) -> FoldScores:
             return FoldScores(np.array([getattr(result, role)[scoring] for result in results]), folds.variance_factor)
 
-        every = scores("all_columns") if has_every else None
-        return RoleScores(scores("nested"), scores("apparent"), scores("baseline"), every)
+        all_columns = scores("all_columns") if has_all_columns else None
+        return RoleScores(scores("nested"), scores("apparent"), scores("baseline"), all_columns)
 
     first, *others = results[0].nested
-    if not has_every:
-        notes = [*notes, "The score of all columns was not found: the rows do not fit in memory."]
-    taking_part = np.zeros(schema.n_columns, dtype=bool)
-    taking_part[schema.used] = True
+    if not has_all_columns:
+        notes = [*notes, "The score on all columns was not computed: the rows do not fit in memory."]
+    candidate_mask = np.zeros(schema.n_columns, dtype=bool)
+    candidate_mask[schema.used] = True
     return SelectionReport(
         selector=assessor.selector.label,
         model=assessor.model.label,
@@ -245,37 +267,25 @@ def _build_report(
         **vars(of_score(first)),
         other_scores={name: of_score(name) for name in others},
         fold_sets=np.stack([result.support for result in results]),
-        candidate_mask=taking_part,
+        candidate_mask=candidate_mask,
         null=null,
         notes=tuple(notes),
         seed=int(random_state) if isinstance(random_state, Integral) else None,
     )
 
 
-# By name, the one that decides first.
-ScoresByName = dict[str, float]
-ItemType = TypeVar("ItemType")
-OutputType = TypeVar("OutputType")
-
-# A table of up to so many bytes is searched on one thread. Much of what is done in it is Python's, of which one thread runs at a
-# time, and two hinder each other, whether each has a search of its own or both share one: 1,000 x 20 take 1.4 s alone and 2.7 s on
-# two threads, 2,600 x 500 take 4.2 and 5.7 s. A merit of so many microseconds a set, or more, is worth a thread whatever the table.
-_SMALL_BYTES = 2**26
-_HIGH_COST = 1000.0
-
-
 @dataclass(frozen=True)
 class FoldResult:
-    """What one fold says.
+    """The results of one fold.
 
     Attributes
     ----------
     support : ndarray of shape (n_columns,), bool
-        The columns chosen by the rows that are not tested.
+        The columns selected on the training rows.
     nested, apparent, baseline : dict of float
-        The scores, by name, with these columns, with those that all rows chose, and with none.
+        The test scores by name: with these columns, with the columns selected on all rows, and without columns.
     all_columns : dict of float or None
-        With every column, None where that does not fit in memory.
+        The test scores with all columns, None if they do not fit in memory.
     """
 
     support: NDArray[np.bool_]
@@ -287,16 +297,16 @@ class FoldResult:
 
 @dataclass(frozen=True)
 class FoldAssessor:
-    """A selector, a predictor and scores.
+    """Runs a selector and a model in folds.
 
     Attributes
     ----------
     selector : SelectorAdapter
     model : TableModel
     scoring : Scoring
-        The score that decides.
+        The deciding score.
     extra_scorer : scorer or None
-        scikit-learn's scorer of several more.
+        scikit-learn's scorer of several other scores.
     """
 
     selector: SelectorAdapter
@@ -305,7 +315,7 @@ class FoldAssessor:
     extra_scorer: Any
 
     def assess_fold(self, source: Source, fold: Fold, full_support: NDArray[np.bool_], seed: int) -> FoldResult:
-        """Choose and learn on the rows of a fold that are not tested, and score on those that are."""
+        """Select columns and fit the model on the training rows of a fold, and score it on the test rows."""
         train, test = as_training_source(select_rows(source, fold.train)), select_rows(source, fold.test)
         support = self.selector.select(train, seed).support
         baseline = self._model_scores(BaselineModel().fit_columns(train, [], 0), test)
@@ -314,13 +324,13 @@ class FoldAssessor:
             nested if np.array_equal(full_support, support) else self._support_scores(train, test, full_support, seed)
         )
         try:
-            every: ScoresByName | None = self._support_scores(train, test, np.ones_like(full_support), seed)
+            all_columns: ScoresByName | None = self._support_scores(train, test, np.ones_like(full_support), seed)
         except MemoryError:
-            every = None
-        return FoldResult(support, nested, apparent, baseline, every)
+            all_columns = None
+        return FoldResult(support, nested, apparent, baseline, all_columns)
 
     def apparent_score(self, source: Source, folds: Folds, support: NDArray[np.bool_], seeds: Sequence[int]) -> float:
-        """Return the mean score over the folds by columns that were chosen outside them."""
+        """Return the mean score over the folds of columns that were selected on all rows."""
         scores = []
         for fold, seed in zip(folds.splits, seeds, strict=True):
             train, test = select_rows(source, fold.train), select_rows(source, fold.test)
@@ -328,7 +338,7 @@ class FoldAssessor:
         return float(np.mean(scores))
 
     def _support_scores(self, train: Source, test: Source, support: NDArray[np.bool_], seed: int) -> ScoresByName:
-        """Return the scores by some columns; without any that is of use, they are those of no column."""
+        """Return the scores with some columns; without a usable one, they are the baseline scores."""
         return self._model_scores(self.model.fit_support(train, support, seed), test)
 
     def _model_scores(self, fitted: FittedModel, test: Source) -> ScoresByName:
@@ -348,24 +358,24 @@ def run_with_progress(
     *,
     evaluation_cost: float,
 ) -> list[tuple[OutputType, list[str]]]:
-    """Return what the work makes of every item, with the sentences it told; an error says in which it was.
+    """Return the result of the work for every item, with its warnings; errors name the item.
 
-    `evaluation_cost` is how many microseconds or so the search needs for a set.
+    `evaluation_cost` is the approximate number of microseconds per column set.
     """
     n_bytes = 8 * source.schema.n_rows * max(len(source.schema.used), 1)
-    together = n_bytes > _SMALL_BYTES or evaluation_cost >= _HIGH_COST
-    told: list[tuple[OutputType, list[str]]] = []
+    use_threads = n_bytes > _SMALL_BYTES or evaluation_cost >= _HIGH_COST
+    results: list[tuple[OutputType, list[str]]] = []
     for at, item in enumerate(progress.track_progress(label, items, total=len(items))):
-        threads = nullcontext() if together else parallel.single_threaded()
-        # Only how many are done is of interest.
+        threads = nullcontext() if use_threads else parallel.single_threaded()
+        # The progress of the work itself is not shown, only the number of finished items.
         with (
             threads,
             progress.use_listener(_ignore_progress),
-            capture_warnings() as sentences,
+            capture_warnings() as messages,
             _error_context(item_name(at)),
         ):
-            told.append((work(item), sentences))
-    return told
+            results.append((work(item), messages))
+    return results
 
 
 def _ignore_progress(label: str, done: int, total: int | None) -> None:
@@ -374,7 +384,7 @@ def _ignore_progress(label: str, done: int, total: int | None) -> None:
 
 @contextmanager
 def _error_context(where: str) -> Iterator[None]:
-    """Say in an error where it was."""
+    """Prefix an error with where it occurred."""
     try:
         yield
     except MemoryError as error:

@@ -1,4 +1,7 @@
-"""The argument for selection on a table of one's own: what columns cost that tell nothing new."""
+"""Noise experiment: scores of models as random columns, and copies of the best column, are added to a table.
+
+`run_noise_experiment` is the experiment, `NoiseExperiment` its result, and `NoiseTable` a table with the added columns.
+"""
 
 from __future__ import annotations
 
@@ -32,124 +35,42 @@ from tamiz.sources.views import RowNumbers, target_array, weight_array
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates, Masks
 
-
-# MERGED: A table with columns added that tell nothing new: random ones, and copies of one that is there.
-@dataclass(frozen=True)
-class NoiseTable:
-    """A table with more columns behind its own.
-
-    Attributes
-    ----------
-    source : Source
-        The table's columns, those of every draw, the copies.
-    n_own : int
-        The table's own columns, those left out among them.
-    n_draws, n_random, n_copies : int
-        How often random columns were drawn, how many each time, and how many copies there are.
-    """
-
-    source: Source
-    n_own: int
-    n_draws: int
-    n_random: int
-    n_copies: int
-
-    def with_random(self, n: int, draw: int) -> Masks:
-        """Return the set of the table's columns and the first n of a draw."""
-        return self._mask(self.n_own + draw * self.n_random, n)
-
-    def with_copies(self, n: int) -> Masks:
-        """Return the set of the table's columns and n copies."""
-        return self._mask(self.n_own + self.n_draws * self.n_random, n)
-
-    def column_sets(self, numbers: Sequence[int], n_draws: int) -> Masks:
-        """Return the sets with so many random columns of each draw, draw after draw, and after them those with copies."""
-        found = [self.with_random(n, draw) for draw in range(n_draws) for n in numbers]
-        return np.array(found + [self.with_copies(n) for n in numbers if self.n_copies])
-
-    def _mask(self, first: int, n: int) -> Masks:
-        mask = np.zeros(self.source.schema.n_columns, dtype=bool)
-        mask[self.source.schema.used[self.source.schema.used < self.n_own]] = True
-        mask[first : first + n] = True
-        return mask
-
-
-def add_noise_columns(table: Source, draws: Sequence[Floats], copied: int | None, n_copies: int) -> NoiseTable:
-    """Return a table with more columns, in memory.
-
-    Parameters
-    ----------
-    table : Source
-    draws : list of ndarray of shape (n_rows, n_random)
-        Random columns.
-    copied : int or None
-        The column to copy; None copies none.
-    n_copies : int
-    """
-    schema = table.schema
-    own = schema.used.tolist()
-    blocks = list(table.blocks(own))
-    values: dict[int, NDArray[Any]] = {j: np.concatenate([block.column(j) for block in blocks]) for j in own}
-    columns = list(schema.columns)
-    for draw in draws:
-        for k in range(draw.shape[1]):
-            values[len(columns)] = np.ascontiguousarray(draw[:, k])
-            columns.append(Column(f"random {len(columns)}", "numeric"))
-    n_copies = 0 if copied is None else n_copies
-    for _ in range(n_copies):
-        assert copied is not None
-        values[len(columns)] = values[copied]
-        columns.append(replace(schema.columns[copied], name=f"copy {len(columns)}"))
-    wide = replace(schema, columns=tuple(columns), n_dropped=0, notes=())
-    source = TableSource(wide, values, target_array(table), weight_array(table), None, _refuse_frame)
-    source.class_labels = table.class_labels
-    source.groups, source.group_names, source.time = table.groups, table.group_names, table.time
-    n_random = draws[0].shape[1] if draws else 0
-    return NoiseTable(source, schema.n_columns, len(draws), n_random, n_copies)
-
-
-def _refuse_frame(names: Sequence[str], rows: RowNumbers) -> NoReturn:  # noqa: ARG001 - what a frame is asked for
-    raise DataError(
-        "Columns that were added are not part of the table as it was given: take a merit that refits no model, such as CFS()."
-    )
-
-
 N_ADDED = (0, 10, 25, 50)
 _MIN_ROWS = 20
-# To most models a column is as many as it has levels, and its copies are fifty times that.
+# Columns with more levels are not copied: most models have a coordinate for every level of every copy.
 _MAX_LEVELS = 20
 
-# Scores by predictor: of shape (n_draws, n_numbers, n_folds).
+# Scores by model, of shape (n_draws, n_numbers, n_folds).
 _ModelScores: TypeAlias = dict[str, Floats]
 
 
 @dataclass(frozen=True)
 class NoiseExperiment:
-    """Scores of models as columns are added that tell nothing new.
+    """Scores of models as uninformative columns are added.
 
     Attributes
     ----------
     n_added : tuple of int
-        Columns added, ascending from 0.
+        Numbers of added columns, ascending from 0.
     models : dict of str
-        The models' labels by their names.
+        The labels of the models by name.
     scoring, folds_description : str
     n_samples, n_columns : int
-        Rows that are learned or tested, and columns that take part, before any is added.
+        Rows that are in some fold, and columns that are not excluded, before any is added.
     n_draws : int
-        How often random columns were drawn.
+        The number of draws of random columns.
     copied_column : str or None
-        The column that was copied: of those of at most 20 levels the best by itself. None where none is of any worth.
+        The name of the copied column: the one of at most 20 levels with the highest merit. None if no column has a positive merit.
     random_scores, copies_scores : dict of ndarray of shape (n_draws, n_numbers, n_folds)
-        Scores on all columns by model; copies are drawn once.
+        Scores on all columns by model; n_draws is 1 for copies.
     selector : str
-        What chose among the columns again in every fold.
+        The label of the selector.
     selection_n_added : tuple of int
-        Columns added where it was asked to.
-    random_selected_scores, copies_selected_scores : dict of ndarray of shape (1, n_selection_n_added, n_folds)
-        Scores on what it chose, of the first draw.
-    n_added_selected : dict of ndarray of shape (n_selection_n_added, n_folds)
-        "random", "copies": how many of the added columns it chose.
+        Numbers of added columns for which columns were selected.
+    random_selected_scores, copies_selected_scores : dict of ndarray of shape (1, n_selection_numbers, n_folds)
+        Scores on the selected columns, for the first draw.
+    n_added_selected : dict of ndarray of shape (n_selection_numbers, n_folds)
+        "random", "copies": how many of the added columns were selected.
     variance_factor : float
         As in `FoldScores`.
     notes : tuple of str
@@ -176,25 +97,25 @@ class NoiseExperiment:
     seed: int | None
 
     def scores(self, added: str, model: str, *, selected: bool = False) -> list[FoldScores]:
-        """Return the scores for every number of added columns, of several draws the mean in each fold.
+        """Return the scores for every number of added columns, in each fold the mean over the draws.
 
         Parameters
         ----------
         added : {"random", "copies"}
         model : str
         selected : bool, default=False
-            Whether on the columns chosen, at `selection_n_added`, in place of all.
+            Whether to return the scores on the selected columns, at `selection_n_added`, instead of those on all columns.
         """
         found: _ModelScores = getattr(self, f"{added}_selected_scores" if selected else f"{added}_scores")
         return [FoldScores(values, self.variance_factor) for values in found[model].mean(axis=0)]
 
     def score_changes(self, added: str, model: str, *, selected: bool = False) -> list[FoldScores]:
-        """Return what each score is above the one where no column is added, fold by fold."""
+        """Return each score minus the score without added columns, fold by fold."""
         scores = self.scores(added, model, selected=selected)
         return [FoldScores(one.values - scores[0].values, self.variance_factor) for one in scores]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scores as JSON knows them."""
+        """Return the scores as JSON types."""
         kinds = ["random", *(["copies"] if self.copied_column is not None else [])]
         return {
             "numbers": list(self.n_added),
@@ -229,7 +150,7 @@ class NoiseExperiment:
         }
 
     def __repr__(self) -> str:
-        width = max(map(len, self.models.values())) + len(", chosen")
+        width = max(map(len, self.models.values())) + len(", selected")
         lines = [f"{self.scoring} as columns are added; {self.folds_description}, {self.n_samples:,} rows"]
         for added, named in (("random", "random columns"), ("copies", f"copies of {self.copied_column}")):
             if added == "copies" and self.copied_column is None:
@@ -238,8 +159,8 @@ class NoiseExperiment:
             for name, label in self.models.items():
                 lines.append(f"{label:{width}}  {'  '.join(f'{one.mean:5.3f}' for one in self.scores(added, name))}")
                 at = dict(zip(self.selection_n_added, self.scores(added, name, selected=True), strict=True))
-                told = "  ".join(f"{at[n].mean:5.3f}" if n in at else " " * 5 for n in self.n_added)
-                lines.append(f"{f'{label}, chosen':{width}}  {told}".rstrip())
+                values = "  ".join(f"{at[n].mean:5.3f}" if n in at else " " * 5 for n in self.n_added)
+                lines.append(f"{f'{label}, selected':{width}}  {values}".rstrip())
         return "\n".join([*lines, *self.notes])
 
 
@@ -261,47 +182,47 @@ def run_noise_experiment(
     random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> NoiseExperiment:
-    """Return what columns cost that tell nothing new: scores as random columns, and copies of the best one, are added to a table.
+    """Score models as random columns, and copies of the best column, are added to a table.
 
     Parameters
     ----------
     X, y, groups, time, sample_weight
         As in `selection_report`.
     merit : Merit, default=None
-        What chooses again in every fold, by best-first search, among the columns and those added; None is CFS(). The column that it
-        finds best by itself, of at most 20 levels, is copied. One that refits models is refused.
+        The merit by which columns are selected in every fold, by best-first search among the original and added columns; None is
+        CFS(). The column of at most 20 levels with the highest merit is copied. A merit that refits models raises DataError.
     predictors : list of {"logistic", "naive_bayes", "ridge", "knn", "tree", "forest"}, default=None
         The models; None is those of `compare_columns`.
     scoring : str, default=None
-        The name of a scorer of scikit-learn's; None is the first of `compare_columns`: the area under the ROC curve for classes,
-        R2 for a number.
+        The name of a scorer of scikit-learn's; None is the first of `compare_columns`: ROC AUC for classes, R2 for a number.
     n_added : list of int, default=(0, 10, 25, 50)
-        Columns added; 0 is always among them.
+        Numbers of added columns; 0 is always included.
     selection_n_added : list of int, default=None
-        Those of the numbers at which columns are chosen again; None is 0 and the largest.
+        The numbers, of those in `n_added`, for which columns are selected; None is 0 and the largest.
     n_draws : int, default=2
-        How often random columns, standard normal ones, are drawn. Of one draw, the first 5 are the same among 5 and among 50.
+        The number of draws of random standard normal columns. The first 5 of a draw are the same among 5 and among 50.
     max_rows : int, default=1000
-        Of more rows so many are drawn, and a few more where classes are rare: at least two a fold of every class.
+        A larger table is sampled to this number of rows, plus a few for rare classes: at least two rows per fold of every class.
     n_splits, random_state, n_jobs
-        As in `selection_report`. The seed draws the rows and the random columns too.
+        As in `selection_report`. The seed also draws the sample of rows and the random columns.
 
     Returns
     -------
-    AddedColumns
-        The score of every model on all columns, and on those chosen, by the number of columns added.
+    NoiseExperiment
+        The score of every model on all columns, and on the selected columns, by the number of added columns.
 
     Raises
     ------
     DataError
-        When there is no target, when there are fewer than 20 rows, or when rows cannot be divided into folds.
+        When there is no target, when there are fewer than 20 rows, or when the rows do not allow folds.
 
     Notes
     -----
-    A random column adds to every distance, so nearest rows are less alike, and it gives a tree something to cut small nodes by.
-    Naive Bayes sees that it says next to nothing of a class. A copy counts again in every distance and in naive Bayes, which takes
-    columns for independent: what k copies say it believes k times. To a tree a copy is nothing new: all that changes is which of
-    equally good cuts it takes. A forest averages its trees, and a penalised regression shares a coefficient out among copies.
+    A random column adds noise to every distance, so that nearest neighbours are less similar, and offers spurious splits to a tree
+    in small nodes. Naive Bayes gives it little weight, because its distributions hardly differ between classes. A copy is counted
+    again in every distance and in naive Bayes, which assumes independent columns: the evidence of k copies counts k times. For a
+    tree a copy changes only which of equally good splits it uses. A forest averages its trees, and a penalised regression divides a
+    coefficient among copies.
 
     References
     ----------
@@ -314,9 +235,9 @@ def run_noise_experiment(
     >>> from tamiz.assessment import run_noise_experiment
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> models = ["naive_bayes", "knn", "tree"]
-    >>> added = run_noise_experiment(X, y, predictors=models, scoring="accuracy", numbers=[0, 50])
-    >>> for name in added.predictors:
-    ...     random, copies = (added.changes(kind, name)[-1].mean for kind in ("random", "copies"))
+    >>> added = run_noise_experiment(X, y, predictors=models, scoring="accuracy", n_added=[0, 50])
+    >>> for name in added.models:
+    ...     random, copies = (added.score_changes(kind, name)[-1].mean for kind in ("random", "copies"))
     ...     print(f"{name:11} {random:+.2f} {copies:+.2f}")
     naive_bayes -0.02 +0.01
     knn         -0.26 +0.01
@@ -324,41 +245,44 @@ def run_noise_experiment(
     """
     rng = make_rng(random_state)
     sizes = _check_n_added(n_added)
-    asked = _check_selection_n_added(sizes, selection_n_added)
+    selection_sizes = _check_selection_n_added(sizes, selection_n_added)
     for name, value, low in (("n_draws", n_draws, 1), ("max_rows", max_rows, _MIN_ROWS)):
         check_integer(name, value, low=low)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        given = as_source(X, y, sample_weight, groups=groups, time=time)
-        whole, told = drop_zero_weights(given)
-        told = [*given.schema.dropped_row_notes, *told]
+        original = as_source(X, y, sample_weight, groups=groups, time=time)
+        whole, weight_notes = drop_zero_weights(original)
+        messages = [*original.schema.dropped_row_notes, *weight_notes]
         if whole.schema.target is None:
-            raise DataError("added_columns requires a target, but the target y is None.")
+            raise DataError("run_noise_experiment requires a target, but the target y is None.")
         if whole.schema.n_rows < _MIN_ROWS:
-            raise DataError(f"Adding columns takes at least {_MIN_ROWS} rows, and there are {whole.schema.n_rows}.")
-        table, sampled = sample_rows(whole, max_rows, n_splits, rng)
+            raise DataError(f"A noise experiment needs at least {_MIN_ROWS} rows, and there are {whole.schema.n_rows}.")
+        table, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
         splits = draw_folds(table, n_splits, rng)
         folds = splits.folds
-        told += [*sampled, *folds.fold_warnings]
+        messages += [*sample_notes, *folds.fold_warnings]
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
-        # What a merit makes of copies is the question: they are not taken away before it is asked.
+        # Copies must reach the merit, so duplicates are not removed before the search.
         merit = merit or CFS()
         selector = SubsetSelector(merit, BestFirst(), allow_duplicates=True)
         best = _best_column(merit, table)
         draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
-        more = add_noise_columns(table, draws, best, sizes[-1])
-        models, without = resolve_table_models(predictors, table.schema)
-        scorings, lacking = resolve_scorings(None if scoring is None else [scoring], table, splits, models.values())
+        noise_table = add_noise_columns(table, draws, best, sizes[-1])
+        models, model_notes = resolve_table_models(predictors, table.schema)
+        scorings, scoring_notes = resolve_scorings(
+            None if scoring is None else [scoring], table, splits, models.values()
+        )
         names = list(models)
-        trial = SetScorer(more.source, folds, scorings[0], seed)
-        chosen_by = adapt_selector(selector)
-        # First, so that a merit that cannot be used is refused before any model is fitted.
-        sieve = _score_selected(trial, chosen_by, names, more, asked, splits)
-        shape = (n_draws + bool(more.n_copies), len(sizes), len(folds))
-        every = {name: trial.fold_scores(name, more.column_sets(sizes, n_draws)).reshape(shape) for name in names}
-    told += [*without, *lacking]
+        scorer = SetScorer(noise_table.source, folds, scorings[0], seed)
+        adapter = adapt_selector(selector)
+        # First, so that an unsupported merit raises before any model is fitted.
+        selected = _score_selected(scorer, adapter, names, noise_table, selection_sizes, splits)
+        shape = (n_draws + bool(noise_table.n_copies), len(sizes), len(folds))
+        sets = noise_table.column_sets(sizes, n_draws)
+        all_scores = {name: scorer.fold_scores(name, sets).reshape(shape) for name in names}
+    messages += [*model_notes, *scoring_notes]
     if best is None:
-        told.append(f"No column of at most {_MAX_LEVELS} levels is of any worth by itself, so none was copied.")
-    warn_user(told)
+        messages.append(f"No column of at most {_MAX_LEVELS} levels has a positive merit, so none was copied.")
+    warn_user(messages)
     return NoiseExperiment(
         n_added=sizes,
         models={name: model.label for name, model in models.items()},
@@ -368,25 +292,25 @@ def run_noise_experiment(
         n_columns=len(table.schema.used),
         n_draws=n_draws,
         copied_column=None if best is None else table.schema.names[best],
-        random_scores={name: scores[:n_draws] for name, scores in every.items()},
-        copies_scores={name: scores[n_draws:] for name, scores in every.items() if best is not None},
-        selector=f"{chosen_by.merit_name} by best-first search",
-        selection_n_added=asked,
-        random_selected_scores={name: sieve.scores[name][:1] for name in names},
-        copies_selected_scores={name: sieve.scores[name][1:] for name in names if best is not None},
+        random_scores={name: scores[:n_draws] for name, scores in all_scores.items()},
+        copies_scores={name: scores[n_draws:] for name, scores in all_scores.items() if best is not None},
+        selector=f"{adapter.merit_name} by best-first search",
+        selection_n_added=selection_sizes,
+        random_selected_scores={name: selected.scores[name][:1] for name in names},
+        copies_selected_scores={name: selected.scores[name][1:] for name in names if best is not None},
         n_added_selected={
-            kind: sieve.n_added_selected[k]
-            for k, kind in enumerate(("random", "copies")[: len(sieve.n_added_selected)])
+            kind: selected.n_added_selected[k]
+            for k, kind in enumerate(("random", "copies")[: len(selected.n_added_selected)])
         },
         variance_factor=folds.variance_factor,
-        notes=(*told, *folds.fold_notes),
+        notes=(*messages, *folds.fold_notes),
         seed=seed,
     )
 
 
 @dataclass(frozen=True)
 class _SelectedScores:
-    """Scores on what was chosen, random columns before copies, and how many of those added were."""
+    """Scores on selected columns, and the numbers of selected added columns; random columns before copies."""
 
     scores: _ModelScores
     n_added_selected: NDArray[np.intp]
@@ -400,24 +324,25 @@ def _score_selected(
     n_added: Sequence[int],
     splits: SeededFolds,
 ) -> _SelectedScores:
-    """Choose again in every fold, and score what was chosen."""
+    """Select columns in every fold, and score the models on them."""
     sets = noise_table.column_sets(n_added, 1)
     unique, back = np.unique(sets, axis=0, return_inverse=True)
     choices = scorer.select_in_folds(selector, unique, splits.fold_seeds)[back.ravel()]
     n_folds = len(splits.folds)
     shape = (-1, len(n_added), n_folds)
-    mine = np.tile(np.eye(n_folds, dtype=bool), (len(sets), 1))
-    asked = choices.reshape(-1, choices.shape[2])
-    found = {name: scorer.fold_scores(name, asked, mine)[mine].reshape(shape) for name in names}
+    # Row (set, fold) of `fold_sets` is scored in its own fold only.
+    own_fold = np.tile(np.eye(n_folds, dtype=bool), (len(sets), 1))
+    fold_sets = choices.reshape(-1, choices.shape[2])
+    found = {name: scorer.fold_scores(name, fold_sets, own_fold)[own_fold].reshape(shape) for name in names}
     return _SelectedScores(found, choices[:, :, noise_table.n_own :].sum(axis=2).reshape(shape))
 
 
 def _check_n_added(n_added: Sequence[int]) -> tuple[int, ...]:
     for number in n_added:
-        check_integer("numbers", number, low=0)
+        check_integer("n_added", number, low=0)
     found = tuple(sorted({0, *map(int, n_added)}))
     if len(found) == 1:
-        raise ValueError(f"numbers must hold at least one number of columns to add, got {list(n_added)}.")
+        raise ValueError(f"n_added must contain at least one positive number of columns, got {list(n_added)}.")
     return found
 
 
@@ -431,12 +356,90 @@ def _check_selection_n_added(n_added: tuple[int, ...], selection_n_added: Sequen
 
 
 def _best_column(merit: Merit, table: Source) -> int | None:
-    """Return the column of few levels that is worth most by itself, the first of equals; None where none is worth anything."""
+    """Return the column of few levels with the highest merit, of equals the first; None if no merit is positive."""
     schema = table.schema
     used = np.array([j for j in schema.used if len(schema.columns[j].levels) <= _MAX_LEVELS], dtype=np.intp)
-    alone = np.zeros((len(used), schema.n_columns), dtype=bool)
-    alone[np.arange(len(used)), used] = True
+    single_columns = np.zeros((len(used), schema.n_columns), dtype=bool)
+    single_columns[np.arange(len(used)), used] = True
     with capture_warnings():
-        ready = merit.bind(table).make_evaluator(table.reduce, schema, np.random.default_rng(0))
-        worth = ready.evaluate(Candidates.from_masks(alone))
-    return int(used[np.argmax(worth)]) if len(worth) and worth.max() > 0 else None
+        evaluator = merit.bind(table).make_evaluator(table.reduce, schema, np.random.default_rng(0))
+        merits = evaluator.evaluate(Candidates.from_masks(single_columns))
+    return int(used[np.argmax(merits)]) if len(merits) and merits.max() > 0 else None
+
+
+@dataclass(frozen=True)
+class NoiseTable:
+    """A table with noise columns and copies appended.
+
+    Attributes
+    ----------
+    source : Source
+        The original columns, the random columns of every draw, and the copies.
+    n_own : int
+        The number of original columns, including excluded ones.
+    n_draws, n_random, n_copies : int
+        The number of draws, of random columns per draw, and of copies.
+    """
+
+    source: Source
+    n_own: int
+    n_draws: int
+    n_random: int
+    n_copies: int
+
+    def with_random(self, n: int, draw: int) -> Masks:
+        """Return the set of the original columns and the first n random columns of a draw."""
+        return self._mask(self.n_own + draw * self.n_random, n)
+
+    def with_copies(self, n: int) -> Masks:
+        """Return the set of the original columns and n copies."""
+        return self._mask(self.n_own + self.n_draws * self.n_random, n)
+
+    def column_sets(self, numbers: Sequence[int], n_draws: int) -> Masks:
+        """Return the sets with n random columns of each draw for every n in `numbers`, draw after draw, then those with n copies."""
+        found = [self.with_random(n, draw) for draw in range(n_draws) for n in numbers]
+        return np.array(found + [self.with_copies(n) for n in numbers if self.n_copies])
+
+    def _mask(self, first: int, n: int) -> Masks:
+        mask = np.zeros(self.source.schema.n_columns, dtype=bool)
+        mask[self.source.schema.used[self.source.schema.used < self.n_own]] = True
+        mask[first : first + n] = True
+        return mask
+
+
+def add_noise_columns(table: Source, draws: Sequence[Floats], copied: int | None, n_copies: int) -> NoiseTable:
+    """Return a table in memory with random columns and copies appended.
+
+    Parameters
+    ----------
+    table : Source
+    draws : list of ndarray of shape (n_rows, n_random)
+        Random columns.
+    copied : int or None
+        The column to copy; None copies none.
+    n_copies : int
+    """
+    schema = table.schema
+    own = schema.used.tolist()
+    blocks = list(table.blocks(own))
+    values: dict[int, NDArray[Any]] = {j: np.concatenate([block.column(j) for block in blocks]) for j in own}
+    columns = list(schema.columns)
+    for draw in draws:
+        for k in range(draw.shape[1]):
+            values[len(columns)] = np.ascontiguousarray(draw[:, k])
+            columns.append(Column(f"random {len(columns)}", "numeric"))
+    n_copies = 0 if copied is None else n_copies
+    for _ in range(n_copies):
+        assert copied is not None
+        values[len(columns)] = values[copied]
+        columns.append(replace(schema.columns[copied], name=f"copy {len(columns)}"))
+    wide = replace(schema, columns=tuple(columns), n_dropped=0, notes=())
+    source = TableSource(wide, values, target_array(table), weight_array(table), None, _refuse_frame)
+    source.class_labels = table.class_labels
+    source.groups, source.group_names, source.time = table.groups, table.group_names, table.time
+    n_random = draws[0].shape[1] if draws else 0
+    return NoiseTable(source, schema.n_columns, len(draws), n_random, n_copies)
+
+
+def _refuse_frame(names: Sequence[str], rows: RowNumbers) -> NoReturn:  # noqa: ARG001 - the signature of a frame function
+    raise DataError("Added columns are not in the user's table: use a merit that refits no model, such as CFS().")

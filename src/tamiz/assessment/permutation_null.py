@@ -1,4 +1,4 @@
-"""What a search finds where there is nothing to find: the same table with the target shuffled."""
+"""Permutation null distribution: the results of a search for shuffled targets, and how a target may be shuffled."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from tamiz.statistics.base import Floats
 RowIndices = NDArray[np.intp]
 Target = NDArray[Any]
 
-# Values of a table up to which many shuffles are searched; of a larger one as many as p = 0.05 needs.
+# Tables up to this number of values get the default number of permutations; larger ones the smallest that allows p = 0.05.
 _SMALL_TABLE_VALUES, _DEFAULT_PERMUTATIONS, _MIN_PERMUTATIONS = 200_000, 99, 19
 
 
 @dataclass(frozen=True)
 class PermutationNull:
-    """The best that the search found for shuffled targets.
+    """The permutation null distribution of a search.
 
     Attributes
     ----------
     null_values : ndarray of shape (n_permutations,)
+        The statistic of the best set for every shuffled target.
     observed : float
-        The best that it found for the target as it is.
-    statistic : {"merit", "optimistic score"}
-        What these are.
+        The statistic of the best set for the original target.
+    statistic : {"merit", "apparent score"}
+        The name of the statistic.
     description : str
-        What was done to the target, in words that follow "the target": "shuffled among all rows".
+        How the target was shuffled, such as "shuffled among all rows".
     """
 
     null_values: Floats
@@ -42,12 +43,12 @@ class PermutationNull:
 
     @property
     def median(self) -> float:
-        """What such a search finds where there is nothing."""
+        """The median of the null distribution."""
         return float(np.median(self.null_values))
 
     @property
     def p_value(self) -> float:
-        """(1 + shuffled targets that did as well) / (1 + all): the target as it is counts as one of them.
+        """(1 + number of null values >= observed) / (1 + n_permutations): the original target counts as one permutation.
 
         Phipson and Smyth (2010), Permutation p-values should never be zero, Statistical Applications in Genetics and Molecular
         Biology 9.
@@ -56,11 +57,11 @@ class PermutationNull:
 
     @property
     def explained_by_chance(self) -> bool | None:
-        """Whether p is above 0.05; None where so few targets were shuffled that it could not be below."""
+        """Whether p is above 0.05; None if there are too few permutations for a smaller p."""
         return self.p_value > 0.05 if len(self.null_values) >= _MIN_PERMUTATIONS else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the null as JSON knows it."""
+        """Return the null distribution as JSON types."""
         return {
             "statistic": self.statistic,
             "observed": self.observed,
@@ -73,14 +74,14 @@ class PermutationNull:
 
 @dataclass(frozen=True)
 class TargetShuffle:
-    """A way to exchange the values of the target that would change nothing if no column had to do with it.
+    """A random reordering of the target that is exchangeable under the null hypothesis of no relation to the columns.
 
     Attributes
     ----------
     description : str
         In words.
     draw : callable
-        draw(rng) -> the target's values in another order.
+        draw(rng) returns the shuffled target.
     """
 
     description: str
@@ -88,7 +89,7 @@ class TargetShuffle:
 
 
 def default_n_permutations(source: Source) -> int:
-    """Return how many shuffled targets are searched where nobody said: by the size of the table alone."""
+    """Return the default number of permutations, which depends only on the size of the table."""
     return (
         _DEFAULT_PERMUTATIONS
         if source.schema.n_rows * len(source.schema.used) <= _SMALL_TABLE_VALUES
@@ -97,14 +98,14 @@ def default_n_permutations(source: Source) -> int:
 
 
 def target_shuffle(source: Source, rows: RowIndices | None = None) -> TargetShuffle:
-    """Return how the target of a table may be shuffled, among some rows where others are in no fold: these keep their values.
+    """Return how the target of a table may be shuffled; if `rows` is passed, other rows keep their values.
 
-    Rows of a group are alike, and so are rows that follow each other in time: exchanged freely, they would lose what they have in
-    common, and any column that has it too would look remarkable. Where more than half of the target's variation lies between
-    groups, the groups exchange their values as wholes; otherwise rows exchange within their group: the exchangeability blocks of
-    Winkler, Ridgway, Webster, Smith and Nichols (2014), Permutation inference for the general linear model, NeuroImage 92. In
-    time, the target's whole course is moved on by a number of rows drawn, its end to the beginning: Lancaster, Iatsenko, Pidde,
-    Ticcinelli and Stefanovska (2018), Surrogate data for hypothesis testing of physical systems, Physics Reports 748.
+    Rows of a group are correlated, and so are neighbouring rows in time. Free permutation would destroy this correlation, and any
+    column with the same correlation would appear significant. If more than half of the target's variation is between groups, whole
+    groups exchange their values; otherwise rows are permuted within their group (exchangeability blocks: Winkler, Ridgway, Webster,
+    Smith and Nichols 2014, Permutation inference for the general linear model, NeuroImage 92). With time, the target series is
+    shifted circularly by a random number of rows (Lancaster, Iatsenko, Pidde, Ticcinelli and Stefanovska 2018, Surrogate data for
+    hypothesis testing of physical systems, Physics Reports 748).
     """
     y = target_array(source)
     if rows is not None and len(rows) < len(y):
@@ -128,7 +129,7 @@ def target_shuffle(source: Source, rows: RowIndices | None = None) -> TargetShuf
 
 
 def _shuffle_subset(shuffle: TargetShuffle, y: Target, rows: RowIndices) -> TargetShuffle:
-    """Return the way of some rows as one of all rows."""
+    """Return a shuffle of some rows as one of all rows, in which the others keep their values."""
 
     def draw(rng: np.random.Generator) -> Target:
         shuffled = y.copy()
@@ -139,45 +140,45 @@ def _shuffle_subset(shuffle: TargetShuffle, y: Target, rows: RowIndices) -> Targ
 
 
 def _between_group_share(y: Target, members: list[RowIndices], *, has_classes: bool) -> float:
-    """Return the share of the target's variation that lies between groups: of its variance, or of the Gini index of its classes."""
+    """Return the share of the target's variance, or of the Gini index of its classes, that is between groups."""
 
-    def varies(values: Target) -> float:
+    def variation(values: Target) -> float:
         if has_classes:
             return len(values) - float((np.bincount(values) ** 2.0).sum()) / len(values)
         return float(((values - values.mean()) ** 2).sum())
 
-    return 1 - sum(varies(y[rows]) for rows in members) / varies(y)
+    return 1 - sum(variation(y[rows]) for rows in members) / variation(y)
 
 
 def _shuffle_groups(y: Target, members: list[RowIndices]) -> TargetShuffle:
-    # A group of another size takes the course of values stretched or thinned to its own. Of 400 tables of noise in which groups
-    # differ in columns and target, at most 7 % have p = 0.05 so, whether sizes are equal, spread or one group is most of the table;
-    # where the courses are laid end to end, over the borders of groups, 14 to 39 % of those with groups of unequal size have.
-    def exchanged(rng: np.random.Generator) -> Target:
+    # The values of a group are resampled to the size of the group that receives them. In 400 tables of noise in which groups differ
+    # in columns and target, at most 7 % have p = 0.05, whether group sizes are equal, spread, or one group is most of the table. If
+    # the values are concatenated across group borders instead, 14 to 39 % of the tables with unequal groups have.
+    def exchange_groups(rng: np.random.Generator) -> Target:
         shuffled = np.empty_like(y)
-        for rows, giver in zip(members, rng.permutation(len(members)).tolist(), strict=True):
-            given = members[giver]
-            shuffled[rows] = y[given[(2 * np.arange(len(rows)) + 1) * len(given) // (2 * len(rows))]]
+        for rows, donor in zip(members, rng.permutation(len(members)).tolist(), strict=True):
+            source_rows = members[donor]
+            shuffled[rows] = y[source_rows[(2 * np.arange(len(rows)) + 1) * len(source_rows) // (2 * len(rows))]]
         return shuffled
 
     def draw(rng: np.random.Generator) -> Target:
-        shuffled = exchanged(rng)
-        # What little differs within groups may have been thinned away, and of a constant target nothing can be learned.
+        shuffled = exchange_groups(rng)
+        # Resampling may drop the only differing values, and a constant target cannot be fitted: draw again.
         while (shuffled == shuffled[0]).all():
-            shuffled = exchanged(rng)
+            shuffled = exchange_groups(rng)
         return shuffled
 
     return TargetShuffle("exchanged among whole groups", draw)
 
 
 def _shift_in_time(y: Target, order: NDArray[np.intp]) -> TargetShuffle:
-    # Of 120 tables of 300 rows of noise with a memory (autoregressive, 0.5 to 0.97), 5 to 6 % have p = 0.05 so; where blocks of
-    # sqrt(n) rows are exchanged, 8 to 47 %, and where single rows are, all.
-    course = y[order]
+    # In 120 tables of 300 rows of autoregressive noise (coefficients 0.5 to 0.97), 5 to 6 % have p = 0.05 with this shift, 8 to 47
+    # % if blocks of sqrt(n) rows are permuted, and all if single rows are.
+    series = y[order]
 
     def draw(rng: np.random.Generator) -> Target:
         shuffled = np.empty_like(y)
-        shuffled[order] = np.roll(course, int(rng.integers(1, len(y))))
+        shuffled[order] = np.roll(series, int(rng.integers(1, len(y))))
         return shuffled
 
     return TargetShuffle("moved on in time", draw)

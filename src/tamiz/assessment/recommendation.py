@@ -1,4 +1,4 @@
-"""Which of several selections to keep: nested cross-validation of all of them under several models."""
+"""Recommended columns: nested cross-validation of several selections under several models, and the rule that recommends one."""
 
 from __future__ import annotations
 
@@ -36,38 +36,38 @@ from tamiz.sources.views import as_training_source, select_rows
 from tamiz.statistics.base import Floats
 
 ALL_COLUMNS = "all_columns"
-# What the usual candidates are called.
+# The labels of the default candidates.
 _LABELS = {
     "cfs": "CFS",
     "naive_bayes": "Naive Bayes wrapper",
     "ridge": "Ridge wrapper",
     "knn": "Nearest neighbours wrapper",
 }
-# A loss that no reader would mind, in AUC or R2, where the standard error is smaller still.
+# A loss in AUC or R2 that counts as negligible even if the standard error is smaller.
 _NEGLIGIBLE_LOSS = 0.01
-# No model may lose more than this on the recommended columns, whatever the standard error.
+# The largest loss of any model on the recommended columns, whatever the standard error.
 _LARGEST_LOSS = 0.03
-# Products of more coordinates take longer than a reader waits for.
+# With more coordinates the searches by ridge regression and nearest neighbours are too slow for a default.
 _MAX_COORDINATES = 1_000
 # Folds of the wrappers inside each fold of the comparison.
 _INNER_FOLDS = 5
-# Distances of rows grow with their square: nearest neighbours search on so many rows at most.
+# The cost of nearest neighbours is quadratic in the rows: the search uses at most this number of rows.
 _MAX_NEIGHBOR_ROWS = 1_000
 
 
 @dataclass(frozen=True)
 class CandidateSelection:
-    """A way to choose columns, compared with others.
+    """One of several compared selections.
 
     Attributes
     ----------
     label : str
     columns : tuple of str
-        The columns that it chooses with all rows.
+        The columns selected on all rows.
     fold_sets : ndarray of shape (n_folds, n_table_columns), bool
-        The columns that it chooses in every fold, with the rows that the fold does not test.
+        The columns selected on the training rows of every fold.
     scores : dict of FoldScores
-        By (predictor, scorer).
+        By (model, scorer).
     """
 
     label: str
@@ -77,7 +77,7 @@ class CandidateSelection:
 
     @property
     def mean_size(self) -> float:
-        """The number of columns that a fold chooses, on average."""
+        """The mean number of columns selected in a fold."""
         return float(self.fold_sets.sum(axis=1).mean())
 
     def mean_score(self, scoring: str) -> FoldScores:
@@ -93,21 +93,21 @@ class Recommendation:
     Attributes
     ----------
     candidates : dict of CandidateSelection
-        By their ids; "all_columns" is the table with nothing left out.
+        By id; "all_columns" is the selection of all columns.
     recommended : str
-        The id of the one to keep.
+        The id of the recommended candidate.
     rejected : tuple of str
-        Those that would have been, but for the columns that they choose with all rows.
+        Candidates that were not recommended because a model loses too much on the columns selected on all rows.
     models : dict of str
-        The models' labels by their names.
+        The labels of the models by name.
     scorings : tuple of str
-        scikit-learn's names of the scores; the recommendation is made by the first.
+        scikit-learn's names of the scores; the first one decides.
     baseline : dict of FoldScores
-        By scorer: the score without any column.
+        The baseline score (without any column) by scorer.
     folds_description : str
-        How the folds were made.
+        How the folds were drawn.
     n_samples, n_columns : int
-        Rows that are learned or tested, and columns that take part.
+        Rows that are in some fold, and columns that are not excluded.
     notes : tuple of str
     seed : int or None
     """
@@ -130,7 +130,7 @@ class Recommendation:
         return self.candidates[self.recommended].columns
 
     def score_change(self, candidate: str, model: str, scoring: str | None = None) -> FoldScores:
-        """Return what a model scores more on a candidate's columns than on all, in every fold."""
+        """Return the score of a model on a candidate's columns minus its score on all columns, in every fold."""
         key = model, scoring or self.scorings[0]
         one, other = self.candidates[candidate].scores[key], self.candidates[ALL_COLUMNS].scores[key]
         return FoldScores(one.values - other.values, one.variance_factor)
@@ -168,7 +168,8 @@ class Recommendation:
 
     def __repr__(self) -> str:
         scoring = self.scorings[0]
-        head = f"{scoring} of {self.n_samples:,} rows, {self.folds_description}; without any column {self.baseline[scoring].mean:.3f}"
+        baseline = self.baseline[scoring].mean
+        head = f"{scoring} of {self.n_samples:,} rows, {self.folds_description}; without any column {baseline:.3f}"
         width = max(len(one.label) for one in self.candidates.values())
         lines = [f"  {'':{width}}  columns  " + "  ".join(f"{label:>19}" for label in self.models.values())]
         for name, one in self.candidates.items():
@@ -202,28 +203,28 @@ def recommend_columns(
     X, y, groups, time, sample_weight
         As in `selection_report`.
     candidates : dict of selectors by name, default=None
-        The selections to compare, beside all columns, whose name "all_columns" none of them may have. None is CFS by best-first
-        search, and forward searches by the cross-validated score of naive Bayes (area under the ROC curve; of more than two classes
-        balanced accuracy), ridge regression and the 5 nearest neighbours; without naive Bayes for a number, and without the last
-        two where a row has more than 1,000 numbers and indicators.
-    predictors : list of str, default=None
-        The models: names of `tamiz.assessment`'s predictors. None is logistic regression, naive Bayes, the 5 nearest neighbours
-        and a random forest for classes; ridge regression, nearest neighbours and a random forest for a number.
+        The selections to compare with all columns; the name "all_columns" is reserved. None is CFS by best-first search, and
+        forward searches by the cross-validated score of naive Bayes (ROC AUC; for more than two classes balanced accuracy), ridge
+        regression and 5 nearest neighbours. Naive Bayes is omitted for a number, and the last two if a row has more than 1,000
+        numbers and indicators.
+    predictors : list of {"logistic", "naive_bayes", "ridge", "knn", "tree", "forest"}, default=None
+        The models. None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest for classes, and ridge
+        regression, 5 nearest neighbours and a random forest for a number.
     scoring : list of str, default=None
-        Names of scorers of scikit-learn's; the first decides. None is the area under the ROC curve and balanced accuracy for
-        classes, R2 for a number.
+        Names of scikit-learn's scorers; the first one decides. None is ROC AUC, balanced accuracy and accuracy for classes, and R2
+        for a number.
     n_splits : int, default=5
-        Folds; every candidate is searched for in each, and once on all rows.
+        Folds; every candidate is searched in each, and once on all rows.
     max_rows : int, default=None
-        Of more rows so many are drawn.
+        A larger table is sampled to this number of rows.
     max_seconds : float, default=None
-        A usual candidate whose search with all rows takes longer is left out, with a note.
+        A default candidate is left out, with a note, if its search on all rows takes longer.
     keep_all : bool, default=True
-        Whether all columns may be recommended; they are compared in any case.
+        Whether all columns may be recommended; they are always compared.
     random_state : int, default=0
-        Draws rows and folds, and seeds searches and models.
+        Seed of the sample, the folds, the searches and the models.
     n_jobs : int, default=None
-        Threads; None takes the cores that this process may use. The numbers do not depend on it.
+        Threads; None uses all cores available to this process. The numbers do not depend on it.
 
     Returns
     -------
@@ -232,22 +233,23 @@ def recommend_columns(
     Raises
     ------
     DataError
-        When there is no target, or when rows cannot be divided into folds. A candidate that fails is left out with a note.
+        When there is no target, or when the rows do not allow folds. A candidate that fails is left out, with a note.
 
     Notes
     -----
-    A candidate on whose columns some model scores more than 0.03 less than on all columns is not recommended, be it those of the
-    folds or those that it chooses with all rows. The score of the others in a fold is the mean over the models. With d the scores
-    of the best of them less those of another, fold by fold, the other is as good where
+    A candidate is not recommended if some model scores more than 0.03 less on its columns than on all columns, either on the
+    columns selected in the folds or on those selected on all rows. The score of the remaining candidates in a fold is the mean over
+    the models. Let d be the fold scores of the best candidate minus those of another one. The other one counts as good as the best
+    if
 
     .. math:: \\bar d \\le \\max(s_d, 0.01)
 
-    with :math:`s_d` the standard error of :math:`\\bar d`, corrected for folds that learn from the same rows. Of those as good as
-    the best the one with the fewest columns is recommended. All columns are a candidate too, and are recommended where every
+    with :math:`s_d` the standard error of :math:`\\bar d`, corrected for the overlap of training sets. Of the candidates as good as
+    the best, the one with the fewest columns is recommended. All columns are a candidate too, and are recommended if every
     selection loses more.
 
-    The recommended candidate is the best of a few: its own score in `candidates` is very slightly optimistic. Cost: `n_splits` + 1
-    searches and `n_splits` fits a model, for every candidate.
+    The recommended candidate is the best of a few, so its own score in `candidates` is slightly optimistic. Cost: `n_splits` + 1
+    searches and `n_splits` fits per model, for every candidate.
 
     References
     ----------
@@ -271,55 +273,56 @@ def recommend_columns(
     if candidates is not None and ALL_COLUMNS in candidates:
         raise ValueError(f"candidates must not name {ALL_COLUMNS!r}: all columns are compared in any case.")
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        given = as_source(X, y, sample_weight, groups=groups, time=time)
-        whole, weightless = drop_zero_weights(given)
+        table = as_source(X, y, sample_weight, groups=groups, time=time)
+        whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("recommend_columns requires a target, but the target y is None.")
-        source, sampled = sample_rows(whole, max_rows, n_splits, rng)
+        source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
         schema = source.schema
         splits = draw_folds(source, n_splits, rng)
-        models, without = resolve_table_models(predictors, schema)
-        scorings, lacking = resolve_scorings(scoring, source, splits, models.values())
-        chosen_by = default_candidates(schema, max_seconds=max_seconds) if candidates is None else candidates
+        models, model_notes = resolve_table_models(predictors, schema)
+        scorings, scoring_notes = resolve_scorings(scoring, source, splits, models.values())
+        selectors = default_candidates(schema, max_seconds=max_seconds) if candidates is None else candidates
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
         comparison = _CandidateComparison(source, splits, models, check_scoring(scoring=scorings), seed)
-        found, failed = comparison.search_candidates({name: adapt_selector(one) for name, one in chosen_by.items()})
+        adapters = {name: adapt_selector(one) for name, one in selectors.items()}
+        found, failure_notes = comparison.search_candidates(adapters)
         scores, baseline = comparison.score_candidates(found)
-        inflation = splits.folds.variance_factor
+        variance_factor = splits.folds.variance_factor
         names = np.array(schema.names, dtype=object)
         made = {
             name: CandidateSelection(
                 one.label,
                 tuple(names[one.support].tolist()),
                 one.fold_sets,
-                {key: FoldScores(values, inflation) for key, values in scores[name].items()},
+                {key: FoldScores(values, variance_factor) for key, values in scores[name].items()},
             )
             for name, one in found.items()
         }
-        recommended, refused = comparison.recommend(made, found, scorings[0], keep_all=keep_all)
-    unstable = [
-        f"{made[name].label} is not recommended: with all rows it chooses other columns than in the folds, and these cost a model "
-        f"more than {_LARGEST_LOSS:g}."
-        for name in refused
+        recommended, rejected = comparison.recommend(made, found, scorings[0], keep_all=keep_all)
+    rejection_notes = [
+        f"{made[name].label} is not recommended: the columns that it selects on all rows differ from those in the folds, and a model "
+        f"loses more than {_LARGEST_LOSS:g} on them."
+        for name in rejected
     ]
     notes = (
-        *given.schema.dropped_row_notes,
-        *weightless,
-        *sampled,
+        *table.schema.dropped_row_notes,
+        *weight_notes,
+        *sample_notes,
         *splits.folds.fold_warnings,
-        *without,
-        *lacking,
-        *failed,
-        *unstable,
+        *model_notes,
+        *scoring_notes,
+        *failure_notes,
+        *rejection_notes,
     )
     warn_user(notes)
     return Recommendation(
         candidates=made,
         recommended=recommended,
-        rejected=refused,
+        rejected=rejected,
         models={name: model.label for name, model in models.items()},
         scorings=tuple(scorings),
-        baseline={name: FoldScores(values, inflation) for name, values in baseline.items()},
+        baseline={name: FoldScores(values, variance_factor) for name, values in baseline.items()},
         folds_description=splits.folds.description,
         n_samples=len(splits.folds.used_rows),
         n_columns=len(schema.used),
@@ -336,19 +339,19 @@ def default_candidates(
     n_features: SetSize | None = None,
     column_options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the selections that a table is tried with.
+    """Return the default candidates for a table.
 
     Parameters
     ----------
     schema : Schema
     missing : {"distribute", "category"}, default="distribute"
-        What CFS does with missing values.
+        How CFS treats missing values.
     max_seconds : float, default=None
-        When the search of a wrapper is stopped.
+        Time limit of the search of a wrapper.
     n_features : int, float or (least, most), default=None
         As in `SubsetSelector`.
     column_options : dict, default=None
-        Parameters of the searches that say which columns may be chosen: `start`, `fixed`, `excluded`, `groups`.
+        Parameters of the searches that restrict the columns: `start`, `fixed`, `excluded`, `column_groups`.
     """
     column_options = column_options or {}
     stop = None if max_seconds is None else Seconds(max_seconds)
@@ -360,7 +363,7 @@ def default_candidates(
     by_cfs = SubsetSelector(CFS(missing=missing), BestFirst(**column_options), n_features=n_features, random_state=0)
     found: dict[str, Any] = {"cfs": by_cfs}
     if schema.has_classes:
-        # Of many classes the area takes a pass for each, and a rare one no longer hides the others from the mean of their recalls.
+        # For more than two classes ROC AUC needs a pass per class; balanced accuracy is not dominated by frequent classes either.
         found["naive_bayes"] = wrapper("mixed_nb", "balanced_accuracy" if schema.n_classes > 2 else "roc_auc")
     if schema.n_coordinates > _MAX_COORDINATES:
         return found
@@ -372,34 +375,34 @@ def default_candidates(
 
 
 def choose_candidate(candidates: Mapping[str, CandidateSelection], scoring: str, *, keep_all: bool = True) -> str:
-    """Return the id of the smallest candidate that is as good as the best, as `recommend_columns` defines it.
+    """Return the id of the smallest candidate that is as good as the best, by the rule of `recommend_columns`.
 
     Parameters
     ----------
     candidates : dict of CandidateSelection
-        "all_columns" among them.
+        Including "all_columns".
     scoring : str
-        The scorer that decides.
+        The deciding scorer.
     keep_all : bool, default=True
         Whether all columns may be recommended.
     """
-    every = candidates[ALL_COLUMNS].scores
-    offered = {name: one for name, one in candidates.items() if keep_all or name != ALL_COLUMNS} or candidates
-    sound = [name for name, one in offered.items() if _is_acceptable(one.scores, every, scoring)]
-    means = {name: candidates[name].mean_score(scoring) for name in sound or offered}
+    all_scores = candidates[ALL_COLUMNS].scores
+    eligible = {name: one for name, one in candidates.items() if keep_all or name != ALL_COLUMNS} or candidates
+    acceptable = [name for name, one in eligible.items() if _is_acceptable(one.scores, all_scores, scoring)]
+    means = {name: candidates[name].mean_score(scoring) for name in acceptable or eligible}
     best = max(means, key=lambda name: means[name].mean)
-    near = []
+    as_good = []
     for name, scores in means.items():
-        behind = FoldScores(means[best].values - scores.values, scores.variance_factor)
-        if behind.mean <= max(behind.standard_error, _NEGLIGIBLE_LOSS):
-            near.append((len(candidates[name].columns), -scores.mean, name))
-    return min(near)[2]
+        loss = FoldScores(means[best].values - scores.values, scores.variance_factor)
+        if loss.mean <= max(loss.standard_error, _NEGLIGIBLE_LOSS):
+            as_good.append((len(candidates[name].columns), -scores.mean, name))
+    return min(as_good)[2]
 
 
 def _is_acceptable(
     scores: Mapping[tuple[str, str], FoldScores], all_columns: Mapping[tuple[str, str], FoldScores], scoring: str
 ) -> bool:
-    """Return whether no model loses much beside all columns."""
+    """Return whether no model loses more than `_LARGEST_LOSS` compared with all columns."""
     return all(all_columns[key].mean - scores[key].mean <= _LARGEST_LOSS for key in all_columns if key[1] == scoring)
 
 
@@ -412,7 +415,7 @@ class _SearchedCandidate:
 
 @dataclass(frozen=True)
 class _CandidateComparison:
-    """A table, folds and models that all candidates share."""
+    """Searches and scores candidates on the same table, folds and models."""
 
     source: Source
     splits: SeededFolds
@@ -423,18 +426,18 @@ class _CandidateComparison:
     def search_candidates(
         self, selectors: Mapping[str, SelectorAdapter]
     ) -> tuple[dict[str, _SearchedCandidate], list[str]]:
-        """Return what every candidate chooses with all rows and in every fold, and a sentence for each that failed."""
+        """Return the columns of every candidate on all rows and in every fold, and a note for each candidate that failed."""
         schema, parts = self.source.schema, self.splits.folds.splits
-        every = np.zeros(schema.n_columns, dtype=bool)
-        every[schema.used] = True
-        found = {ALL_COLUMNS: _SearchedCandidate("All columns", every, np.tile(every, (len(parts), 1)))}
-        failed = []
+        used = np.zeros(schema.n_columns, dtype=bool)
+        used[schema.used] = True
+        found = {ALL_COLUMNS: _SearchedCandidate("All columns", used, np.tile(used, (len(parts), 1)))}
+        failure_notes = []
         for name, one in selectors.items():
             try:
                 found[name] = self._search_candidate(one, _LABELS.get(name))
             except (DataError, MemoryError) as error:
-                failed.append(f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}")
-        return found, failed
+                failure_notes.append(f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}")
+        return found, failure_notes
 
     def _search_candidate(self, selector: SelectorAdapter, label: str | None) -> _SearchedCandidate:
         selector.check(self.source.schema)
@@ -466,37 +469,37 @@ class _CandidateComparison:
         *,
         keep_all: bool,
     ) -> tuple[str, tuple[str, ...]]:
-        """Return the candidate to keep, and those that would have been but for the columns that they choose with all rows.
+        """Return the recommended candidate, and those rejected because of the columns that they select on all rows.
 
-        A search may choose other columns with all rows than in every fold: these are scored in the folds too.
+        A search may select other columns on all rows than in the folds: these columns are scored in the folds too.
         """
-        inflation = self.splits.folds.variance_factor
-        left = dict(candidates)
-        refused: list[str] = []
+        variance_factor = self.splits.folds.variance_factor
+        remaining = dict(candidates)
+        rejected: list[str] = []
         while True:
-            name = choose_candidate(left, scoring, keep_all=keep_all)
+            name = choose_candidate(remaining, scoring, keep_all=keep_all)
             support = searched_candidates[name].support
             fixed = _SearchedCandidate("", support, np.tile(support, (len(self.splits.folds), 1)))
             if name == ALL_COLUMNS or (fixed.fold_sets == searched_candidates[name].fold_sets).all():
-                return name, tuple(refused)
+                return name, tuple(rejected)
             scores = {
-                key: FoldScores(values, inflation)
+                key: FoldScores(values, variance_factor)
                 for key, values in self.score_candidates({name: fixed})[0][name].items()
             }
             if _is_acceptable(scores, candidates[ALL_COLUMNS].scores, scoring):
-                return name, tuple(refused)
-            refused.append(name)
-            del left[name]
-            if not keep_all and len(left) == 1:
-                return refused[0], tuple(refused[1:])
+                return name, tuple(rejected)
+            rejected.append(name)
+            del remaining[name]
+            if not keep_all and len(remaining) == 1:
+                return rejected[0], tuple(rejected[1:])
 
     def score_candidates(
         self, searched_candidates: Mapping[str, _SearchedCandidate]
     ) -> tuple[dict[str, dict[tuple[str, str], Floats]], dict[str, Floats]]:
-        """Return the scores of every candidate by (predictor, scorer), and those without any column by scorer."""
+        """Return the scores of every candidate by (model, scorer), and the baseline scores by scorer."""
         parts = self.splits.folds.splits
-        sides = [(select_rows(self.source, part.train), select_rows(self.source, part.test)) for part in parts]
-        # Candidates that choose the same columns in a fold share its fits.
+        fold_rows = [(select_rows(self.source, part.train), select_rows(self.source, part.test)) for part in parts]
+        # Candidates with the same columns in a fold share its fits.
         jobs = {
             (at, one.fold_sets[at].tobytes(), model): one.fold_sets[at]
             for model in self.models
@@ -506,10 +509,10 @@ class _CandidateComparison:
 
         def fit(item: tuple[tuple[int, bytes, str], NDArray[np.bool_]]) -> dict[str, float]:
             (at, _, model), support = item
-            train, test = sides[at]
+            train, test = fold_rows[at]
             with capture_warnings():
-                learned = self.models[model].fit_support(train, support, self.seed)
-                return score_fitted(self.scorer, learned, test)
+                fitted = self.models[model].fit_support(train, support, self.seed)
+                return score_fitted(self.scorer, fitted, test)
 
         done = progress.track_progress("Models", parallel.map_blocks(fit, jobs.items()), len(jobs))
         known = dict(zip(jobs, done, strict=True))
@@ -524,6 +527,8 @@ class _CandidateComparison:
                 for model, folds in values.items()
                 for scoring in folds[0]
             }
-        nothing = [score_fitted(self.scorer, BaselineModel().fit_columns(train, [], 0), test) for train, test in sides]
-        baseline = {scoring: np.array([fold[scoring] for fold in nothing]) for scoring in nothing[0]}
+        by_fold = [
+            score_fitted(self.scorer, BaselineModel().fit_columns(train, [], 0), test) for train, test in fold_rows
+        ]
+        baseline = {scoring: np.array([fold[scoring] for fold in by_fold]) for scoring in by_fold[0]}
         return scores, baseline

@@ -1,4 +1,4 @@
-"""What is to be said of a selection, in numbers and in words."""
+"""The result of nested cross-validation of a selection, as numbers, text and HTML."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ from tamiz.assessment.permutation_null import PermutationNull
 from tamiz.assessment.set_stability import Stability, stability
 from tamiz.statistics.base import Floats
 
-# As many columns are named in the report as a reader takes in.
+# The largest number of columns that the text names.
 _MAX_NAMED = 12
 _ROLES = {
-    "baseline": ("baseline", "predicts the shares of the classes or the mean, without any column"),
-    "nested": ("nested CV", "columns chosen again inside every fold"),
-    "apparent": ("apparent", "columns chosen once with all rows, those tested among them"),
-    "all_columns": ("all columns", "no column left out"),
+    "baseline": ("baseline", "class frequencies or the mean, without any column"),
+    "nested": ("nested CV", "columns selected again inside every fold"),
+    "apparent": ("apparent", "columns selected once on all rows, including test rows"),
+    "all_columns": ("all columns", "no selection"),
 }
-
-
-# The score that decides in place of accuracy, which is high for no column where one class is frequent.
+# The scores that decide instead of accuracy, which is high without any column if one class is frequent.
 _ACCURACY_SUBSTITUTES = ("roc_auc", "roc_auc_ovr_weighted", "balanced_accuracy")
 
 
 @dataclass(frozen=True)
 class RoleScores:
-    """One score of the columns that folds choose, of those that all rows choose, of no column and of all columns.
+    """One score in four roles: nested CV, apparent, baseline, and with all columns.
 
     Attributes
     ----------
@@ -50,43 +48,43 @@ class RoleScores:
 
 @dataclass(frozen=True, repr=False)
 class SelectionReport:
-    """How far the score of a selection can be trusted.
+    """Nested CV score, apparent score, baseline score, stability and permutation null distribution of a selection.
 
     Attributes
     ----------
     selector, model, scoring, folds_description : str
-        What chose, what predicted, how that was scored and on which folds, in words.
+        The labels of the selector, the model and the score, and how the folds were drawn.
     n_samples, n_columns : int
-        Rows that are learned or tested, and columns.
+        Rows that are in some fold, and columns.
     groups, time : str or None
-        The names of the rows' groups or times, where folds respected them.
+        The names of the groups or the time, if folds respect them.
     names : tuple of str
         All columns.
     support : ndarray of shape (n_columns,), bool
-        The columns chosen by all rows.
+        The columns selected on all rows.
     merit : float or None
-        What the search found them worth, in the unit of `merit_name`; None where the selector says nothing of that.
+        The merit of these columns; None if the selector has no merit.
     merit_name, unit : str
+        The name and the unit of the merit.
     nested : FoldScores
-        The honest score: columns chosen anew inside every fold, by the rows that are not tested.
+        The nested CV score: columns are selected on the training rows of every fold.
     apparent : FoldScores
-        The optimistic score: columns chosen once by all rows, then cross-validated on the same folds.
+        The apparent score: columns are selected once on all rows, then cross-validated on the same folds.
     baseline : FoldScores
-        The score without any column.
+        The baseline score, without any column.
     all_columns : FoldScores or None
-        The score with every column; None where the rows did not fit in memory.
+        The score with all columns; None if the rows do not fit in memory.
     fold_sets : ndarray of shape (n_folds, n_columns), bool
-        The columns that every fold chose.
+        The columns selected in every fold.
     candidate_mask : ndarray of shape (n_columns,), bool
-        The columns that could be chosen.
-    null : Null or None
-        What the search finds for shuffled targets.
+        The columns that could be selected.
+    null : PermutationNull or None
+        The permutation null distribution.
     notes : tuple of str
-        What a reader of the numbers must know.
     seed : int or None
     other_scores : dict of RoleScores
-        Other scores of the same predictions by their names: for classes the area under the ROC curve, balanced accuracy and
-        accuracy, those among them that are not `scoring`.
+        Other scores of the same models by name: for classes those of ROC AUC, balanced accuracy and accuracy that are not
+        `scoring`.
     """
 
     selector: str
@@ -115,71 +113,71 @@ class SelectionReport:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns chosen by all rows."""
+        """The columns selected on all rows."""
         return tuple(self.names[j] for j in np.flatnonzero(self.support).tolist())
 
     @property
     def optimism(self) -> float:
-        """How much the optimistic score promises beyond the honest one."""
+        """The optimism: mean apparent score minus mean nested CV score."""
         return self.apparent.mean - self.nested.mean
 
     @property
     def frequencies(self) -> Floats:
-        """The share of the folds that chose each column."""
+        """The share of the folds in which each column was selected."""
         return self.fold_sets.mean(axis=0)
 
     @property
     def stability(self) -> Stability:
-        """How much the sets of the folds are alike, among the columns that could be chosen; where none could, all are empty."""
-        could = self.candidate_mask | self.fold_sets.any(axis=0)
-        return stability(self.fold_sets[:, could] if could.any() else self.fold_sets)
+        """The stability of the sets of the folds, among the columns that could be selected."""
+        selectable = self.candidate_mask | self.fold_sets.any(axis=0)
+        return stability(self.fold_sets[:, selectable] if selectable.any() else self.fold_sets)
 
     @property
     def deciding_score(self) -> str:
-        """The name of the score that the verdict is about: `scoring`, but for accuracy the area under the ROC curve beside it."""
+        """The name of the deciding score: `scoring`, or ROC AUC instead of accuracy if it was computed."""
         if self.scoring != "accuracy":
             return self.scoring
         return next((name for name in _ACCURACY_SUBSTITUTES if name in self.other_scores), self.scoring)
 
     def scores_of(self, name: str) -> RoleScores:
-        """Return the scores of one name, `scoring` or one of `other_scores`."""
+        """Return the scores by name: `scoring` or one of `other_scores`."""
         if name == self.scoring:
             return RoleScores(self.nested, self.apparent, self.baseline, self.all_columns)
         return self.other_scores[name]
 
     @property
     def beats_baseline(self) -> bool:
-        """Whether the nested score that decides is above the baseline: the 95 % interval of the difference excludes 0."""
+        """Whether the 95 % confidence interval of nested CV score minus baseline score, of the deciding score, is above 0."""
         scores = self.scores_of(self.deciding_score)
         gain = FoldScores(scores.nested.values - scores.baseline.values, scores.nested.variance_factor)
         return gain.interval[0] > 0
 
     @property
     def beats_chance(self) -> bool:
-        """Whether shuffled targets do not show that luck finds as much; so too where none, or too few to tell, were searched."""
+        """Whether the permutation test has p <= 0.05; also True without a test or with too few permutations."""
         return self.null is None or not self.null.explained_by_chance
 
     @property
     def verdict(self) -> str:
-        """What the numbers come to, in one sentence."""
+        """The conclusion in one sentence."""
         names = list(dict.fromkeys([self.deciding_score, self.scoring, *self.other_scores]))
         scores = [f"{name} {self._score_pair(name)}" for name in names]
         scores[0] = f"{names[0]} {self._score_pair(names[0], ' without any column')} in nested cross-validation"
         measured = f"{'; '.join(scores)}; {self.n_samples:,} rows"
         if self.beats_baseline and not self.beats_chance:
-            return f"The columns chosen predict better than none, but the search finds as much on shuffled targets: {measured}."
+            return f"The selected columns predict better than none, but the search finds as much on shuffled targets: {measured}."
         if self.beats_baseline:
-            return f"The columns chosen predict better than none: {measured}."
+            return f"The selected columns predict better than none: {measured}."
         if self.null is not None and self.null.explained_by_chance is False:
-            return f"The search finds more than on shuffled targets, but what it gains is within its error: {measured}."
-        return f"No gain over the baseline was found for the columns chosen: {measured}."
+            return f"The search finds more than on shuffled targets, but the gain in score is within its error: {measured}."
+        return f"The selected columns show no gain over the baseline: {measured}."
 
     def _score_pair(self, name: str, what: str = "") -> str:
         scores = self.scores_of(name)
         return f"{scores.nested.mean:.3g} ({scores.baseline.mean:.3g}{what})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON knows it."""
+        """Return the report as JSON types."""
         order = np.argsort(-self.frequencies, kind="stable")
         listed = [j for j in order.tolist() if self.fold_sets[:, j].any() or self.support[j]]
         shares = self.frequencies
@@ -222,19 +220,19 @@ class SelectionReport:
         )
 
     def _lines(self) -> list[tuple[str, str, str]]:
-        lines = [("chosen", _join_names(self.columns) or "no column", "by all rows")]
+        lines = [("selected", _join_names(self.columns) or "no column", "on all rows")]
         if self.merit is not None:
-            lines.append((self.merit_name, f"{self.merit:.4g} {self.unit}".strip(), "what the search saw"))
+            lines.append((self.merit_name, f"{self.merit:.4g} {self.unit}".strip(), "of the search"))
         for name, scores in self._scores().items():
             label, meaning = _ROLES[name]
-            told = "not found" if scores is None else f"{scores.mean:.4f} ± {scores.standard_error:.4f}"
-            lines.append((f"{self.scoring}, {label}", told, meaning))
-        lines.append(("optimism", f"{self.optimism:.4f}", "apparent less nested CV"))
+            value = "not computed" if scores is None else f"{scores.mean:.4f} ± {scores.standard_error:.4f}"
+            lines.append((f"{self.scoring}, {label}", value, meaning))
+        lines.append(("optimism", f"{self.optimism:.4f}", "apparent minus nested CV"))
         lines.append(("stability", f"{self.stability.estimate:.2f}", self.stability.sentence))
         n = len(self.fold_sets)
-        often = [j for j in np.argsort(-self.frequencies, kind="stable").tolist() if self.fold_sets[:, j].any()]
-        counts = [f"{self.names[j]} {int(self.fold_sets[:, j].sum())}" for j in often]
-        lines.append((f"chosen in, of {n} folds", _join_names(counts) or "no column in any", ""))
+        by_frequency = [j for j in np.argsort(-self.frequencies, kind="stable").tolist() if self.fold_sets[:, j].any()]
+        counts = [f"{self.names[j]} {int(self.fold_sets[:, j].sum())}" for j in by_frequency]
+        lines.append((f"selected in, of {n} folds", _join_names(counts) or "no column in any", ""))
         if self.null is not None:
             null = self.null
             lines.append(
@@ -249,17 +247,17 @@ class SelectionReport:
 
     def __repr__(self) -> str:
         lines = self._lines()
-        widths = [max(len(line[place]) for line in lines if len(line[place]) <= 40) for place in range(2)]
+        widths = [max(len(line[k]) for line in lines if len(line[k]) <= 40) for k in range(2)]
         table = [f"{name:{widths[0]}}  {value:{widths[1]}}  {meaning}".rstrip() for name, value, meaning in lines]
         return "\n".join([self._heading(), *table, self.verdict, *self.notes])
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines())
-        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in (self.verdict, *self.notes))
-        return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>{said}"
+        paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in (self.verdict, *self.notes))
+        return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>{paragraphs}"
 
 
 def _join_names(words: Any) -> str:
-    listed = list(words)
-    more = f", and {len(listed) - _MAX_NAMED:,} more" if len(listed) > _MAX_NAMED else ""
-    return ", ".join(listed[:_MAX_NAMED]) + more
+    names = list(words)
+    more = f", and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
+    return ", ".join(names[:_MAX_NAMED]) + more

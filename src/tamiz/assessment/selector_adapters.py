@@ -1,4 +1,4 @@
-"""Selectors of this package and of scikit-learn's kind, asked for columns in the same way."""
+"""Adapters that give selectors of this package and of scikit-learn one interface: select columns of a source with a seed."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import weight_array
 
-# Rows of each class, by twos, that a sample has where the table has them.
+# A sample has at least two rows per class for each of these folds, if the table has them.
 _MIN_CLASS_FOLDS = 5
 
 
 @dataclass(frozen=True)
 class SelectedColumns:
-    """What a selector chose.
+    """The columns that a selector selected.
 
     Attributes
     ----------
     support : ndarray of shape (n_columns,), bool
     merit : float or None
-        What it found the columns worth, None where it says nothing of that.
+        The merit of the columns, None if the selector has no merit.
     timed_out : bool
-        Whether its search was stopped by the clock.
+        Whether the search was stopped by its time limit.
     """
 
     support: NDArray[np.bool_]
@@ -47,20 +47,20 @@ class SelectedColumns:
 
 
 class SelectorAdapter(ABC):
-    """A selector that is asked again and again, each time as if it had never been fitted.
+    """Fits clones of a selector.
 
     Attributes
     ----------
     label : str
-        What it is called.
+        The readable name.
     merit_name, unit : str
-        What its merit is called, and the unit of that; "" where it has none.
+        The name and the unit of the merit; "" without one.
     reads_target : bool
-        Whether it has a merit, and that depends on the target.
+        Whether there is a merit that depends on the target.
     notes : tuple of str
-        What a reader of its choices must know.
+        Notes for a reader of the results.
     evaluation_cost : float
-        How many microseconds or so its last choice needed for a set.
+        The approximate number of microseconds per column set in the latest search.
     """
 
     label: str
@@ -70,30 +70,30 @@ class SelectorAdapter(ABC):
     notes: tuple[str, ...] = ()
     evaluation_cost: float = 0.0
 
-    def model_and_scoring(self, schema: Schema) -> tuple[Model, Any] | None:  # noqa: ARG002 - most predict nothing
-        """Return the model whose predictions the selector's merit scores, and the score; None where there is none."""
+    def model_and_scoring(self, schema: Schema) -> tuple[Model, Any] | None:  # noqa: ARG002 - most selectors have no model
+        """Return the model and the scoring of the selector's merit; None if the merit scores no predictions."""
         return None
 
-    def check(self, schema: Schema) -> None:  # noqa: B027 - most take weights
-        """Refuse a table that the selector cannot take."""
+    def check(self, schema: Schema) -> None:  # noqa: B027 - most accept weights
+        """Raise DataError for a table that the selector does not support."""
 
     @abstractmethod
     def select(self, source: Source, seed: int) -> SelectedColumns:
-        """Return the columns chosen by all rows of a source."""
+        """Return the columns selected on the rows of a source."""
 
     def select_full_table(self, source: Source, seed: int) -> SelectedColumns:
-        """Return the columns chosen by the whole table, with whatever belongs to that search alone."""
+        """Return the columns selected on the whole table; only this search uses a journal."""
         return self.select(source, seed)
 
 
 @singledispatch
 def adapt_selector(selector: Any) -> SelectorAdapter:
-    """Return a selector in the form in which it is asked."""
+    """Return the adapter of a selector."""
     return _SklearnSelectorAdapter(selector)
 
 
 class _SubsetSelectorAdapter(SelectorAdapter):
-    """A search. Its journal belongs to the search of the whole table: what folds evaluate is not the same data."""
+    """A search. Only the search on the whole table uses its journal, because folds are other data."""
 
     def __init__(self, selector: SubsetSelector) -> None:
         self._selector = selector
@@ -117,14 +117,12 @@ class _SubsetSelectorAdapter(SelectorAdapter):
         self.label = f"{self.merit_name} by {type(fitted.search_).__name__}"
         timed = fitted.stop is not None and fitted.stop.time_limit() is not None
         if timed:
-            self.notes = (
-                "The search is stopped by the clock: another run, or another machine, may find other columns.",
-            )
+            self.notes = ("The search has a time limit: another run, or another machine, may select other columns.",)
         return SelectedColumns(fitted.support_, fitted.merit_, timed and fitted.archive_.stopped_early)
 
 
 class _RankSelectorAdapter(SelectorAdapter):
-    """A ranking cut off. Its merit is the mean score of the columns kept, 0 where none is."""
+    """A ranking with a cut-off. Its merit is the mean score of the selected columns, 0 if there is none."""
 
     def __init__(self, selector: RankSelector) -> None:
         self._selector = selector
@@ -133,7 +131,7 @@ class _RankSelectorAdapter(SelectorAdapter):
     def _set_names(self, relevance: Any) -> None:
         name = _part_name(relevance)
         self.label = f"ranking by {name}"
-        self.merit_name = f"mean {name} of the columns kept"
+        self.merit_name = f"mean {name} of the selected columns"
 
     def select(self, source: Source, seed: int) -> SelectedColumns:
         fitted = set_random_state(clone(self._selector), seed).fit(source)
@@ -144,7 +142,7 @@ class _RankSelectorAdapter(SelectorAdapter):
 
 
 class _SizeSearchAdapter(SelectorAdapter):
-    """A size chosen by cross-validation. Its merit is the mean score of that size."""
+    """A subset size selected by cross-validation. Its merit is the mean score of that size."""
 
     def __init__(self, search: SizeSearchCV) -> None:
         self._search = search
@@ -177,12 +175,12 @@ class _SizeSearchAdapter(SelectorAdapter):
 
 
 def _part_name(part: Any) -> str:
-    """Return what a part of a selector is called before the table decides on those left to it."""
-    return "the usual score" if part is None else part if isinstance(part, str) else type(part).__name__
+    """Return the name of a part of a selector; None means that the default depends on the table."""
+    return "the default score" if part is None else part if isinstance(part, str) else type(part).__name__
 
 
 class SampledSelectorAdapter(SelectorAdapter):
-    """Another selector on a random sample of the rows, with all classes, where there are more than so many."""
+    """Runs another adapter on a random sample of at most max_rows rows, with all classes."""
 
     def __init__(self, selector: SelectorAdapter, max_rows: int) -> None:
         self._selector = selector
@@ -190,11 +188,11 @@ class SampledSelectorAdapter(SelectorAdapter):
         self.label = selector.label
 
     def check(self, schema: Schema) -> None:
-        """Refuse what the other one refuses."""
+        """Raise DataError for a table that the other adapter does not support."""
         self._selector.check(schema)
 
     def select(self, source: Source, seed: int) -> SelectedColumns:
-        """Return what the other one chooses with a sample of the rows."""
+        """Return the columns that the other adapter selects on a sample of the rows."""
         rows, _ = sample_rows(source, self._max_rows, _MIN_CLASS_FOLDS, np.random.default_rng(seed))
         choice = self._selector.select(rows, seed)
         self.label, self.evaluation_cost = self._selector.label, self._selector.evaluation_cost
@@ -202,13 +200,13 @@ class SampledSelectorAdapter(SelectorAdapter):
 
 
 class _SklearnSelectorAdapter(SelectorAdapter):
-    """A selector of scikit-learn's kind, or a pipeline that ends in one: it is given the rows as the user gave them."""
+    """A selector with scikit-learn's interface, or a pipeline that ends in one; it gets the rows in the user's type."""
 
     def __init__(self, selector: Any) -> None:
         last = selector[-1] if isinstance(selector, Pipeline) else selector
         if not isinstance(selector, BaseEstimator) or not callable(getattr(last, "get_support", None)):
             raise TypeError(
-                "selector must be one such as SubsetSelector(CFS(), BestFirst()), one of scikit-learn's with get_support, or a "
+                "selector must be a selector such as SubsetSelector(CFS(), BestFirst()), one of scikit-learn's with get_support, or a "
                 f"pipeline that ends in one, got {selector!r}."
             )
         self._selector = selector
@@ -223,26 +221,26 @@ class _SklearnSelectorAdapter(SelectorAdapter):
         names = source.schema.names
         steps = fitted[:-1] if isinstance(fitted, Pipeline) else None
         last = fitted if steps is None else fitted[-1]
-        seen = names if steps is None or not len(steps) else _pipeline_names(steps, last, source)
+        input_names = names if steps is None or not len(steps) else _pipeline_names(steps, last, source)
         support = np.zeros(len(names), dtype=bool)
-        for name, kept in zip(seen, last.get_support().tolist(), strict=True):
-            support[names.index(name)] |= kept
+        for name, is_selected in zip(input_names, last.get_support().tolist(), strict=True):
+            support[names.index(name)] |= is_selected
         return SelectedColumns(support, None)
 
 
 def _pipeline_names(steps: Pipeline, last: Any, source: Source) -> list[str]:
-    """Return the columns of the table that the last step of a pipeline chooses from, in its order."""
+    """Return the table columns that are the input of the last step of a pipeline, in its order."""
     names = source.schema.names
     try:
-        seen = [str(name) for name in steps.get_feature_names_out(np.array(names, dtype=object))]
+        inputs = [str(name) for name in steps.get_feature_names_out(np.array(names, dtype=object))]
     except AttributeError:
-        seen = names if len(last.get_support()) == len(names) else []
-    if not seen or len(set(seen)) != len(seen) or not set(seen) <= set(names):
+        inputs = names if len(last.get_support()) == len(names) else []
+    if not inputs or len(set(inputs)) != len(inputs) or not set(inputs) <= set(names):
         raise DataError(
-            "The selector at the end of the pipeline does not choose among columns of the table: the steps before it make others. "
-            "Choose before them."
+            "The selector at the end of the pipeline does not select columns of the table, because earlier steps make other columns: "
+            "select columns before these steps."
         )
-    return seen
+    return inputs
 
 
 adapt_selector.register(SelectorAdapter, lambda one: one)

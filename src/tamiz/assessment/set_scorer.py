@@ -1,4 +1,4 @@
-"""Models on sets of columns of one table, fold by fold, without a refit where their scores are sums."""
+"""Fold scores of named models on column sets of one table, by fold backends where they exist."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import design_matrix
 from tamiz.subsets.candidates import Candidates, Masks
 
-# Models by their names among the wrappers' models, most of which score many sets without a refit; and those of trees.
+# Models that are scored by fold backends or refits of `tamiz.models`, with their names there, and models of trees.
 _BACKEND_MODELS = {"naive_bayes": "mixed_nb", "knn": "knn", "ridge": "ridge", "logistic": "logistic"}
 _TREE_MODELS = {"tree": TreeModel(), "forest": ForestModel()}
 
 
 class SetScorer:
-    """A table and its folds; models by the names that predictors have.
+    """Scores column sets of a table on fixed folds, by models of `tamiz.assessment.predictors`.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class SetScorer:
     scoring : str
         The name of a scorer of scikit-learn's.
     seed : int
-        What trees are given.
+        The random state of trees.
     """
 
     def __init__(self, source: Source, folds: Folds, scoring: str, seed: int) -> None:
@@ -57,38 +57,37 @@ class SetScorer:
         name : {"naive_bayes", "ridge", "logistic", "knn", "tree", "forest"}
         sets : ndarray of shape (n_sets, n_columns), bool
         needed : ndarray of shape (n_sets, n_folds), bool, default=None
-            Those that are needed, None for all; the others may be anything.
+            The scores that are needed, None for all; the others are undefined.
         """
         unique, back = np.unique(sets, axis=0, return_inverse=True)
         back = back.ravel()
-        asked = np.zeros((len(unique), len(self._folds)), dtype=bool)
-        np.logical_or.at(asked, back, True if needed is None else needed)
+        unique_needed = np.zeros((len(unique), len(self._folds)), dtype=bool)
+        np.logical_or.at(unique_needed, back, True if needed is None else needed)
         found = (
             self._backend_scores(_BACKEND_MODELS[name], unique)
             if name in _BACKEND_MODELS
-            else self._tree_scores(_TREE_MODELS[name], unique, asked)
+            else self._tree_scores(_TREE_MODELS[name], unique, unique_needed)
         )
         return found[back]
 
     def select_in_folds(self, selector: SelectorAdapter, sets: Masks, seeds: tuple[int, ...]) -> Masks:
-        """Return what is chosen from every set in every fold, of shape (n_sets, n_folds, n_columns)."""
+        """Return the columns selected from every set in every fold, of shape (n_sets, n_folds, n_columns)."""
 
-        def fold(at: int) -> Masks:
+        def select(at: int) -> Masks:
             train = as_training_source(select_rows(self._source, self._folds.splits[at].train))
-            taken = (select_columns(train, np.flatnonzero(mask).tolist()) for mask in sets)
-            return np.stack([selector.select(view, seeds[at]).support for view in taken])
+            views = (select_columns(train, np.flatnonzero(mask).tolist()) for mask in sets)
+            return np.stack([selector.select(view, seeds[at]).support for view in views])
 
-        number = len(self._folds)
-        name = "Columns chosen again"
-        done = run_with_progress(
-            name,
+        n_folds = len(self._folds)
+        results = run_with_progress(
+            "Selections in folds",
             self._source,
-            fold,
-            range(number),
-            lambda at: f"Fold {at + 1} of {number}",
+            select,
+            range(n_folds),
+            lambda at: f"Fold {at + 1} of {n_folds}",
             evaluation_cost=selector.evaluation_cost,
         )
-        return np.stack([found for found, _ in done], axis=1)
+        return np.stack([found for found, _ in results], axis=1)
 
     def _backend_scores(self, name: str, sets: Masks) -> Floats:
         model = resolve_model(name, self._source.schema, encode=False)
@@ -104,15 +103,15 @@ class SetScorer:
             return WrapperEvaluator(task, *choose_backend(task)).fold_scores(Candidates.from_masks(sets))
 
     def _tree_scores(self, tree_model: TreeBasedModel, sets: Masks, needed: NDArray[np.bool_]) -> Floats:
-        """Return the scores of trees; of no column that of the commonest class or the mean."""
+        """Return the scores of trees; the empty set scores like the most frequent class or the mean."""
         scores = np.full(needed.shape, np.nan)
-        where = [(s, f) for f in range(needed.shape[1]) for s in np.flatnonzero(needed[:, f]).tolist()]
-        done = progress.track_progress(
+        jobs = [(s, f) for f in range(needed.shape[1]) for s in np.flatnonzero(needed[:, f]).tolist()]
+        results = progress.track_progress(
             "Trees",
-            parallel.map_blocks(lambda at: self._fit_and_score(tree_model, sets[at[0]], at[1]), where),
-            len(where),
+            parallel.map_blocks(lambda at: self._fit_and_score(tree_model, sets[at[0]], at[1]), jobs),
+            len(jobs),
         )
-        for at, score in zip(where, done, strict=True):
+        for at, score in zip(jobs, results, strict=True):
             scores[at] = score
         return scores
 
@@ -120,7 +119,7 @@ class SetScorer:
         values, owner, y, weight = self._tree_matrix
         part = self._folds.splits[fold]
         at = np.flatnonzero(mask[owner])
-        # Without a column, a constant one: a tree is then its root.
+        # A constant column for the empty set: the tree is then its root.
         train, test = (
             values[np.ix_(rows, at)] if len(at) else np.zeros((len(rows), 1), dtype=np.float32)
             for rows in (part.train, part.test)
@@ -133,11 +132,11 @@ class SetScorer:
 
     @cached_property
     def _tree_matrix(self) -> tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.number], Floats | None]:
-        """The numbers and an indicator for every level, the column of each, the target and the weights."""
+        """Numbers and level indicators, the table column of each, the target and the weights."""
         source, schema = self._source, self._source.schema
         levels = level_indicators(schema)
         blocks = source.blocks(schema.used.tolist())
         values = np.concatenate([design_matrix(block, schema.numeric, levels, np.float64) for block in blocks])
         owner = [*schema.numeric, *(one.column for one in levels for _ in range(one.n_levels))]
-        # As scikit-learn's trees take them.
+        # The type of scikit-learn's trees.
         return values.astype(np.float32), np.array(owner, dtype=np.intp), target_array(source), weight_array(source)

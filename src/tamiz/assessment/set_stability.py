@@ -1,4 +1,4 @@
-"""How much sets of columns, chosen from samples of the same rows, are alike."""
+"""Stability of column sets that were selected on different samples of the same rows."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tamiz.exceptions import DataError
 
 @dataclass(frozen=True)
 class Stability:
-    """The stability of a choice of columns.
+    """The stability of a selection.
 
     Attributes
     ----------
     estimate : float
-        1 where all sets are the same, about 0 where they have no more in common than sets drawn at random, below 0 where less.
+        1 if all sets are equal, about 0 if they agree like random sets, negative if they agree less.
     variance : float
-        Of the estimate.
+        The variance of the estimate.
     low, high : float
-        The 95 % interval, cut at 1.
+        The 95 % confidence interval, cut at 1.
     n_sets, n_columns : int
     mean_size : float
-        The number of columns in a set, on average.
+        The mean number of columns in a set.
     """
 
     estimate: float
@@ -38,24 +38,24 @@ class Stability:
 
     @property
     def sentence(self) -> str:
-        """What the number says."""
-        told = f"{self.estimate:.2f} ({self.low:.2f} to {self.high:.2f})"
+        """The estimate with its interval and meaning, in words."""
+        values = f"{self.estimate:.2f} ({self.low:.2f} to {self.high:.2f})"
         if not self.mean_size:
-            return f"{told}: no column in any of the {self.n_sets} sets."
+            return f"{values}: no column in any of the {self.n_sets} sets."
         if self.low == self.high == 1.0:
-            return f"{told}: the same columns in all {self.n_sets} sets."
-        return f"{told}; 1 is the same columns every time, 0 what sets drawn at random have in common."
+            return f"{values}: the same columns in all {self.n_sets} sets."
+        return f"{values}; 1 is the same columns every time, 0 the agreement of random sets."
 
 
 def stability(sets: ArrayLike) -> Stability:
-    """Return how much sets of columns are alike, corrected for what chance makes alike.
+    """Return the stability of column sets, corrected for chance agreement.
 
     .. math::
 
         \\Phi = 1 - \\frac{\\frac{1}{d} \\sum_f s_f^2}{\\frac{\\bar k}{d} (1 - \\frac{\\bar k}{d})}, \\quad
         s_f^2 = \\frac{M}{M - 1} p_f (1 - p_f)
 
-    with :math:`p_f` the share of the M sets that hold column f, d columns, and :math:`\\bar k` the mean size of a set.
+    with :math:`p_f` the share of the M sets that contain column f, d columns, and :math:`\\bar k` the mean size of a set.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def stability(sets: ArrayLike) -> Stability:
     Returns
     -------
     Stability
-        The estimate, its variance, and the 95 % interval by the normal distribution.
+        The estimate, its variance, and the 95 % confidence interval by the normal distribution.
 
     Notes
     -----
-    Where every set holds all columns, or none, the quotient is 0 / 0; the sets are then the same, and the estimate is 1 with a
-    variance of 0, as for any other sets that are all the same.
+    If every set contains all columns, or none, the quotient is 0 / 0; the sets are then equal, and the estimate is 1 with a
+    variance of 0, as for all other equal sets.
 
-    Sets from folds that share most of their rows are more alike than sets from new rows would be.
+    Folds share most of their rows, so their sets agree more than sets from new rows would.
 
     References
     ----------
@@ -85,24 +85,22 @@ def stability(sets: ArrayLike) -> Stability:
     >>> round(found.estimate, 3), round(found.variance, 4)
     (0.333, 0.0329)
     """
-    held = np.asarray(sets)
-    if held.ndim != 2 or held.shape[1] == 0 or not np.isin(held, (0, 1)).all():
-        raise DataError(f"sets must be a matrix of 0 and 1, a row for every set of columns, got shape {held.shape}.")
-    n_sets, n_columns = held.shape
+    masks = np.asarray(sets)
+    if masks.ndim != 2 or masks.shape[1] == 0 or not np.isin(masks, (0, 1)).all():
+        raise DataError(f"sets must be a matrix of 0 and 1, a row for every set of columns, got shape {masks.shape}.")
+    n_sets, n_columns = masks.shape
     if n_sets < 2:
         raise DataError(f"Stability compares sets of columns: at least 2 are needed, got {n_sets}.")
-    held = held.astype(np.float64)
-    share = held.mean(axis=0)
-    filled = held.mean(axis=1)
-    mean = float(filled.mean())
-    size = float(held.sum()) / n_sets
-    if (held == held[0]).all():
+    masks = masks.astype(np.float64)
+    share = masks.mean(axis=0)
+    fill = masks.mean(axis=1)
+    mean = float(fill.mean())
+    size = float(masks.sum()) / n_sets
+    if (masks == masks[0]).all():
         return Stability(1.0, 0.0, 1.0, 1.0, n_sets, n_columns, size)
     by_chance = mean * (1 - mean)
     estimate = 1 - float((share * (1 - share)).mean()) * n_sets / (n_sets - 1) / by_chance
-    own = (
-        held @ share / n_columns - filled * mean + estimate / 2 * (2 * filled * mean - filled - mean + 1)
-    ) / by_chance
+    own = (masks @ share / n_columns - fill * mean + estimate / 2 * (2 * fill * mean - fill - mean + 1)) / by_chance
     variance = 4 / n_sets**2 * float(((own - own.mean()) ** 2).sum())
     half = float(stats.norm.ppf(0.975)) * variance**0.5
     return Stability(estimate, variance, estimate - half, min(estimate + half, 1.0), n_sets, n_columns, size)

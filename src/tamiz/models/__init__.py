@@ -1,8 +1,8 @@
-"""Cross-validated scores of an estimator for many sets of columns of one table, without refits where its fit is a sum."""
+"""Cross-validated scores of an estimator for many column sets of one table, without refits where a fold backend exists."""
 
 from tamiz.runtime.registry import Registry
 
-# A way's name is that of the class of estimators that it is for; a model's is what a user calls it by.
+# A backend is listed under the name of scikit-learn's estimator class; a model under the name that users pass.
 registry = Registry(
     __name__,
     """

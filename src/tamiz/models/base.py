@@ -1,7 +1,9 @@
-"""What cross-validation of one estimator over many sets of columns is made of.
+"""The parts of the cross-validation of one estimator over many sets of columns.
 
-A `Task` is a table, an estimator, folds and a score, made ready once. A `Way` gives the estimator as its refit on some columns and
-a fold would be; a fast way also gives the sums that common scores are made of, for many sets of columns at once, without a refit.
+A `CVTask` is a table, an estimator, folds and a score, checked once. A `FoldBackend` returns the estimator as a refit on some
+columns and a fold would be. A fast backend also returns the sums that common scores are computed from (confusion counts, squared
+errors, log likelihoods), for many column sets at once, without a refit. `FoldRows` are the rows of one fold, cut out once for many
+refits.
 """
 
 from __future__ import annotations
@@ -26,21 +28,18 @@ from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 
-# MERGED: The rows of a fold as an estimator takes them.
-
-
 ColumnIndices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class FittedFold:
-    """An estimator as fitted on some columns and the rows that a fold learns from.
+    """An estimator fitted on some columns of a fold's training rows.
 
     Attributes
     ----------
     estimator : estimator
     test_rows : array or frame
-        The rows tested, as it takes them.
+        The test rows, in the form that the estimator accepts.
     """
 
     estimator: Any
@@ -49,13 +48,13 @@ class FittedFold:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Encoded rows, of which the coordinates of columns are taken.
+    """Encoded rows, from which the coordinates of columns are selected.
 
     Attributes
     ----------
-    rows : Part
+    rows : NativeRows
     columns, widths : ndarray
-        The columns, ascending, and how many coordinates each has.
+        The columns, ascending, and the number of coordinates of each.
     """
 
     rows: NativeRows
@@ -65,19 +64,18 @@ class EncodedRows:
     def select(self, columns: ColumnIndices) -> Any:
         """Return the coordinates of some of the columns, as a copy."""
         starts = np.cumsum(self.widths) - self.widths
-        places = np.searchsorted(self.columns, columns).tolist()
-        return self.rows.select(np.concatenate([starts[k] + np.arange(self.widths[k]) for k in places]))
+        positions = np.searchsorted(self.columns, columns).tolist()
+        return self.rows.select(np.concatenate([starts[k] + np.arange(self.widths[k]) for k in positions]))
 
 
 @dataclass(frozen=True)
 class FoldRows:
-    """The rows of a fold, for refits on sets of columns in this process or another.
+    """The rows of a fold, for refits on column sets in this process or in a worker process.
 
     Attributes
     ----------
-    train, test : Part or Coordinates
+    train, test : NativeRows or EncodedRows
     train_target, test_target : ndarray or None
-        The target of both.
     train_weight, test_weight : ndarray or None
     """
 
@@ -101,26 +99,26 @@ class CVTask:
     Attributes
     ----------
     estimator : estimator
-        Not fitted, and never to be: ways fit copies. Parts of it that draw lots have their seeds.
+        Not fitted; backends fit clones. Every random_state is set.
     source : Source
-        Rows with a weight of 0 are not among them.
+        The table, without rows of weight 0.
     folds : tuple of Fold
-        Every one has at least a row to learn from and one to test.
+        Each has at least one training row and one test row.
     target : ndarray of shape (n_rows,)
-        The target as the estimator is to see it: labels of the user's, or float64. Of several targets it is of shape
-        (n_rows, n_outputs), and without a target (n_rows, 0).
+        The target as the estimator receives it: the user's labels, or float64. The shape is (n_rows, n_outputs) for several
+        targets and (n_rows, 0) without a target.
     weight : ndarray of shape (n_rows,) or None
     scoring : Scoring
     encode : bool
-        Whether the estimator sees mixed columns as points (`tamiz.sources.encoding`), fitted inside every fold.
+        Whether mixed columns are encoded as numbers (`tamiz.sources.encoding`), with an encoding fitted inside every fold.
     impute : bool
-        Whether missing values are imputed in the points.
+        Whether the encoding imputes missing values.
     label : str
-        What the estimator is called.
+        The readable name of the estimator.
     seed : int
-        What lots that belong to the task are drawn by.
+        Seed of the random draws of the task.
     fold_warnings, fold_notes : tuple of str
-        What a user is warned of when folds are made of the table, and what a reader of the scores may want to know of them.
+        Warnings about the folds, and notes about them for a reader of the scores.
     """
 
     estimator: Any
@@ -148,7 +146,7 @@ class CVTask:
 
     @property
     def has_target(self) -> bool:
-        """Whether there is something to predict."""
+        """Whether the table has a target."""
         return self.target.ndim == 1 or self.target.shape[1] > 0
 
     @property
@@ -158,7 +156,7 @@ class CVTask:
 
     @cached_property
     def classes(self) -> NDArray[Any]:
-        """Every label that occurs, ascending."""
+        """The labels that occur, ascending."""
         return np.unique(self.target)
 
     @cached_property
@@ -168,55 +166,55 @@ class CVTask:
 
     @cached_property
     def weight_or_ones(self) -> Floats:
-        """The weight of every row, 1 where there are none."""
+        """The weight of every row, 1 for a table without weights."""
         return np.ones(len(self.target)) if self.weight is None else self.weight
 
     @cached_property
     def matrix(self) -> DesignMatrix:
-        """The rows as numbers, for ways that compute with them."""
+        """The design matrix, for backends that compute with numbers."""
         return EncodedMatrix(self.source, self.folds, impute=self.impute) if self.encode else NumericMatrix(self.source)
 
     @cached_property
     def test_rows(self) -> NDArray[np.intp]:
-        """The rows tested, one fold after the other; those of fold f are tested[starts[f] : starts[f + 1]]."""
+        """The test rows, fold after fold; those of fold f are test_rows[test_starts[f] : test_starts[f + 1]]."""
         return np.concatenate([fold.test for fold in self.folds])
 
     @cached_property
     def test_starts(self) -> NDArray[np.int64]:
-        """Where each fold's tested rows begin, and the number of all: of shape (n_folds + 1,)."""
+        """Where each fold begins in `test_rows`, and the total number: of shape (n_folds + 1,)."""
         return np.cumsum([0, *(len(fold.test) for fold in self.folds)]).astype(np.int64)
 
     @cached_property
     def fit_warnings(self) -> FitWarnings:
-        """Warnings of the estimator's refits and of the scorer."""
+        """Warnings of the refits and of the scorer."""
         return FitWarnings()
 
     def target_at(self, rows: NDArray[np.intp]) -> NDArray[Any] | None:
-        """Return the target of some rows, None where there is none."""
+        """Return the target of some rows, None for a table without a target."""
         return self.target[rows] if self.has_target else None
 
     def weight_at(self, rows: NDArray[np.intp]) -> Floats | None:
-        """Return the weights of some rows, None where there are none."""
+        """Return the weights of some rows, None for a table without weights."""
         return None if self.weight is None else self.weight[rows]
 
 
 class FoldBackend(ABC):
-    """How the refits of an estimator over sets of columns are had.
+    """Computes fold scores of an estimator over column sets.
 
     Parameters
     ----------
-    task : Task
+    task : CVTask
 
     Attributes
     ----------
     estimator_class : type
-        The estimator's exact type: a subclass may do anything, and is refitted.
+        The exact type of the estimators that the backend is for. A subclass may behave differently and is refitted.
     method : str
-        What is done in place of refits, in a few words.
+        What replaces the refits, in a few words.
     has_likelihoods : bool
-        Whether `joint_log_likelihood` tells any.
+        Whether `joint_log_likelihood` is implemented.
     can_refit_in_workers : bool
-        Whether refits need no more than `fold_rows`, so that another process can do them.
+        Whether refits need only `fold_rows`, so that another process can do them.
     """
 
     estimator_class: ClassVar[type]
@@ -228,72 +226,72 @@ class FoldBackend(ABC):
         self.task = task
 
     @classmethod
-    def unsupported_reason(cls, task: CVTask) -> str | None:  # noqa: ARG003 - most look at the estimator's parameters
-        """Return why the estimator is to be refitted after all, None where the way takes it."""
+    def unsupported_reason(cls, task: CVTask) -> str | None:  # noqa: ARG003 - overrides read the estimator's parameters
+        """Return why the estimator must be refitted, None where the backend supports it."""
         return None
 
     @abstractmethod
     def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
-        """Return the estimator as its refit on columns of the table, at least one, and the rows that a fold learns from."""
+        """Return the estimator as a refit on a fold's training rows and on at least one column would be."""
 
-    def fold_refitter(self, columns: ColumnIndices, fold: int) -> Callable[[ColumnIndices], FittedFold]:  # noqa: ARG002 - for ways that take rows once
-        """Return what gives the refits of a fold on sets among some columns."""
+    def fold_refitter(self, columns: ColumnIndices, fold: int) -> Callable[[ColumnIndices], FittedFold]:  # noqa: ARG002 - for backends that cut out rows once
+        """Return a function that refits in a fold on any subset of some columns."""
         return partial(self.fit_fold, fold=fold)
 
-    def fold_rows(self, columns: ColumnIndices, fold: int) -> FoldRows | None:  # noqa: ARG002 - for ways that hand rows on
-        """Return the rows of a fold for refits on sets among some columns, None where these need more."""
+    def fold_rows(self, columns: ColumnIndices, fold: int) -> FoldRows | None:  # noqa: ARG002 - for backends that refit in workers
+        """Return the rows of a fold for refits on subsets of some columns, None where refits need more than rows."""
         return None
 
-    def confusion_counts(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for ways that count
-        """Return the weight of the tested rows by their class and the class predicted, None where only refits tell.
+    def confusion_counts(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for backends that count
+        """Return the weight of the test rows by true and predicted class, None where only refits can predict.
 
-        The shape is (n_candidates, n_folds, n_classes, n_classes); no candidate is the empty set.
+        The shape is (n_candidates, n_folds, n_classes, n_classes). No candidate is the empty set.
         """
         return None
 
-    def squared_errors(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for ways that add up
-        """Return the weighted sum of the tested rows' squared errors, of shape (n_candidates, n_folds), None likewise."""
+    def squared_errors(self, candidates: Candidates) -> Floats | None:  # noqa: ARG002 - for backends that sum errors
+        """Return the weighted sum of the test rows' squared errors, of shape (n_candidates, n_folds), None likewise."""
         return None
 
-    def subset_notes(self, columns: ColumnIndices) -> list[str]:  # noqa: ARG002 - most have nothing to say
-        """Return what a reader of the score of some columns must know, a sentence each."""
+    def subset_notes(self, columns: ColumnIndices) -> list[str]:  # noqa: ARG002 - most have none
+        """Return notes for a reader of the score of some columns."""
         return []
 
-    def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats | None:  # noqa: ARG002 - for ways that know likelihoods
-        """Return the logarithm of prior times likelihood of the tested rows in every class learned, up to rounding; None likewise.
+    def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats | None:  # noqa: ARG002 - for backends with likelihoods
+        """Return log prior plus log likelihood of the test rows in every training class, up to rounding; None likewise.
 
-        The shape is (n_test, n_learned), the classes among the rows that the fold learns from in ascending order.
+        The shape is (n_test, n_train_classes), with the classes of the training rows ascending.
         """
         return None
 
     def test_values(self, columns: ColumnIndices, fold: int) -> Floats:
-        """Return the rows that a fold tests as numbers: rows that are equal have the same likelihoods."""
+        """Return the test rows of a fold as numbers; equal rows have equal likelihoods."""
         return self.task.matrix.test_rows(self.task.folds[fold], self.task.matrix.coordinates_of(columns))
 
     def max_bytes(self) -> float:
-        """Return what the way holds in memory beyond the table."""
+        """Return the bytes of memory that the backend needs beyond the table."""
         return 0.0
 
     def evaluation_cost(self) -> float:
-        """Return how much work a set is, in microseconds or so: a refit takes a few milliseconds."""
+        """Return the approximate microseconds per column set; a refit takes a few milliseconds."""
         return sum(3000.0 + len(fold.train) for fold in self.task.folds)
 
 
 class MatrixBackend(FoldBackend):
-    """A way whose refits are made on the rows as points."""
+    """A backend whose refits use the design matrix."""
 
     def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
-        """Return the model as fitted on the rows that the fold learns from."""
+        """Return the model fitted on the training rows of a fold."""
         task, part = self.task, self.task.folds[fold]
         at = task.matrix.coordinates_of(columns)
-        # Rows one after the other, as scikit-learn takes them: the last bits of its sums depend on it.
+        # C order, as scikit-learn converts it: the last bits of its sums depend on it.
         train, test = (
-            np.ascontiguousarray(points(part, at)) for points in (task.matrix.train_rows, task.matrix.test_rows)
+            np.ascontiguousarray(rows_of(part, at)) for rows_of in (task.matrix.train_rows, task.matrix.test_rows)
         )
         model = clone(task.estimator)
         return FittedFold(fit_weighted(model, train, task.target[part.train], task.weight_at(part.train)), test)
 
 
 def column_cost(task: CVTask) -> float:
-    """Return the microseconds or so of adding a column to a sum for every row tested and class."""
+    """Return the approximate microseconds of adding a column to the sums of every test row and class."""
     return 1.0 + 2e-3 * len(task.test_rows) * len(task.classes)

@@ -1,4 +1,4 @@
-"""Ridge regression on the indicators of classes: a linear merit for classes that no imbalance hides."""
+"""R2 of ridge regression on class indicators: a linear merit for classes that remains informative for imbalanced classes."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from tamiz.subsets.evaluator import Evaluator
 
 
 class ClassIndicatorEvaluator(Evaluator):
-    """The share of the class indicators' variance that ridge regression explains on rows that it has not seen.
+    """The share of the class indicators' variance that ridge regression explains on test rows.
 
     .. math:: R^2_f = 1 - \\frac{\\sum_k \\sum_{i \\in f} (z_{ik} - \\hat z_{ik})^2}
         {\\sum_k \\sum_{i \\in f} (z_{ik} - \\bar z_{fk})^2}
 
-    for the indicators :math:`z_{ik}` of the classes k in the rows i that fold f tests; the merit is the mean over the folds. The
-    predictions are the decision values of scikit-learn's RidgeClassifier, so this is the model that it fits, judged by squared
-    error and not by the class that it predicts: where 1 row of 20 is of a class, accuracy is the same for columns that say much of
-    it and for none.
+    for the indicators :math:`z_{ik}` of the classes k in the test rows i of fold f. The merit is the mean over the folds. The
+    predictions are the decision values of scikit-learn's RidgeClassifier, scored by squared error instead of by the predicted
+    class: where 1 row of 20 is in a class, accuracy is often the same for informative columns and for none.
 
     Parameters
     ----------
-    task : Task
+    task : CVTask
         Cross-validation of a RidgeClassifier.
 
     References
@@ -40,7 +39,7 @@ class ClassIndicatorEvaluator(Evaluator):
 
     def __init__(self, task: CVTask) -> None:
         self.task = task
-        # Of two classes one indicator is the other's complement.
+        # With two classes one indicator is the complement of the other.
         codes = range(len(task.classes)) if len(task.classes) > 2 else [1]
         tasks = [_indicator_task(task, code) for code in codes]
         self._evaluators = [WrapperEvaluator(one, *choose_backend(one)) for one in tasks]
@@ -48,17 +47,17 @@ class ClassIndicatorEvaluator(Evaluator):
 
     @property
     def name(self) -> str:
-        """What the merit is called."""
+        """The name of the merit."""
         return "R2 of ridge regression on the classes"
 
     @property
     def method(self) -> str:
-        """How a score is found."""
+        """How a score is computed."""
         return self._evaluators[0].method
 
     @property
     def evaluation_cost(self) -> float:
-        """How much work a set is."""
+        """The approximate microseconds per column set."""
         return sum(part.evaluation_cost for part in self._evaluators)
 
     def evaluate(self, candidates: Candidates) -> Floats:
@@ -68,14 +67,14 @@ class ClassIndicatorEvaluator(Evaluator):
     def fold_scores(self, candidates: Candidates) -> Floats:
         """Return the score of every candidate in every fold, of shape (n_candidates, n_folds)."""
         errors = sum(
-            (1 - part.fold_scores(candidates)) * spread
-            for part, spread in zip(self._evaluators, self._total_squares, strict=True)
+            (1 - part.fold_scores(candidates)) * squares
+            for part, squares in zip(self._evaluators, self._total_squares, strict=True)
         )
-        whole = self._total_squares.sum(axis=0)
-        return 1 - np.divide(errors, whole, out=np.zeros((len(candidates), len(whole))), where=whole > 0)
+        total = self._total_squares.sum(axis=0)
+        return 1 - np.divide(errors, total, out=np.zeros((len(candidates), len(total))), where=total > 0)
 
     def max_bytes(self) -> float:
-        """Return what the regressions hold in memory."""
+        """Return the bytes of memory that the regressions need."""
         return sum(part.max_bytes() for part in self._evaluators)
 
     def identity_fields(self) -> dict[str, Any]:
@@ -83,11 +82,11 @@ class ClassIndicatorEvaluator(Evaluator):
         return self._evaluators[0].identity_fields()
 
     def notes(self) -> list[str]:
-        """Return what refits warned of, and what was done to the rows."""
+        """Return the warnings of refits, and notes about the folds and the encoding."""
         return list(dict.fromkeys(note for part in self._evaluators for note in part.notes()))
 
     def subset_notes(self, mask: Masks) -> list[str]:
-        """Return what the regressions have to say of a set."""
+        """Return notes for a reader of the score of a set."""
         return self._evaluators[0].subset_notes(mask)
 
 
@@ -99,12 +98,12 @@ def _indicator_task(task: CVTask, code: int) -> CVTask:
         target=(task.codes == code).astype(np.float64),
         scoring=resolve_scoring("r2", has_classes=False),
     )
-    # The rows as points are the same for every class.
+    # All classes share one design matrix.
     vars(made)["matrix"] = task.matrix
     return made
 
 
 def _total_squares(task: CVTask) -> list[float]:
-    """Return the weighted sum of squares of the indicator about its mean in every fold's tested rows."""
+    """Return the weighted sum of squares of the indicator about its mean in the test rows of every fold."""
     tested = [(task.target[fold.test], task.weight_or_ones[fold.test]) for fold in task.folds]
     return [float(weight @ (y - np.average(y, weights=weight)) ** 2) for y, weight in tested]

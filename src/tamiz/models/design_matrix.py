@@ -1,4 +1,8 @@
-"""The rows of a table as an estimator of numbers sees them."""
+"""The design matrix: the rows of a table as numbers, for estimators of numbers.
+
+`NumericMatrix` has the numbers as they are. `EncodedMatrix` has standardised numbers and level indicators, with an encoding fitted
+on the training rows of every fold. A column of the table has one or more coordinates (columns of the design matrix).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import design_matrix
 from tamiz.subsets.candidates import Candidates
 
-# Matrices of one fold that are there at once beside the table's: what two threads learn from and test, and steps on the way.
+# Matrices of one fold that exist at once beside the table's: training and test rows of two threads, and intermediate results.
 N_FOLD_MATRICES = 4
 
 
@@ -30,7 +34,7 @@ class DesignMatrix(ABC):
     Attributes
     ----------
     coordinates : list of ndarray
-        For every column of the table the coordinates that it has; none where it takes no part.
+        For every column of the table its coordinates; none for an excluded column.
     n_coordinates : int
     """
 
@@ -39,18 +43,18 @@ class DesignMatrix(ABC):
 
     @abstractmethod
     def train_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
-        """Return the rows that a fold learns from, of shape (n_train, n_coordinates), or some of their coordinates, as a copy."""
+        """Return the training rows of a fold, of shape (n_train, n_coordinates), or some of their coordinates, as a copy."""
 
     @abstractmethod
     def test_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
-        """Return the rows that a fold tests, likewise."""
+        """Return the test rows of a fold, likewise."""
 
     def notes(self) -> list[str]:
-        """Return what the user is to be told of how rows became numbers."""
+        """Return notes on how rows were converted to numbers."""
         return []
 
     def transposed_values(self) -> Floats | None:
-        """Return the rows of the table as a matrix with a row for every coordinate, None where folds see them differently."""
+        """Return the whole table as a matrix with a row for every coordinate, None where the encoding differs between folds."""
         return None
 
     def to_coordinates(self, candidates: Candidates) -> Candidates:
@@ -58,32 +62,34 @@ class DesignMatrix(ABC):
         widths = np.array([len(own) for own in self.coordinates], dtype=np.intp)
         if self.n_coordinates == len(widths) and (widths == 1).all():
             return candidates
-        of = np.repeat(np.arange(len(widths)), widths)
+        column_of = np.repeat(np.arange(len(widths)), widths)
         parents = np.empty((len(candidates.parents), self.n_coordinates), dtype=bool)
-        parents[:, np.concatenate(self.coordinates)] = candidates.parents[:, of]
-        grown = widths[candidates.flipped]
-        starts = np.concatenate([[0], np.cumsum(grown)])[candidates.starts].astype(np.intp)
+        parents[:, np.concatenate(self.coordinates)] = candidates.parents[:, column_of]
+        flipped_widths = widths[candidates.flipped]
+        starts = np.concatenate([[0], np.cumsum(flipped_widths)])[candidates.starts].astype(np.intp)
         flipped = [self.coordinates[j] for j in candidates.flipped.tolist()]
         return Candidates(
             parents, candidates.parent_index, starts, np.concatenate(flipped) if flipped else candidates.flipped
         )
 
     def coordinates_of(self, columns: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the coordinates of some columns, in the columns' order."""
+        """Return the coordinates of some columns, in the order of the columns."""
         return np.concatenate([self.coordinates[j] for j in columns.tolist()])
 
 
 class NumericMatrix(DesignMatrix):
-    """Numbers as they are; False and True are 0 and 1, and text that writes numbers is these numbers."""
+    """Numbers as they are; False and True become 0 and 1, and text of digits becomes the number."""
 
     def __init__(self, source: Source) -> None:
         schema = source.schema
         for j in schema.categorical:
             if not is_number_like(schema.columns[j]):
-                raise DataError(f"Column {schema.columns[j].name!r} holds categories; pass encode=True.")
+                raise DataError(f"Column {schema.columns[j].name!r} contains categories; pass encode=True.")
         used = schema.used.tolist()
-        place = {j: k for k, j in enumerate(used)}
-        self.coordinates = [np.array([place[j]] if j in place else [], dtype=np.intp) for j in range(schema.n_columns)]
+        position = {j: k for k, j in enumerate(used)}
+        self.coordinates = [
+            np.array([position[j]] if j in position else [], dtype=np.intp) for j in range(schema.n_columns)
+        ]
         self.n_coordinates = len(used)
         check_memory(
             (1 + N_FOLD_MATRICES) * 8.0 * schema.n_rows * len(used),
@@ -94,7 +100,7 @@ class NumericMatrix(DesignMatrix):
         for block in source.blocks(used):
             for j in used:
                 values = column_to_floats(schema.columns[j], block.column(j))
-                self._values[block.rows.start : block.rows.stop, place[j]] = values
+                self._values[block.rows.start : block.rows.stop, position[j]] = values
 
     def train_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
         """Return rows of the matrix."""
@@ -105,26 +111,25 @@ class NumericMatrix(DesignMatrix):
         return self._take_rows(fold.test, coordinates)
 
     def transposed_values(self) -> Floats:
-        """Return the matrix, turned."""
+        """Return the transposed matrix."""
         return np.ascontiguousarray(self._values.T)
 
     def _take_rows(self, rows: RowIndices, coordinates: RowIndices | None) -> Floats:
         return self._values[rows] if coordinates is None else self._values[np.ix_(rows, coordinates)]
 
 
-# MERGED: Mixed columns as points, fitted on the rows that each fold learns from.
 class EncodedMatrix(DesignMatrix):
-    """Standardised numbers with the mean in the gaps, and an indicator for every level divided by the square root of its share.
+    """Standardised numbers with missing values at the mean; an indicator per level, divided by the square root of its share.
 
-    Coordinates are those of the whole table. One whose column or level does not occur in the rows learned from is 0 there and in
-    the rows tested. Only the table's own values are held, and the encodings: a fold's points are made when they are asked for.
+    All folds have the coordinates of the whole table. A coordinate whose column or level does not occur in the training rows of a
+    fold is 0 in that fold. Only the table's values and the encodings are stored; the rows of a fold are encoded on request.
 
     Parameters
     ----------
     source : Source
     folds : sequence of Fold
     impute : bool, default=True
-        Whether a missing value is put at the mean; else it stays NaN.
+        Whether a missing value is replaced by the mean; else it stays NaN.
     """
 
     def __init__(self, source: Source, folds: Sequence[Fold], *, impute: bool = True) -> None:
@@ -139,8 +144,8 @@ class EncodedMatrix(DesignMatrix):
         self.n_coordinates = done
         check_memory(
             (1 + N_FOLD_MATRICES) * 8.0 * schema.n_rows * done,
-            f"Points of {schema.n_rows:,} rows and {done:,} coordinates",
-            "Take a naive Bayes without encode=True, or fewer rows.",
+            f"An encoded matrix of {schema.n_rows:,} rows and {done:,} coordinates",
+            "Use naive Bayes without encode=True, or fewer rows.",
         )
         levels, used = level_indicators(schema), schema.used.tolist()
         self._values = np.empty((schema.n_rows, done))
@@ -148,13 +153,13 @@ class EncodedMatrix(DesignMatrix):
             self._values[block.rows.start : block.rows.stop] = design_matrix(block, schema.numeric, levels, np.float64)
         self._weight = weight_array(source)
         self._schema, self._impute = schema, impute
-        # The folds' ids stand for them as long as they are there.
+        # The ids of the folds are unique as long as the folds exist.
         self._folds = tuple(folds)
         fitted = parallel.map_blocks(lambda fold: self._fit_encoding(fold.train), self._folds)
         self._encodings = {id(fold): encoding for fold, encoding in zip(self._folds, fitted, strict=True)}
 
     def notes(self) -> list[str]:
-        """Return the sentence that tells of gaps."""
+        """Return a note on the imputation of missing values."""
         schema = self._schema
         of_numbers, of_levels = (
             sum(schema.columns[j].n_missing for j in kind) for kind in (schema.numeric, schema.categorical)
@@ -163,47 +168,47 @@ class EncodedMatrix(DesignMatrix):
         values = "1 missing value counts" if n == 1 else f"{n:,} missing values count"
         mean, shares = "as the mean of the column", "as every level in its share"
         how = shares if not of_numbers else f"{mean}, or {shares}," if of_levels else mean
-        return [f"{values} {how} in the rows that a fold learns from."] if n else []
+        return [f"{values} {how} in the training rows of a fold."] if n else []
 
     def train_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
-        """Return the points of the rows that the fold learns from."""
+        """Return the encoded training rows of a fold."""
         return self._encode_rows(fold, fold.train, coordinates)
 
     def test_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
-        """Return the points of the rows that the fold tests."""
+        """Return the encoded test rows of a fold."""
         return self._encode_rows(fold, fold.test, coordinates)
 
     def _encode_rows(self, fold: Fold, rows: RowIndices, coordinates: RowIndices | None) -> Floats:
         encoding, absent = self._encodings[id(fold)]
         at = slice(None) if coordinates is None else coordinates
-        points = self._values[rows] if coordinates is None else self._values[np.ix_(rows, coordinates)]
-        points -= encoding.centre[at]
-        points /= encoding.scale[at]
-        gaps = np.isnan(points)
-        if self._impute and gaps.any():
-            points[gaps] = np.broadcast_to(encoding.fill[at], points.shape)[gaps]
-        points[:, absent[at]] = 0.0
-        return points
+        encoded = self._values[rows] if coordinates is None else self._values[np.ix_(rows, coordinates)]
+        encoded -= encoding.centre[at]
+        encoded /= encoding.scale[at]
+        missing = np.isnan(encoded)
+        if self._impute and missing.any():
+            encoded[missing] = np.broadcast_to(encoding.fill[at], encoded.shape)[missing]
+        encoded[:, absent[at]] = 0.0
+        return encoded
 
     def _fit_encoding(self, rows: RowIndices) -> tuple[Encoding, NDArray[np.bool_]]:
-        """Return the encoding that some rows teach, and which coordinates have no value among them."""
+        """Return the encoding fitted on some rows, and which coordinates have no value among them."""
         weight = np.ones(len(rows)) if self._weight is None else self._weight[rows]
         n = self.n_coordinates
-        held, mean, squares = np.zeros((3, n))
+        total, mean, squares = np.zeros((3, n))
         for k in range(n):
-            # By columns: a whole fold's values beside the table's would be as large as the table.
+            # Column by column: a copy of all values of the fold would be as large as the table.
             values = self._values[rows, k]
             present = ~np.isnan(values)
             here, values = weight[present], values[present]
-            held[k] = here.sum()
+            total[k] = here.sum()
             if not len(values):
                 continue
-            # The mean of equal values is that value: what rounding makes of it would be all there is to be standardised.
-            mean[k] = values[0] if (values == values[0]).all() else here @ values / held[k]
+            # The mean of equal values is exactly that value: a rounding error would be scaled to unit variance.
+            mean[k] = values[0] if (values == values[0]).all() else here @ values / total[k]
             squares[k] = here @ (values - mean[k]) ** 2
-        spread = np.sqrt(np.divide(squares, held - 1, out=np.zeros(n), where=held > 1))
+        std = np.sqrt(np.divide(squares, total - 1, out=np.zeros(n), where=total > 1))
         n_numeric = len(self._schema.numeric)
-        encoding = Encoding.from_moments(self._schema, mean, spread[:n_numeric], float(weight.sum()))
-        absent = held == 0
+        encoding = Encoding.from_moments(self._schema, mean, std[:n_numeric], float(weight.sum()))
+        absent = total == 0
         absent[n_numeric:] |= mean[n_numeric:] == 0
         return encoding, absent

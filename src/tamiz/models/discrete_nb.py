@@ -1,4 +1,8 @@
-"""What scikit-learn's naive Bayes models of codes and counts have in common."""
+"""Fold backends for scikit-learn's CategoricalNB, MultinomialNB and BernoulliNB.
+
+`DiscreteNBBackend` fits the estimator once per fold on all columns: its parameters for one column do not depend on the others. A
+class's joint log-likelihood is then a sum over the columns of a set.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +24,20 @@ from tamiz.models.score_functions import count_predictions
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 
+# scikit-learn replaces a smaller alpha by this value, unless force_alpha is True.
 _MIN_ALPHA = 1e-10
+_LARGEST_CODE = 2**31 - 2
 
 
 class DiscreteNBBackend(MatrixBackend):
-    """A model fitted once on all columns for every fold: what it says of a column does not depend on the others.
+    """A model fitted once per fold on all columns: its parameters for a column do not depend on the other columns.
 
     Attributes
     ----------
     accepts_negative : bool
-        Whether the estimator takes values below 0.
+        Whether the estimator accepts values below 0.
     requires_codes : bool
-        Whether values are codes.
+        Whether values must be category codes, whole numbers of at least 0.
     """
 
     accepts_negative: ClassVar[bool] = False
@@ -39,14 +45,14 @@ class DiscreteNBBackend(MatrixBackend):
 
     def __init__(self, task: CVTask) -> None:
         super().__init__(task)
-        n_folds, n_classes, points = len(task.folds), len(task.classes), task.matrix
+        n_folds, n_classes, matrix = len(task.folds), len(task.classes), task.matrix
         self._log_prior = np.full((n_folds, n_classes), -np.inf)
         self._has_class = np.zeros((n_folds, n_classes), dtype=bool)
         self._test_codes = np.ascontiguousarray(task.codes[task.test_rows])
         self._test_weights = np.ascontiguousarray(task.weight_or_ones[task.test_rows])
         tested = []
         for f, fold in enumerate(task.folds):
-            train, test = points.train_rows(fold), points.test_rows(fold)
+            train, test = matrix.train_rows(fold), matrix.test_rows(fold)
             if not self.accepts_negative:
                 self._check_values(train, fold.train)
                 self._check_values(test, fold.test)
@@ -59,34 +65,34 @@ class DiscreteNBBackend(MatrixBackend):
 
     @classmethod
     def unsupported_reason(cls, task: CVTask) -> str | None:
-        """Return why not: a count added that differs from column to column, or is not what it seems."""
+        """Return why the parameter alpha is not supported."""
         if np.ndim(task.estimator.alpha):
             return "alpha differs from column to column"
         if not isinstance(task.estimator.alpha, Real):
-            return "alpha is no number"
+            return "alpha is not a number"
         if not task.estimator.force_alpha and task.estimator.alpha < _MIN_ALPHA:
             return f"alpha is below {_MIN_ALPHA:g} and force_alpha is False"
         return None
 
     @abstractmethod
     def _store_model(self, fold: int, class_codes: NDArray[np.intp], model: Any) -> None:
-        """Keep what a model says of the classes `class_codes`."""
+        """Store the parameters of a model for the classes `class_codes`."""
 
     def _check_values(self, values: Floats, rows: RowIndices) -> None:
-        """Refuse what the estimator cannot take, naming the first such value."""
+        """Raise an error for the first value that the estimator does not accept."""
         wrong = values < 0
         if self.requires_codes:
             wrong |= values != np.floor(values)
         if wrong.any():
             i, coordinate = np.argwhere(wrong)[0].tolist()
             what = (
-                "is no code, a whole number of at least 0"
+                "is not a code, a whole number of at least 0"
                 if self.requires_codes
                 else f"is below 0, and {self.task.estimator_name} counts"
             )
             raise DataError(
-                f"row {self._row_number(rows[i])}, column {self._column_name(coordinate)}: {values[i, coordinate]:g} {what}. Use GaussianNB or "
-                "MixedNB."
+                f"row {self._row_number(rows[i])}, column {self._column_name(coordinate)}: {values[i, coordinate]:g} {what}. Use "
+                "GaussianNB or MixedNB."
             )
 
     def _row_number(self, row: int) -> int:
@@ -97,7 +103,7 @@ class DiscreteNBBackend(MatrixBackend):
         return self.task.source.schema.names[next(j for j, mine in enumerate(own) if coordinate in mine)]
 
     def max_bytes(self) -> float:
-        """Return the bytes of the rows tested."""
+        """Return the bytes of the test rows."""
         return float(self._test_values.nbytes)
 
     def evaluation_cost(self) -> float:
@@ -106,20 +112,16 @@ class DiscreteNBBackend(MatrixBackend):
 
 
 def kernel_arguments(candidates: Candidates) -> tuple[NDArray[Any], ...]:
-    """Return candidates as kernels take them: parents, parent, starts and flipped."""
+    """Return the arrays of candidates for a kernel: parents, parent_index, starts and flipped."""
     numbers = (candidates.parent_index, candidates.starts, candidates.flipped)
     return np.ascontiguousarray(candidates.parents), *(np.ascontiguousarray(each, dtype=np.int64) for each in numbers)
 
 
-# MERGED: Naive Bayes of codes without refits.
-_LARGEST_CODE = 2**31 - 2
-
-
 class CategoricalNBBackend(DiscreteNBBackend):
-    """The logarithm of a row's likelihood in a class is a sum over columns, one term a code.
+    """Sums of log-likelihoods over columns, with one term per code.
 
-    scikit-learn adds the terms in the order of the columns, and the prior to that. So are they here in rows where rounding could
-    decide, such as those in which two classes say the same in another order: no fold is ever refitted.
+    scikit-learn adds the terms in the order of the columns, then the prior. The kernel uses the same order for rows in which
+    rounding could change the prediction, such as rows whose classes have equal terms in a different order. No fold is refitted.
     """
 
     estimator_class: ClassVar[type] = CategoricalNB
@@ -135,7 +137,7 @@ class CategoricalNBBackend(DiscreteNBBackend):
         super().__init__(task)
         self._table = np.concatenate(self._tables)
         self._tables.clear()
-        # Codes that are tested and that nothing can be said of: a set with such a column cannot be tested.
+        # Test codes above the largest training code have no likelihood: a set with such a column raises an error.
         self._has_unseen_code = np.zeros((n_folds, n), dtype=bool)
         for f in range(n_folds):
             here = slice(task.test_starts[f], task.test_starts[f + 1])
@@ -145,17 +147,17 @@ class CategoricalNBBackend(DiscreteNBBackend):
 
     @classmethod
     def unsupported_reason(cls, task: CVTask) -> str | None:
-        """Return why not: numbers of codes that differ from column to column."""
+        """Return why min_categories or alpha is not supported."""
         if np.ndim(task.estimator.min_categories):
             return "min_categories differs from column to column"
         return super().unsupported_reason(task)
 
     def _store_model(self, fold: int, class_codes: NDArray[np.intp], model: Any) -> None:
         n_classes, done = len(self.task.classes), sum(len(table) for table in self._tables)
-        for j, said in enumerate(model.feature_log_prob_):
-            table = np.zeros((n_classes, said.shape[1]))
-            table[class_codes] = said
-            self._table_starts[fold, j], self._table_widths[fold, j] = done, said.shape[1]
+        for j, log_shares in enumerate(model.feature_log_prob_):
+            table = np.zeros((n_classes, log_shares.shape[1]))
+            table[class_codes] = log_shares
+            self._table_starts[fold, j], self._table_widths[fold, j] = done, log_shares.shape[1]
             self._tables.append(table.ravel())
             done += table.size
 
@@ -164,19 +166,20 @@ class CategoricalNBBackend(DiscreteNBBackend):
         if values.max() > _LARGEST_CODE:
             i, j = np.argwhere(values > _LARGEST_CODE)[0].tolist()
             raise DataError(
-                f"row {self._row_number(rows[i])}, column {self._column_name(j)}: {values[i, j]:g} is too large for a code."
+                f"row {self._row_number(rows[i])}, column {self._column_name(j)}: {values[i, j]:g} is too large for a code; the "
+                f"largest is {_LARGEST_CODE}."
             )
 
     def _check_codes_known(self, fold: int, coordinates: NDArray[np.intp]) -> None:
-        """Refuse a fold that tests a code of which the rows learned from say nothing, as scikit-learn does."""
-        beyond = coordinates[self._has_unseen_code[fold, coordinates]]
-        if len(beyond):
-            part, j = self.task.folds[fold], int(beyond[0])
+        """Raise an error for a test code above the largest training code, as scikit-learn does."""
+        unseen = coordinates[self._has_unseen_code[fold, coordinates]]
+        if len(unseen):
+            part, j = self.task.folds[fold], int(unseen[0])
             values, n_known = self.task.matrix.test_rows(part)[:, j], int(self._table_widths[fold, j])
             i = int(np.argmax(values >= n_known))
             raise DataError(
-                f"Fold {fold + 1} of {len(self.task.folds)}, column {self._column_name(j)}: the code {values[i]:g} of row "
-                f"{self._row_number(part.test[i])} is tested, and the largest one learned from is {n_known - 1}. Pass "
+                f"Fold {fold + 1} of {len(self.task.folds)}, column {self._column_name(j)}: the test row "
+                f"{self._row_number(part.test[i])} has code {values[i]:g}, but the largest training code is {n_known - 1}. Pass "
                 f"CategoricalNB(min_categories={int(self._largest_code(j)) + 1})."
             )
 
@@ -184,71 +187,70 @@ class CategoricalNBBackend(DiscreteNBBackend):
         return max(float(self.task.matrix.test_rows(fold)[:, j].max()) for fold in self.task.folds)
 
     def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
-        """Return the model as fitted on the rows that the fold learns from."""
+        """Return the model fitted on the training rows of a fold."""
         self._check_codes_known(fold, self.task.matrix.coordinates_of(columns))
         return super().fit_fold(columns, fold)
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
-        """Return the weights of the tested rows by class and predicted class."""
+        """Return the weights of the test rows by true and predicted class."""
         part = self.task.matrix.to_coordinates(candidates)
         if self._has_unseen_code.any():
-            taken = np.flatnonzero(part.masks().any(axis=0))
+            used = np.flatnonzero(part.masks().any(axis=0))
             for fold in range(len(self.task.folds)):
-                self._check_codes_known(fold, taken)
-        nothing = np.empty((len(self.task.folds), len(self.task.classes), 0))
-        given = (np.empty((0, self._test_values.shape[1])), self._test_values, -1 - np.arange(len(self._test_values)))
-        known = (
-            nothing,
-            nothing,
-            nothing,
+                self._check_codes_known(fold, used)
+        no_numbers = np.empty((len(self.task.folds), len(self.task.classes), 0))
+        values = (np.empty((0, self._test_values.shape[1])), self._test_values, -1 - np.arange(len(self._test_values)))
+        model = (
+            no_numbers,
+            no_numbers,
+            no_numbers,
             self._table,
             self._table_starts,
             self._table_widths,
             self._log_prior,
             self._has_class,
         )
-        of_rows = (self._test_codes, self._test_weights, self.task.test_starts)
+        test_rows = (self._test_codes, self._test_weights, self.task.test_starts)
         flips = kernel_arguments(part)
 
         def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
-            coded_confusion(*given, *known, *of_rows, *flips, first, stop, counts, doubtful)
+            coded_confusion(*values, *model, *test_rows, *flips, first, stop, counts, doubtful)
 
         return count_predictions(self, candidates, count)
 
     def max_bytes(self) -> float:
-        """Return the bytes of the rows tested and of the tables."""
+        """Return the bytes of the test rows and of the tables."""
         return float(self._test_values.nbytes + self._table.nbytes)
 
 
-# scikit-learn takes so much for less, where it is not told to keep it.
-# MERGED: Naive Bayes of counts without refits.
 class LinearNBBackend(DiscreteNBBackend):
-    """A class's sum is the prior, and for every column a slope times the value and a constant."""
+    """The joint log-likelihood of a class is the log prior plus, for every column, a slope times the value plus a constant."""
 
     def __init__(self, task: CVTask) -> None:
         shape = (len(task.folds), len(task.classes), task.matrix.n_coordinates)
-        # Per class: the slope, the constant, the part in what the class's counts add up to, and the slope of the column by itself.
+        # Per class: the slope, the constant, the column's part in the total count of the class, and the slope of the column by
+        # itself.
         self._slope, self._constant, self._mass, self._single_slope = np.zeros((4, *shape))
         super().__init__(task)
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
-        """Return the weights of the tested rows by class and predicted class."""
+        """Return the weights of the test rows by true and predicted class."""
         flips = kernel_arguments(self.task.matrix.to_coordinates(candidates))
-        known = (self._slope, self._constant, self._mass, self._single_slope, self._log_prior, self._has_class)
-        of_rows = (self._test_codes, self._test_weights, self.task.test_starts)
+        model = (self._slope, self._constant, self._mass, self._single_slope, self._log_prior, self._has_class)
+        test_rows = (self._test_codes, self._test_weights, self.task.test_starts)
 
         def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
-            linear_confusion(self._test_values, *known, *of_rows, *flips, first, stop, counts, doubtful)
+            linear_confusion(self._test_values, *model, *test_rows, *flips, first, stop, counts, doubtful)
 
         return count_predictions(self, candidates, count)
 
 
 class MultinomialNBBackend(LinearNBBackend):
-    """What a count says of a class is its part in all the class's counts, those of the set's columns.
+    """The parameter of a column is its share of the total count of the class, over the columns of the set.
 
     .. math:: \\sum_j x_j \\log(n_{kj} + \\alpha) - \\sum_j x_j \\log \\sum_j (n_{kj} + \\alpha)
 
-    Three sums over columns; the last logarithm is that of the set.
+    These are three sums over columns; the last logarithm depends on the set.
     """
 
     estimator_class: ClassVar[type] = MultinomialNB
@@ -258,18 +260,17 @@ class MultinomialNBBackend(LinearNBBackend):
 
     def _store_model(self, fold: int, class_codes: NDArray[np.intp], model: Any) -> None:
         mass = model.feature_count_ + model.alpha
-        # Absent classes have the logarithm of 1, and are never predicted.
+        # The log of 1 for classes without training rows, which are never predicted.
         self._mass[fold] = 1.0
         self._mass[fold, class_codes] = mass
         with np.errstate(divide="ignore", invalid="ignore"):
             self._slope[fold, class_codes] = np.log(mass)
-            # As scikit-learn has it for an only column.
+            # The value that scikit-learn computes for a set of one column.
             self._single_slope[fold, class_codes] = np.log(mass) - np.log(mass)
 
 
-# MERGED: Naive Bayes of what is there and what is not, without refits.
 class BernoulliNBBackend(LinearNBBackend):
-    """The logarithm of a row's likelihood in a class is a sum over columns: one term where a column is there, one where not."""
+    """Sums of log-likelihoods over columns: one term for a column that is 1, another for a column that is 0."""
 
     estimator_class: ClassVar[type] = BernoulliNB
     method: ClassVar[str] = (

@@ -1,4 +1,4 @@
-"""Linear discriminant analysis without refits."""
+"""Fold backend for scikit-learn's LinearDiscriminantAnalysis, from column products within classes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tamiz.models.score_functions import count_predictions
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 
-# Products that one thread adds up, and sets and folds that it solves for, before another is worth waking: half a millisecond or so.
+# Work per thread: products that are summed, and (set, fold) pairs that are solved. Each takes about half a millisecond.
 _TERMS_PER_THREAD = 100_000
 _PAIRS_PER_THREAD = 500
-# How far from 1 the sum of priors may be by rounding.
+# The largest rounding error of the sum of the priors.
 _PRIOR_TOLERANCE = 1e-12
 
 
 class LinearDiscriminantBackend(ProductBackend):
-    """Discriminants of a set come of its rows and columns of the columns' products within classes.
+    """Solves for a set from its rows and columns of the within-class products.
 
-    Where rounding would decide a prediction, or the covariance within classes is nearly singular, the refit decides.
+    A refit predicts a fold in which rounding could change a prediction, or whose within-class covariance is nearly singular.
     """
 
     estimator_class: ClassVar[type] = LinearDiscriminantAnalysis
@@ -39,25 +39,25 @@ class LinearDiscriminantBackend(ProductBackend):
 
     @classmethod
     def unsupported_reason(cls, task: CVTask) -> str | None:
-        """Return why the discriminants are not those of the covariance within classes as it is."""
+        """Return which parameter changes the within-class covariance or the priors, or which fold has too few rows."""
         model = task.estimator
         if model.solver != "svd" or model.shrinkage is not None or model.covariance_estimator is not None:
-            return "its covariance is not the plain one of solver='svd'"
+            return "its covariance is not that of solver='svd' without shrinkage"
         if model.n_components is not None:
             return "n_components may not fit every set"
         n_learned = [len(np.unique(task.codes[fold.train])) for fold in task.folds]
         if model.priors is not None and not _are_valid_priors(model.priors, set(n_learned)):
-            return "priors are not the positive shares, 1 in all, of the classes that every fold learns"
+            return "priors are not positive shares of the training classes of every fold that sum to 1"
         if any(len(fold.train) <= n for fold, n in zip(task.folds, n_learned, strict=True)):
-            return "a fold learns from no more rows than classes"
+            return "a fold has no more training rows than classes"
         return None
 
     def evaluation_cost(self) -> float:
-        """Return the microseconds or so of solving for a few columns, and of predicting."""
+        """Return the approximate microseconds of solving for a few columns and predicting."""
         return 1.0 + 3.0 * len(self.task.folds) + 5e-3 * len(self.task.test_rows) * (len(self.task.classes) - 1)
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
-        """Return the weights of the tested rows by class and predicted class."""
+        """Return the weights of the test rows by true and predicted class."""
         n_classes = len(self.task.classes)
         pairs = max(1, _TERMS_PER_THREAD * len(self.task.folds) // (len(self.task.test_rows) * (n_classes - 1)))
         found, unsure = self.sum_over_folds(
@@ -90,16 +90,16 @@ class LinearDiscriminantBackend(ProductBackend):
         )
 
     def read_folds(self, first: int, stop: int) -> FoldRange:
-        """Read some folds."""
+        """Compute the products, centres and test rows of some folds."""
         task = self.task
         n, width, n_classes = stop - first, task.matrix.n_coordinates, len(task.classes)
         gram, centres = np.empty((n, width, width)), np.zeros((n, n_classes, width))
-        reach, loud = np.empty((2, n, width))
-        shares, most = np.zeros((n, n_classes)), np.empty(n, dtype=np.int64)
+        max_deviation, max_abs = np.empty((2, n, width))
+        shares, max_rank = np.zeros((n, n_classes)), np.empty(n, dtype=np.int64)
         starts = task.test_starts[first : stop + 1] - task.test_starts[first]
         tested, weights = np.empty((width, starts[-1])), np.empty(starts[-1])
         bounds = np.empty((n, n_classes + 1), dtype=np.int64)
-        # A value that is no number, or too large to be squared, makes a sum that is none: the refit then says so.
+        # A NaN, or a value that is too large to be squared, makes the sum NaN or infinite: the refit then reports it.
         with np.errstate(invalid="ignore", over="ignore"):
             for f, (products, rows) in enumerate(self._fold_products.iter_folds(first, stop)):
                 fold, begin, end = task.folds[first + f], starts[f], starts[f + 1]
@@ -110,21 +110,23 @@ class LinearDiscriminantBackend(ProductBackend):
                     shares[f, here] = task.estimator.priors
                 scale = column_scale(products.scatter.diagonal())
                 gram[f] = products.scatter / np.outer(scale, scale)
-                # The solver's covariance divides by the number of rows.
+                # scikit-learn's solver divides by the number of rows.
                 units = scale / np.sqrt(products.class_weight.sum())
                 centres[f, here] = (products.mean[here] - centre) / units
                 left = (rows - centre) / units
-                reach[f] = np.abs(left).max(axis=0)
-                loud[f] = np.maximum(products.max_abs, np.abs(rows).max(axis=0)) / units
-                most[f] = len(fold.train) - here.sum()
+                max_deviation[f] = np.abs(left).max(axis=0)
+                max_abs[f] = np.maximum(products.max_abs, np.abs(rows).max(axis=0)) / units
+                max_rank[f] = len(fold.train) - here.sum()
                 order = np.argsort(task.codes[fold.test], kind="stable")
                 bounds[f] = begin + np.searchsorted(task.codes[fold.test][order], np.arange(n_classes + 1))
                 tested[:, begin:end], weights[begin:end] = left[order].T, task.weight_or_ones[fold.test][order]
-        return FoldRange(first, stop, (gram, centres, shares, reach, loud, most, tested, weights, bounds))
+        return FoldRange(
+            first, stop, (gram, centres, shares, max_deviation, max_abs, max_rank, tested, weights, bounds)
+        )
 
 
 def _are_valid_priors(priors: Any, class_numbers: set[int]) -> bool:
-    """Return whether priors are those of as many classes as every fold learns."""
+    """Return whether priors are positive, sum to 1, and match the number of training classes of every fold."""
     shares = np.asarray(priors)
     if shares.ndim != 1 or shares.dtype.kind not in "fiu" or class_numbers != {len(shares)}:
         return False

@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn's kind: their seeds, and whether they take weights."""
+"""Estimators with scikit-learn's interface: checks of their input, seeds, and an adapter for other objects with fit and predict."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Column, Schema
 from tamiz.statistics.base import Floats
 
+_LARGEST_SEED = 2**31
+# Types of estimators that need no target.
+_UNSUPERVISED_TYPES = ("clusterer", "outlier_detector", "density_estimator")
 
-# MERGED: Objects with fit and predict that are no estimators of scikit-learn's, as scorers and refits need them.
+
 class EstimatorAdapter(BaseEstimator):
-    """An object with fit and predict under the interface of scikit-learn's estimators.
+    """Gives an object with fit and predict the interface of scikit-learn's estimators.
 
-    Its methods and attributes are the object's, so that a scorer finds `predict_proba` where there is one.
+    All other methods and attributes are those of the object, so that a scorer finds `predict_proba` if there is one.
 
     Parameters
     ----------
     estimator : object
-        Copied by `sklearn.clone`, or as a whole where that refuses it.
+        Copied by `sklearn.clone`, or by `copy.deepcopy` if `clone` raises.
     has_classes : bool
         Whether it predicts classes.
     """
@@ -46,7 +49,7 @@ class EstimatorAdapter(BaseEstimator):
         tags.estimator_type = "classifier" if self.has_classes else "regressor"
         tags.classifier_tags = ClassifierTags() if self.has_classes else None
         tags.regressor_tags = None if self.has_classes else RegressorTags()
-        # Nobody knows what the object does with missing values and text: its fit says so.
+        # Unknown for the object: its fit raises if it accepts no missing values or no text.
         tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags
 
@@ -54,46 +57,46 @@ class EstimatorAdapter(BaseEstimator):
         return EstimatorAdapter(_copy_estimator(self.estimator), self.has_classes)
 
     def __getattr__(self, name: str) -> Any:
-        # Asked for only what the adapter does not have; a copy is asked before it has the object.
+        # Called only for attributes that the adapter lacks, and during copying before `estimator` is set.
         if name.startswith("__") or "estimator" not in vars(self):
             raise AttributeError(name)
         return getattr(self.estimator, name)
 
     def fit(self, X: Any, y: NDArray[Any], **fit_params: Any) -> Self:
-        """Fit the object, whatever its fit returns."""
+        """Fit the object; the value that its fit returns is ignored."""
         self.estimator.fit(X, y, **fit_params)
         if self.has_classes and not hasattr(self.estimator, "classes_"):
             self.classes_ = np.unique(y)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the object's predictions, a column of them as an array of one dimension."""
+        """Return the object's predictions; a single column becomes one-dimensional."""
         predicted = np.asarray(self.estimator.predict(X))
         return predicted[:, 0] if predicted.ndim == 2 and predicted.shape[1] == 1 else predicted
 
 
 def can_predict(estimator: Any) -> bool:
-    """Return whether an object, and no class, has fit and predict."""
+    """Return whether something is an object (not a class) with fit and predict."""
     methods = (getattr(estimator, name, None) for name in ("fit", "predict"))
     return not isinstance(estimator, type) and all(map(callable, methods))
 
 
 def adapt_estimator(estimator: Any, *, has_classes: bool) -> BaseEstimator:
-    """Return an estimator of scikit-learn's as it is, any other object with fit and predict under an adapter.
+    """Return an estimator of scikit-learn's as it is, and any other object with fit and predict in an adapter.
 
-    An object that does not say what it predicts predicts what the target is: classes or a number.
+    An object that does not declare an estimator type is a classifier if the target has classes, else a regressor.
     """
     if hasattr(estimator, "__sklearn_tags__"):
-        says = get_tags(estimator).estimator_type
-        if says is not None and isinstance(estimator, BaseEstimator):
+        declared = get_tags(estimator).estimator_type
+        if declared is not None and isinstance(estimator, BaseEstimator):
             return estimator
     else:
-        says = getattr(estimator, "_estimator_type", None)
-    return EstimatorAdapter(estimator, has_classes if says is None else says == "classifier")
+        declared = getattr(estimator, "_estimator_type", None)
+    return EstimatorAdapter(estimator, has_classes if declared is None else declared == "classifier")
 
 
 def unwrap_estimator(estimator: Any) -> Any:
-    """Return the user's object."""
+    """Return the user's object, without an adapter."""
     return estimator.estimator if isinstance(estimator, EstimatorAdapter) else estimator
 
 
@@ -103,38 +106,34 @@ def _copy_estimator(estimator: Any) -> Any:
     try:
         return clone(estimator, safe=False)
     except (RuntimeError, TypeError):
-        # Its constructor changes parameters, or has others than get_params says.
+        # Its constructor changes parameters, or has others than get_params returns.
         return copy.deepcopy(estimator)
 
 
-_LARGEST_SEED = 2**31
-# Types of estimators that learn from rows without a target.
-_UNSUPERVISED_TYPES = ("clusterer", "outlier_detector", "density_estimator")
-
-
 def set_random_state(estimator: Any, seed: int) -> Any:
-    """Return the estimator with every random_state that is None, its parts' too, set to a seed: searches can then be repeated."""
+    """Set every random_state that is None, also those of nested estimators, to a seed, and return the estimator."""
     parameters = estimator.get_params(deep=True)
     unset = [
         name
         for name, value in parameters.items()
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     ]
-    # Not what set_params returns: that of scikit-learn's FrozenEstimator returns None.
+    # The result of set_params is not used: FrozenEstimator.set_params returns None.
     estimator.set_params(**dict.fromkeys(sorted(unset), seed % _LARGEST_SEED))
     return estimator
 
 
 def fit_weighted(estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None) -> Any:
-    """Return the estimator, fitted; weights are handed to it where rows have any, for not every estimator takes None."""
+    """Fit an estimator and return it; sample_weight is passed only if rows have weights, as not every fit accepts None."""
     target = () if y is None else (y,)
     return estimator.fit(rows, *target, **({} if weight is None else {"sample_weight": weight}))
 
 
 def is_unsupervised(estimator: Any, scoring: Any = None) -> bool:
-    """Return whether an estimator of scikit-learn's kind learns from rows without a target, and can be scored so.
+    """Return whether an estimator can be fitted and scored without a target.
 
-    It finds clusters, outliers or a density, or it predicts nothing and has a score of its own, or is given one.
+    That is a clusterer, an outlier detector, a density estimator, or an estimator without predict that has a score method or for
+    which `scoring` is callable.
     """
     if not isinstance(estimator, BaseEstimator):
         return False
@@ -146,9 +145,9 @@ def is_unsupervised(estimator: Any, scoring: Any = None) -> bool:
 
 
 def check_accepts_weights(estimator: Any, schema: Schema) -> None:
-    """Refuse rows with weights for an estimator whose fit takes none.
+    """Raise DataError if rows have weights and the estimator's fit accepts none.
 
-    A pipeline or a search of scikit-learn's hands weights on to the steps that request them, where metadata routing is enabled.
+    A pipeline or a search of scikit-learn's passes weights to the steps that request them if metadata routing is enabled.
     """
     estimator = unwrap_estimator(estimator)
     if schema.weight is None:
@@ -164,13 +163,13 @@ def check_accepts_weights(estimator: Any, schema: Schema) -> None:
     name, out = type(estimator).__name__, "leave them out"
     if isinstance(estimator, Pipeline):
         name = f"{name}({', '.join(type(step).__name__ for _, step in estimator.steps)})"
-        out += ", or call set_fit_request(sample_weight=True) on the step that takes them"
+        out += ", or call set_fit_request(sample_weight=True) on the step that accepts them"
         out += "" if routing else " after sklearn.set_config(enable_metadata_routing=True)"
-    raise DataError(f"{name} takes no sample_weight in fit, and the rows have weights; {out}.")
+    raise DataError(f"{name} accepts no sample_weight in fit, and the rows have weights; {out}.")
 
 
 def check_is_predictive(estimator: Any) -> None:
-    """Refuse what predicts no target: clusters, and outliers."""
+    """Raise TypeError for an estimator that predicts no target: a clusterer or an outlier detector."""
     what = "clusters" if is_clusterer(estimator) else "outliers" if is_outlier_detector(estimator) else None
     if what is not None:
         raise TypeError(
@@ -179,9 +178,10 @@ def check_is_predictive(estimator: Any) -> None:
 
 
 def check_accepts_columns(estimator: Any, schema: Schema) -> None:
-    """Refuse text and gaps for an estimator of scikit-learn's that says it takes none, and steps that count columns.
+    """Raise DataError for text or missing values that a scikit-learn estimator does not accept, and for columns chosen by position.
 
-    What others say of themselves is seldom true, and of an estimator made of others nothing is said: a refit tells.
+    Only plain estimators of scikit-learn's are checked: the tags of others and of composite estimators are unreliable, so a refit
+    reports the error.
     """
     for part in nested_estimators(estimator):
         if isinstance(part, ColumnTransformer):
@@ -194,92 +194,91 @@ def check_accepts_columns(estimator: Any, schema: Schema) -> None:
         for column in columns:
             if not is_number_like(column):
                 raise DataError(
-                    f"Column {column.name!r} holds {non_numeric_kind(column)}, and {name} takes numbers: pass encode=True, or a "
-                    "pipeline that encodes."
+                    f"Column {column.name!r} contains {non_numeric_kind(column)}, and {name} accepts only numbers: pass "
+                    "encode=True, or a pipeline that encodes."
                 )
-    gaps = [column for column in columns if column.n_missing]
-    if gaps and not tags.input_tags.allow_nan:
-        others = (
-            f", as do {len(gaps) - 1:,} more columns" if len(gaps) > 2 else ", as does 1 more" if len(gaps) == 2 else ""
-        )
+    incomplete = [column for column in columns if column.n_missing]
+    if incomplete and not tags.input_tags.allow_nan:
+        n_others = len(incomplete) - 1
+        others = f", as do {n_others:,} more columns" if n_others > 1 else ", as does 1 more" if n_others else ""
         raise DataError(
-            f"Column {gaps[0].name!r} has {missing_phrase(gaps[0])}{others}, and {name} takes none: pass encode=True, or a pipeline that "
-            "fills gaps (NaN)."
+            f"Column {incomplete[0].name!r} has {missing_phrase(incomplete[0])}{others}, and {name} accepts none (NaN): pass "
+            "encode=True, or a pipeline that imputes them."
         )
 
 
 def needs_encoding(estimator: Any, schema: Schema) -> bool:
-    """Return whether a table has text and the estimator is one of scikit-learn's that accepts none, and could read points."""
+    """Return whether a table has text, and the estimator is one of scikit-learn's that accepts no text but negative numbers."""
     if all(is_number_like(schema.columns[j]) for j in schema.used.tolist()) or not is_plain_sklearn(estimator):
         return False
     return not _accepts_categories(estimator) and not get_tags(estimator).input_tags.positive_only
 
 
 def accepts_missing(estimator: Any) -> bool:
-    """Return whether an estimator is one of scikit-learn's that accepts missing values, and not what is made of some."""
+    """Return whether an estimator is a plain one of scikit-learn's that accepts missing values."""
     return is_plain_sklearn(estimator) and bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def accepts_sparse(estimator: Any) -> bool:
-    """Return whether an estimator says that it accepts sparse rows."""
+    """Return whether an estimator's tags declare that it accepts sparse rows."""
     return isinstance(estimator, BaseEstimator) and bool(get_tags(estimator).input_tags.sparse)
 
 
 def native_rows(estimator: Any, source: Source, columns: Sequence[int] | None = None) -> Any:
-    """Return rows as they were given, or as an array where they are a sparse matrix that the estimator does not accept."""
+    """Return rows in the type that the user passed; a sparse matrix becomes an array if the estimator does not accept it."""
     rows = source.frame(columns)
     return rows.toarray() if sparse.issparse(rows) and not accepts_sparse(estimator) else rows
 
 
 def _accepts_categories(estimator: Any) -> bool:
     tags = get_tags(estimator).input_tags
-    # Gradient boosting takes the categories of a frame where its parameter says so, and its tags do not.
+    # Histogram gradient boosting accepts the categories of a frame by its parameter, which its tags do not reflect.
     by_parameter = estimator.get_params(deep=False).get("categorical_features") is not None
     return bool(tags.categorical or tags.string or by_parameter)
 
 
 def _check_no_positions(transformer: ColumnTransformer) -> None:
-    """Refuse columns chosen by their place: in a set of columns others are there."""
+    """Raise DataError for columns chosen by position: positions differ between column sets."""
     for step, _, wanted in transformer.transformers:
-        places = wanted if isinstance(wanted, slice) else np.atleast_1d(np.asarray(wanted, dtype=object))
-        if isinstance(places, slice):
-            by_place = any(isinstance(end, int) for end in (places.start, places.stop))
+        columns = wanted if isinstance(wanted, slice) else np.atleast_1d(np.asarray(wanted, dtype=object))
+        if isinstance(columns, slice):
+            by_position = any(isinstance(end, int) for end in (columns.start, columns.stop))
         else:
-            by_place = any(isinstance(one, int | np.integer | np.bool_) for one in places.tolist())
-        if by_place:
+            by_position = any(isinstance(one, int | np.integer | np.bool_) for one in columns.tolist())
+        if by_position:
             raise DataError(
-                f"Step {step!r} of a ColumnTransformer takes columns by their place, and in a set of columns others are there: let "
-                "it choose columns by make_column_selector."
+                f"Step {step!r} of a ColumnTransformer selects columns by position, and positions differ between column sets: use "
+                "make_column_selector."
             )
 
 
 def is_plain_sklearn(estimator: Any) -> bool:
-    """Return whether an estimator is one of scikit-learn's, made of no others, that looks at the columns."""
+    """Return whether an estimator is one of scikit-learn's that validates its input and has no nested estimators."""
     is_own = type(estimator).__module__.startswith("sklearn.") and not get_tags(estimator).no_validation
     return is_own and len(nested_estimators(estimator)) == 1
 
 
 def nested_estimators(estimator: Any) -> list[Any]:
-    """Return an estimator and all estimators that it is made of."""
+    """Return an estimator and all estimators among its parameters."""
     parameters = estimator.get_params(deep=True).values()
     return [estimator, *(part for part in parameters if isinstance(part, BaseEstimator))]
 
 
 def non_numeric_kind(column: Column) -> str:
-    """Return what a column holds that an estimator of numbers cannot read."""
+    """Return the word for the values of a column that is not numeric."""
     return "dates" if column.kind == "date" else "text"
 
 
 def missing_phrase(column: Column) -> str:
-    """Return how many values a column lacks."""
+    """Return the number of missing values of a column in words."""
     return "1 missing value" if column.n_missing == 1 else f"{column.n_missing:,} missing values"
 
 
 def accepts_weights(function: Callable[..., Any]) -> bool:
-    """Return whether a function takes a sample_weight, or hands on what it does not know."""
+    """Return whether a function accepts sample_weight or arbitrary keywords."""
     try:
         parameters = signature(function).parameters
     except ValueError:
-        # Compiled without one: only calling it tells.
+        # Compiled functions may have no signature: assume that they accept weights.
         return True
     return "sample_weight" in parameters or any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())

@@ -1,4 +1,4 @@
-"""Cross-validated scores of sets of columns."""
+"""Cross-validated scores of column sets, by a fold backend or by refits."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class _RefitJob(NamedTuple):
     columns : ndarray
     fold : int
     rows : FoldRows or None
-        What another process needs for it.
+        The rows that a worker process needs.
     refit : callable
-        What does it here.
+        refit(columns) in this process.
     sklearn_config : dict
-        What scikit-learn was told.
+        The configuration of scikit-learn in the calling thread.
     """
 
     columns: ColumnIndices
@@ -57,61 +57,65 @@ class _RefitJob(NamedTuple):
     sklearn_config: dict[str, Any]
 
 
-# Of a fit to fewer rows most is Python's work, of which one thread runs at a time, and two hinder each other: logistic regression
-# on 500 rows takes 2.6 ms a fit alone and 3.6 on two threads.
+# Fits to fewer rows spend most of their time in Python under the GIL, where threads slow each other down: logistic regression on
+# 500 rows takes 2.6 ms per fit on one thread and 3.6 ms on two.
 _FEW_ROWS = 2000
-# Microseconds a fold of an area or a loss from joint likelihoods: numpy calls for few rows.
+# Microseconds per fold of a ROC AUC or log loss from joint log-likelihoods, dominated by numpy calls.
 _LIKELIHOOD_COST = 250.0
 
 
 class WrapperEvaluator(Evaluator):
-    """The mean score over the folds; of no column that of the class shares, or of the mean, on the same folds.
+    """Mean cross-validation score of column sets.
 
-    Without a target there is no score of no column.
+    The score of the empty set is the baseline score on the same folds: that of class frequencies or of the mean. Without a target
+    the empty set scores minus infinity.
 
     Parameters
     ----------
-    task : Task
-    backend : Way
+    task : CVTask
+    backend : FoldBackend
     method : str
-        What is done for a score, in words.
+        A sentence on how scores are computed.
     """
 
     def __init__(self, task: CVTask, backend: FoldBackend, method: str) -> None:
         self.task = task
         self.backend = backend
         self._method = method
-        # The first set without a score, and how many there are.
+        # The error of the first set without a score, and the number of such sets.
         self._first_unscored, self._n_unscored = "", 0
 
     @property
     def name(self) -> str:
-        """What the merit is called."""
+        """The name of the merit."""
         return f"{self.task.scoring.name.replace('_', ' ')} of {self.task.label}"
 
     @property
     def method(self) -> str:
-        """How a score is found."""
+        """How a score is computed."""
         return self._method
 
     @property
     def evaluation_cost(self) -> float:
-        """How much work a set is."""
-        effort, of_sums = self.backend.evaluation_cost(), confusion_scorer(self.task) or squared_error_scorer(self.task)
-        if of_sums is None and self.backend.has_likelihoods and likelihood_scorer(self.task) is not None:
-            return max(effort, _LIKELIHOOD_COST * len(self.task.folds))
-        return effort
+        """The approximate microseconds per column set."""
+        cost, sum_scorer = (
+            self.backend.evaluation_cost(),
+            confusion_scorer(self.task) or squared_error_scorer(self.task),
+        )
+        if sum_scorer is None and self.backend.has_likelihoods and likelihood_scorer(self.task) is not None:
+            return max(cost, _LIKELIHOOD_COST * len(self.task.folds))
+        return cost
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the mean over the folds for every candidate."""
         return self.fold_scores(candidates).mean(axis=1)
 
     def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats:
-        """Return what the score loses, over the folds, when tested rows exchange their values in each unit of columns."""
+        """Return the mean loss of score, over folds and repeats, when each unit of columns is permuted in the test rows."""
         return self.permutation_losses(mask, units, n_repeats).mean(axis=2).mean(axis=0)
 
     def permutation_losses(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats:
-        """Return what each exchange costs in each fold, of shape (n_folds, n_units, n_repeats)."""
+        """Return the loss by each permutation in each fold, of shape (n_folds, n_units, n_repeats)."""
         check_permutable(self.task)
         refits, columns = self._refit_backend, np.flatnonzero(mask)
         if not units:
@@ -125,7 +129,7 @@ class WrapperEvaluator(Evaluator):
             return np.array(list(parallel.map_blocks(of_fold, range(len(self.task.folds)))))
 
     def max_bytes(self) -> float:
-        """Return what the way holds."""
+        """Return the bytes of memory that the backend needs."""
         return self.backend.max_bytes()
 
     def identity_fields(self) -> dict[str, Any]:
@@ -133,21 +137,20 @@ class WrapperEvaluator(Evaluator):
         return task_identity_fields(self.task)
 
     def subset_notes(self, mask: Masks) -> list[str]:
-        """Return what the way has to say of a set, and what there is to know of the folds."""
+        """Return notes about the score of a set and about the folds."""
         return [*(self.backend.subset_notes(np.flatnonzero(mask)) if mask.any() else []), *self.task.fold_notes]
 
     def notes(self) -> list[str]:
-        """Return what there is to know of the folds, what was done to the rows, and what refits warned of."""
-        # Gaps of points that nobody has asked for are nobody's business.
-        points = self.task.matrix.notes() if self.task.encode else []
+        """Return warnings about the folds, notes on the encoding, warnings of refits, and the number of sets without a score."""
+        encoding_notes = self.task.matrix.notes() if self.task.encode else []
         unscored = []
         if self._n_unscored:
             sets = "1 set has" if self._n_unscored == 1 else f"{self._n_unscored:,} sets have"
-            unscored = [f"{sets} no score and cannot be chosen. {self._first_unscored}"]
+            unscored = [f"{sets} no score and cannot be selected. {self._first_unscored}"]
         return [
             *self.task.fold_warnings,
             *overlap_warnings(self.task.folds),
-            *points,
+            *encoding_notes,
             *self.task.fit_warnings.notes(self.task.label),
             *unscored,
         ]
@@ -164,7 +167,7 @@ class WrapperEvaluator(Evaluator):
         return scores
 
     def fold_refit_scores(self, fold: int, masks: Masks) -> Floats:
-        """Return the score of every set in one fold, by a refit; what has none there scores minus infinity."""
+        """Return the score of every set in one fold, by refits; minus infinity if a fit fails on a constant column."""
         sets = [np.flatnonzero(mask) for mask in masks]
         config, refit = get_config(), self.backend.fold_refitter(np.flatnonzero(masks.any(axis=0)), fold)
 
@@ -185,7 +188,7 @@ class WrapperEvaluator(Evaluator):
         return np.array([-np.inf if isinstance(one, ConstantInFoldError) else one for one in found])
 
     def _scores_or_minus_inf(self, candidates: Candidates) -> Floats:
-        """Return the scores, minus infinity for a set with a column that is constant in a fold and that the model fails on."""
+        """Return the scores; minus infinity for a set on which a fit fails because a column is constant in a fold."""
         try:
             return self._scores_with_warnings(candidates)
         except ConstantInFoldError as error:
@@ -207,11 +210,11 @@ class WrapperEvaluator(Evaluator):
         score = squared_error_scorer(self.task)
         if score is not None and (squares := self.backend.squared_errors(candidates)) is not None:
             return score(squares)
-        likely = likelihood_scorer(self.task) if self.backend.has_likelihoods else None
-        return self._refit_scores(candidates) if likely is None else self._likelihood_scores(candidates, likely)
+        likelihood = likelihood_scorer(self.task) if self.backend.has_likelihoods else None
+        return self._refit_scores(candidates) if likelihood is None else self._likelihood_scores(candidates, likelihood)
 
     def _likelihood_scores(self, candidates: Candidates, score: LikelihoodScore) -> Floats:
-        """Return scores by likelihoods, and by refits where only these can tell."""
+        """Return scores from joint log-likelihoods, and from refits where rounding could change them."""
         config, folds = get_config(), range(len(self.task.folds))
 
         def of_set(columns: ColumnIndices) -> list[float]:
@@ -229,43 +232,45 @@ class WrapperEvaluator(Evaluator):
     def _refit_scores(self, candidates: Candidates) -> Floats:
         sets = [np.flatnonzero(mask) for mask in candidates.masks()]
         n_left = len(self.task.folds) * len(sets)
-        work = self._refit_jobs(sets)
+        jobs = self._refit_jobs(sets)
         found: list[float] = []
         while n_left and not (self.backend.can_refit_in_workers and self._workers.are_ready(n_left)):
-            # Of few rows some at a time: workers may be ready before the end.
+            # With few rows in batches: workers may become ready before the end.
             n = min(self._workers.batch_size(n_left), n_left) if self._has_few_rows else n_left
             begun = time.perf_counter()
             with parallel.single_threaded() if self._has_few_rows else nullcontext():
-                found += parallel.map_blocks(self._score_refit, islice(work, n))
+                found += parallel.map_blocks(self._score_refit, islice(jobs, n))
                 self._workers.record_time((time.perf_counter() - begun) * parallel.n_session_threads(), n)
             n_left -= n
         if n_left:
             for scores in parallel.map_blocks(
-                self._score_by_worker, _batch_by_fold(work, self._workers.batch_size(n_left))
+                self._score_by_worker, _batch_by_fold(jobs, self._workers.batch_size(n_left))
             ):
                 found += scores
-        # Candidates behind one another: a mean is added up in one order, however many there are.
+        # C order with one row per candidate, so that a mean is summed in the same order for any number of candidates.
         return np.ascontiguousarray(np.array(found).reshape(len(self.task.folds), -1).T)
 
     def _refit_jobs(self, sets: Sequence[ColumnIndices]) -> Iterator[_RefitJob]:
-        """Yield what there is to refit, fold after fold: the rows of a fold are taken once for all sets."""
-        # What scikit-learn was told in this thread, other threads do not know.
+        """Yield refits fold after fold; the rows of a fold are cut out once for all sets."""
+        # scikit-learn's configuration is local to this thread.
         config = get_config()
-        asked = np.unique(np.concatenate(sets))
+        columns_needed = np.unique(np.concatenate(sets))
         for fold in range(len(self.task.folds)):
-            rows = self.backend.fold_rows(asked, fold)
+            rows = self.backend.fold_rows(columns_needed, fold)
             refit = (
-                self.backend.fold_refitter(asked, fold) if rows is None else partial(rows.refit, self.task.estimator)
+                self.backend.fold_refitter(columns_needed, fold)
+                if rows is None
+                else partial(rows.refit, self.task.estimator)
             )
             for columns in sets:
                 yield _RefitJob(columns, fold, rows, refit, config)
 
     def _score_by_worker(self, jobs: Sequence[_RefitJob]) -> list[float]:
-        """Return the scores of sets in a fold by a worker process, and by this one where that has none."""
+        """Return the scores of sets in a fold by a worker process, and by this process for sets that failed there."""
         assert jobs[0].rows is not None
         found = self._workers.scores(jobs[0].rows, [item.columns for item in jobs])
-        for _, warned in filter(None, found):
-            self.task.fit_warnings.add_fit(warned)
+        for _, fit_warnings in filter(None, found):
+            self.task.fit_warnings.add_fit(fit_warnings)
         return [self._score_refit(item) if one is None else one[0] for item, one in zip(jobs, found, strict=True)]
 
     def _score_refit(self, job: _RefitJob) -> float:
@@ -296,7 +301,7 @@ class WrapperEvaluator(Evaluator):
     @property
     def _baseline_scores(self) -> NDArray[np.float64]:
         if not self.task.has_target:
-            # Rows of no column are all the same: there is nothing to learn, and no score of it.
+            # Without columns and target there is nothing to fit or score.
             return np.full(len(self.task.folds), -np.inf)
         score = confusion_scorer(self.task) if self.task.has_classes else None
         if score is not None:
@@ -308,15 +313,15 @@ class WrapperEvaluator(Evaluator):
         scores = []
         for f, fold in enumerate(self.task.folds):
             with error_context(self.task, np.empty(0, dtype=np.intp), f, self.task.scoring.name):
-                nothing = np.empty((len(fold.train), 0)), np.empty((len(fold.test), 0))
+                train, test = np.empty((len(fold.train), 0)), np.empty((len(fold.test), 0))
                 weight = self.task.weight_at(fold.train)
-                model.fit(nothing[0], self.task.target[fold.train], sample_weight=weight)
-                scores.append(self._test_score(FittedFold(model, nothing[1]), f))
+                model.fit(train, self.task.target[fold.train], sample_weight=weight)
+                scores.append(self._test_score(FittedFold(model, test), f))
         return np.array(scores)
 
 
 def _batch_by_fold(jobs: Iterator[_RefitJob], max_size: int) -> Iterator[list[_RefitJob]]:
-    """Yield refits of one fold together, so many at most."""
+    """Yield batches of refits of one fold, with at most max_size each."""
     for _, items in groupby(jobs, lambda item: item.fold):
         while some := list(islice(items, max_size)):
             yield some

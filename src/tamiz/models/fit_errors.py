@@ -1,4 +1,4 @@
-"""What is said of a refit that failed: where it was, what went wrong, and what to do."""
+"""Errors of refits and scores: where they occurred, what went wrong, and what to do."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tamiz.models.estimators import missing_phrase, nested_estimators, non_numer
 from tamiz.models.native_table import is_number_like
 from tamiz.sources.schema import Column
 
-# As many columns are named in an error.
+# The largest number of columns that an error names.
 _MAX_NAMED = 5
 _SCORE_ADVICE = "Every set must have a score in every fold: change the estimator, the score or the folds"
 
 
 class ConstantInFoldError(DataError):
-    """A fit failed on a column that is constant in the rows that a fold learns from: other sets of columns have a score."""
+    """A fit failed on a column that is constant in the training rows of a fold; other column sets may have a score."""
 
 
 @contextmanager
 def error_context(task: CVTask, columns: ColumnIndices, fold: int, label: str) -> Iterator[None]:
-    """Say in an error for which columns, in which fold and of whom it was, and what to do."""
+    """Add the fold, the columns, the model or score, and advice to an error."""
     try:
         yield
     except Exception as error:
@@ -35,22 +35,25 @@ def error_context(task: CVTask, columns: ColumnIndices, fold: int, label: str) -
 
 
 def failure_message(task: CVTask, columns: ColumnIndices, fold: int, label: str, error: Exception) -> str:
-    """Return the sentences for a refit or a score on columns and a fold that raised an error."""
+    """Return the message for a refit or a score that raised an error."""
     schema = task.source.schema
     names = [schema.names[j] for j in columns.tolist()]
     more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
     which = f"column{'s' * (len(names) != 1)} {', '.join(names[:_MAX_NAMED])}{more}" if names else "no column"
     first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-    said = first if isinstance(error, ValueError) else f"{type(error).__name__}: {first}"
-    where = f"Fold {fold + 1} of {len(task.folds)}, {which}, {label}: {said}."
+    reason = first if isinstance(error, ValueError) else f"{type(error).__name__}: {first}"
+    where = f"Fold {fold + 1} of {len(task.folds)}, {which}, {label}: {reason}."
     if label == task.scoring.name:
-        # The model is there: whatever its columns are, it is the score that cannot be had.
+        # The fit succeeded, so advice about columns would mislead.
         return f"{where} {_SCORE_ADVICE}."
-    return f"{where} {_constant_advice(task, columns, fold, error) or _advice(task, [schema.columns[j] for j in columns.tolist()])}"
+    advice = _constant_advice(task, columns, fold, error) or _advice(
+        task, [schema.columns[j] for j in columns.tolist()]
+    )
+    return f"{where} {advice}"
 
 
 def _constant_advice(task: CVTask, columns: ColumnIndices, fold: int, error: Exception) -> str:
-    """Return what to do about columns that are constant where a fit failed on something it did not look for, "" without any."""
+    """Return advice if the columns include constant ones and the error is not an explicit ValueError; else ""."""
     if isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError):
         return ""
     constant = [task.source.schema.columns[j].name for j in columns.tolist() if _is_constant(task, j, fold)]
@@ -60,7 +63,7 @@ def _constant_advice(task: CVTask, columns: ColumnIndices, fold: int, error: Exc
     several = len(constant) > 1
     which = f"Columns {', '.join(constant[:_MAX_NAMED])}{more} are" if several else f"Column {constant[0]} is"
     out = f"leave {'them' if several else 'it'} out (excluded=, --exclude)"
-    return f"{which} constant in the rows that the fold learns from: {out}."
+    return f"{which} constant in the training rows of the fold: {out}."
 
 
 def _is_constant(task: CVTask, column: int, fold: int) -> bool:
@@ -73,21 +76,22 @@ def _advice(task: CVTask, columns: Sequence[Column]) -> str:
     for named in _named_columns(task.estimator):
         if named not in names:
             return (
-                f"A step names the column {named!r}, and cannot be asked about sets without it: let it choose columns by "
+                f"A step requires the column {named!r} by name and fails on sets without it: select columns by "
                 "make_column_selector."
             )
     if not task.encode:
         for column in columns:
             if not is_number_like(column):
-                return f"Column {column.name!r} holds {non_numeric_kind(column)}: pass encode=True, or a pipeline that encodes."
+                kind = non_numeric_kind(column)
+                return f"Column {column.name!r} contains {kind}: pass encode=True, or a pipeline that encodes."
         for column in columns:
             if column.n_missing:
-                return f"Column {column.name!r} has {missing_phrase(column)}: pass encode=True, or a pipeline that fills gaps."
+                return f"Column {column.name!r} has {missing_phrase(column)}: pass encode=True, or a pipeline that imputes."
     return f"{_SCORE_ADVICE}{', or leave these columns out' if columns else ''}."
 
 
 def _named_columns(estimator: Any) -> list[str]:
-    """Return the columns that steps name."""
+    """Return the columns that steps select by name."""
     found: list[str] = []
     for part in nested_estimators(estimator):
         if isinstance(part, ColumnTransformer):

@@ -1,4 +1,4 @@
-"""Warnings of estimators and scorers, counted over all refits in place of going to the user by the hundred."""
+"""Warnings of estimators and scorers, counted over all refits and summarised for the user."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-# A warning's first sentence tells what it is; more may follow about what to do.
-_MOST_CHARACTERS = 200
+# Longer first lines of warnings are cut.
+_MAX_CHARACTERS = 200
 
-# How numpy says that an operation left the numbers, and what was done.
+# Numpy's floating-point warnings, and what they mean for a fit.
 _NUMPY_WARNING = re.compile(r"(divide by zero|overflow|underflow|invalid value) encountered in ")
 _NUMPY_ACTIONS = {
     "divide by zero": "divided by 0 or took the logarithm of 0",
     "overflow": "computed numbers beyond the largest one",
     "underflow": "computed numbers below the smallest one",
-    "invalid value": "computed what is no number, such as 0 / 0",
+    "invalid value": "computed NaN, such as 0 / 0",
 }
 
-# What the thread's own refit has warned of.
+# The warnings of the refit that runs in this thread.
 _thread_state = threading.local()
 
 
 class _WarningFilters:
-    """One setting of the process's warnings, counted: the first that listens makes it, the last one undoes it."""
+    """Process-wide warning filters with a reference count: the first user installs them, the last one restores the old filters."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,27 +66,29 @@ _filters = _WarningFilters()
 
 
 class FitWarnings:
-    """How many refits warned, and of what."""
+    """The number of refits that warned, by category."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._n_fits = 0
-        # By kind: how many refits warned so, and the first of the texts in their order: not the first that came.
+        # By category: the number of refits, and the alphabetically first text, which does not depend on the order of refits.
         self._counts: dict[type[Warning], int] = {}
         self._texts: dict[type[Warning], str] = {}
 
     @contextmanager
     def capture(self) -> Iterator[None]:
-        """Take the warnings of the refits inside, whatever filters the user has; those of other threads go where they went.
+        """Capture the warnings of refits inside the block, whatever the user's filters.
 
-        Filters belong to the process, not to a thread: they are set by the first that listens, and set back by the last.
+        Warnings of other threads are shown as before.
+
+        Filters belong to the process: the first block installs them and the last one restores them.
         """
         with _filters.intercept():
             yield
 
     @contextmanager
     def record_fit(self) -> Iterator[dict[type[Warning], str]]:
-        """Count the warnings of a refit, each kind once, and hand out what comes: the first text of every kind."""
+        """Count the warnings of a refit, each category once, and yield the first text of every category."""
         found: dict[type[Warning], str] = {}
         _thread_state.warnings = found
         try:
@@ -96,7 +98,7 @@ class FitWarnings:
             self.add_fit(found)
 
     def add_fit(self, found: dict[type[Warning], str]) -> None:
-        """Count what a refit warned of, here or in another process."""
+        """Add the warnings of a refit in this process or in a worker."""
         with self._lock:
             self._n_fits += 1
             for category, text in found.items():
@@ -104,11 +106,11 @@ class FitWarnings:
                 self._texts[category] = min(text, self._texts.get(category, text))
 
     def messages(self) -> list[str]:
-        """Return every kind with its text, whatever the user's own filters let through."""
+        """Return every category with its text, whatever the user's filters."""
         return [f"{kind.__name__}: {_first_line(self._texts[kind])}" for kind in sorted(self._counts, key=str)]
 
     def notes(self, name: str) -> list[str]:
-        """Return a sentence for every kind that the user's own filters let through."""
+        """Return a sentence for every category that the user's filters show."""
         kinds = sorted(filter(self._is_shown, self._counts), key=lambda kind: kind.__name__)
         fits = f"{self._n_fits:,} fit{'s' * (self._n_fits != 1)}"
         return [_describe_warning(name, self._texts[kind], kind, f"{self._counts[kind]:,} of {fits}") for kind in kinds]
@@ -123,16 +125,16 @@ class FitWarnings:
 
 
 def _describe_warning(name: str, text: str, kind: type[Warning], where: str) -> str:
-    """Return what fits warned of; what numpy calls operations that leave the numbers, in words that say where they come from."""
+    """Return a sentence on a warning; numpy's floating-point warnings are explained."""
     met = _NUMPY_WARNING.match(text)
     if met is None or not issubclass(kind, RuntimeWarning):
         return f"{name} warned in {where}: {kind.__name__}: {_first_line(text)}"
     return (
-        f"{name} {_NUMPY_ACTIONS[met[1]]} in {where}, as for columns that are constant in the rows learned from or of very large or small "
-        "values; scores of sets with such columns may mean little."
+        f"{name} {_NUMPY_ACTIONS[met[1]]} in {where}, as for columns that are constant in training rows or have very large or "
+        "very small values; scores of sets with such columns may be unreliable."
     )
 
 
 def _first_line(text: str) -> str:
     first = text.strip().splitlines()[0]
-    return first if len(first) <= _MOST_CHARACTERS else f"{first[:_MOST_CHARACTERS]}..."
+    return first if len(first) <= _MAX_CHARACTERS else f"{first[:_MAX_CHARACTERS]}..."

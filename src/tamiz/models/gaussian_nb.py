@@ -1,4 +1,4 @@
-"""Gaussian naive Bayes without refits."""
+"""Fold backend for scikit-learn's GaussianNB, from sums of log-likelihoods."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tamiz.models.score_functions import count_predictions
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 
-# How many standard deviations from 0 the mean of a column may be whose squares are to be known to nine digits.
+# The largest |mean| / standard deviation of a column for which squared deviations are accurate to nine digits.
 _MAX_MEAN_RATIO = 100.0
 
 
 class GaussianNBBackend(MatrixBackend):
-    """The logarithm of a row's likelihood in a class is a sum over columns.
+    """Sums of log-likelihoods over columns.
 
-    What scikit-learn adds to every variance, `var_smoothing` times the largest variance of a column, depends on the set: a set's
-    sums come of its parent's where both have the same largest variance.
+    scikit-learn adds `var_smoothing` times the largest variance of a column to every variance, so the terms depend on the set. The
+    sums of a set are those of its parent plus the new terms only if both have the same largest variance.
     """
 
     estimator_class: ClassVar[type] = GaussianNB
@@ -31,13 +31,13 @@ class GaussianNBBackend(MatrixBackend):
 
     def __init__(self, task: CVTask) -> None:
         super().__init__(task)
-        points, n_folds, n_classes = task.matrix, len(task.folds), len(task.classes)
+        matrix, n_folds, n_classes = task.matrix, len(task.folds), len(task.classes)
         total = np.zeros((n_folds, n_classes))
-        self._mean, self._variance = np.zeros((2, n_folds, n_classes, points.n_coordinates))
-        self._total_variance = np.zeros((n_folds, points.n_coordinates))
-        values = points.transposed_values()
+        self._mean, self._variance = np.zeros((2, n_folds, n_classes, matrix.n_coordinates))
+        self._total_variance = np.zeros((n_folds, matrix.n_coordinates))
+        values = matrix.transposed_values()
         for f, fold in enumerate(task.folds):
-            own = np.ascontiguousarray(points.train_rows(fold).T) if values is None else values
+            own = np.ascontiguousarray(matrix.train_rows(fold).T) if values is None else values
             order = np.argsort(task.codes[fold.train], kind="stable")
             codes, weights = task.codes[fold.train[order]], task.weight_or_ones[fold.train[order]]
             ends = np.searchsorted(codes, np.arange(n_classes + 1))
@@ -45,24 +45,24 @@ class GaussianNBBackend(MatrixBackend):
             fold_class_moments(
                 own, rows, ends, weights, total[f], self._mean[f], self._variance[f], self._total_variance[f]
             )
-        least = (self._variance + task.estimator.var_smoothing * self._total_variance[:, None]).min(axis=1)
+        smallest = (self._variance + task.estimator.var_smoothing * self._total_variance[:, None]).min(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            self._mean_ratio = np.nan_to_num(np.abs(self._mean).max(axis=1) / np.sqrt(least), nan=0.0)
+            self._mean_ratio = np.nan_to_num(np.abs(self._mean).max(axis=1) / np.sqrt(smallest), nan=0.0)
         self._log_prior = _log_priors(task, total)
         if values is None:
-            self._test_values = np.ascontiguousarray(np.concatenate([points.test_rows(fold) for fold in task.folds]).T)
+            self._test_values = np.ascontiguousarray(np.concatenate([matrix.test_rows(fold) for fold in task.folds]).T)
         else:
             self._test_values = np.ascontiguousarray(values[:, task.test_rows])
 
     def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats | None:
-        """Return the logarithms of prior times likelihood."""
+        """Return log prior plus log likelihood; None where only a refit has the right last bits."""
         at = self.task.matrix.coordinates_of(columns)
         known = np.flatnonzero(np.isfinite(self._log_prior[fold]))
         tested = self._test_values[at, self.task.test_starts[fold] : self.task.test_starts[fold + 1]]
         mean = self._mean[fold][np.ix_(known, at)]
-        more = self.task.estimator.var_smoothing * self._total_variance[fold, at].max()
-        variance = self._variance[fold][np.ix_(known, at)] + more
-        # As in the counts: of a density that is no number only the refit knows what becomes, and of large numbers their last bits.
+        smoothing = self.task.estimator.var_smoothing * self._total_variance[fold, at].max()
+        variance = self._variance[fold][np.ix_(known, at)] + smoothing
+        # As for the counts: a variance of 0 or NaN, or means that are large against the variance, need the refit.
         if not variance.min() > 0 or self._mean_ratio[fold, at].max() > _MAX_MEAN_RATIO:
             return None
         squares = (((tested - mean[:, :, None]) ** 2) / variance[:, :, None]).sum(axis=1)
@@ -70,15 +70,15 @@ class GaussianNBBackend(MatrixBackend):
         return (self._log_prior[fold, known, None] - 0.5 * (logs[:, None] + squares)).T
 
     def max_bytes(self) -> float:
-        """Return the bytes of the rows tested."""
+        """Return the bytes of the test rows."""
         return float(self._test_values.nbytes)
 
     def evaluation_cost(self) -> float:
-        """Return the microseconds or so of adding a column."""
+        """Return the approximate microseconds of adding a column."""
         return column_cost(self.task)
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
-        """Return the weights of the tested rows by class and predicted class."""
+        """Return the weights of the test rows by true and predicted class."""
         part = self.task.matrix.to_coordinates(candidates)
         codes, weights = self.task.codes[self.task.test_rows], self.task.weight_or_ones[self.task.test_rows]
 
@@ -108,11 +108,11 @@ class GaussianNBBackend(MatrixBackend):
 
 
 def _log_priors(task: CVTask, total: Floats) -> Floats:
-    """Return the logarithm of every class's share in every fold, minus infinity where it does not occur."""
+    """Return the log prior of every class in every fold, minus infinity for a class without training rows."""
     priors = np.zeros_like(total)
     for f, weight in enumerate(total):
         present = weight > 0
-        given = task.estimator.priors
-        priors[f, present] = weight[present] / weight.sum() if given is None else given
+        fixed = task.estimator.priors
+        priors[f, present] = weight[present] / weight.sum() if fixed is None else fixed
     with np.errstate(divide="ignore"):
         return np.log(priors)

@@ -1,4 +1,8 @@
-"""Products of columns over the rows that each fold learns from: sums over its rows, or over the other folds."""
+"""Gram matrices (products of columns) of the training rows of every fold, and backends that solve column sets from them.
+
+`ColumnProducts` are mergeable; where every row is tested once, the products of a fold's training rows are merged from those of the
+other folds, so that each row is read once. `ProductBackend` runs a kernel over ranges of folds that fit in memory.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +21,15 @@ from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 
-# MERGED: Ways that solve for a set from products of columns, fold by fold.
-# Folds whose products take more are read some at a time.
+# Folds whose products need more memory are processed in ranges.
 _MAX_PRODUCT_BYTES = 2**28
-# Square matrices a fold, while those of all are made.
+# Square matrices per fold while the products are computed.
 _MATRICES_PER_FOLD = 4
 
 
 @dataclass(frozen=True)
 class FoldRange:
-    """Folds first .. stop, and arrays as a kernel reads them."""
+    """The folds first .. stop, and the arrays that a kernel reads."""
 
     first: int
     stop: int
@@ -34,14 +37,14 @@ class FoldRange:
 
 
 class ProductBackend(MatrixBackend):
-    """Products of columns are kept for every fold, and a set is solved from its rows and columns of them."""
+    """Stores the products of columns of every fold, and solves a set from its rows and columns of them."""
 
     @abstractmethod
     def read_folds(self, first: int, stop: int) -> FoldRange:
-        """Read some folds."""
+        """Compute the arrays of some folds."""
 
     def max_bytes(self) -> float:
-        """Return the bytes of products and rows of the folds held at a time."""
+        """Return the bytes of the products and rows of one range of folds."""
         first, stop = self._fold_ranges[0]
         width = self.task.matrix.n_coordinates
         n_rows = sum(len(fold.test) for fold in self.task.folds[first:stop])
@@ -57,7 +60,7 @@ class ProductBackend(MatrixBackend):
         return self.read_folds(*self._fold_ranges[0])
 
     def _iter_ranges(self) -> Iterator[FoldRange]:
-        """Yield all folds at once where they take little room; else some at a time, anew at every call."""
+        """Yield all folds at once if they fit in memory; else ranges of folds, computed again at every call."""
         if len(self._fold_ranges) == 1:
             yield self._all_folds
             return
@@ -71,9 +74,9 @@ class ProductBackend(MatrixBackend):
         shape: tuple[int, ...],
         n_pairs: int,
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return sums of a shape for every candidate and fold, and which of them the refit has to decide.
+        """Return sums of a shape for every candidate and fold, and which of them need a refit because of rounding.
 
-        `fill` fills those of a range of candidates and some folds; `n_pairs` candidates times folds are enough for a thread.
+        `fill` fills the sums of a range of candidates and folds; a thread gets about `n_pairs` (candidate, fold) pairs.
         """
         flips = self.task.matrix.to_coordinates(candidates)
         m, n_folds = len(flips), len(self.task.folds)
@@ -93,16 +96,16 @@ class ProductBackend(MatrixBackend):
 
 @dataclass(frozen=True)
 class ColumnProducts:
-    """Means of columns in classes, and products of what is left of the columns.
+    """Means of columns in classes, and products of the columns about these means.
 
     Attributes
     ----------
     class_weight : ndarray of shape (n_classes,)
         Weight of the rows.
     mean : ndarray of shape (n_classes, n_columns)
-        0 in a class without rows, and where columns are not to be centred.
+        0 in a class without rows, and without centring.
     scatter : ndarray of shape (n_columns, n_columns)
-        Weighted products of columns, each row less the mean of its class.
+        Weighted products of columns about the class means.
     max_abs : ndarray of shape (n_columns,)
         The largest absolute values.
     """
@@ -116,18 +119,18 @@ class ColumnProducts:
     def from_rows(
         cls, rows: Floats, codes: NDArray[np.int64], weights: Floats, n_classes: int, *, centred: bool
     ) -> ColumnProducts:
-        """Return the products of some rows, at least one."""
+        """Return the products of one or more rows."""
         total = np.bincount(codes, weights, n_classes).astype(np.float64)
         mean = np.zeros((n_classes, rows.shape[1]))
-        left = rows
+        deviations = rows
         if centred:
             for k in np.flatnonzero(total):
                 mean[k] = weights[codes == k] @ rows[codes == k] / total[k]
-            left = rows - mean[codes]
-        return cls(total, mean, left.T @ (left * weights[:, None]), np.abs(rows).max(axis=0))
+            deviations = rows - mean[codes]
+        return cls(total, mean, deviations.T @ (deviations * weights[:, None]), np.abs(rows).max(axis=0))
 
     def merge(self, other: ColumnProducts) -> ColumnProducts:
-        """Return the products of these rows and others: nothing but squares is added, and nothing cancels."""
+        """Return the products of both sets of rows; only squares are added, so nothing cancels."""
         total = self.class_weight + other.class_weight
         share = np.divide(other.class_weight, total, out=np.zeros_like(total), where=total > 0)
         between = np.where(
@@ -142,16 +145,16 @@ class ColumnProducts:
 
 @dataclass(frozen=True)
 class FoldProducts:
-    """Rows as sums are taken of them.
+    """Computes the products of the training rows of every fold.
 
     Attributes
     ----------
-    task : Task
+    task : CVTask
     codes : ndarray of shape (n_rows,)
-        The class of each row; all 0 where there are none.
+        The class of each row; all 0 without classes.
     n_classes : int
     target : ndarray of shape (n_rows,) or None
-        Taken as one more column, the last.
+        Appended as the last column.
     centred : bool
     """
 
@@ -162,25 +165,25 @@ class FoldProducts:
     centred: bool
 
     def iter_folds(self, first: int, stop: int) -> Iterator[tuple[ColumnProducts, Floats]]:
-        """Yield what each of some folds learns from, and the rows that it tests."""
+        """Yield the products of the training rows, and the test rows, of some folds."""
         folds = self.task.folds
         if self.task.encode or not _is_partition(folds, len(self.task.target)):
             for fold in folds[first:stop]:
                 rows = self._with_target(self.task.matrix.train_rows(fold), fold.train)
                 yield self._products(rows, fold.train), self.test_rows(fold)
             return
-        # Whatever is tested elsewhere is learned from: each row is read once.
+        # The training rows of a fold are the test rows of the others: each row is read once.
         outside = [fold for f, fold in enumerate(folds) if not first <= f < stop]
-        beyond = None
+        outside_products = None
         if outside:
             rows = np.concatenate([self.test_rows(fold) for fold in outside])
-            beyond = self._products(rows, np.concatenate([fold.test for fold in outside]))
+            outside_products = self._products(rows, np.concatenate([fold.test for fold in outside]))
         tested = [self.test_rows(fold) for fold in folds[first:stop]]
         inside = [self._products(rows, fold.test) for rows, fold in zip(tested, folds[first:stop], strict=True)]
-        yield from zip(_leave_one_out(_build_product_tree(inside), beyond), tested, strict=True)
+        yield from zip(_leave_one_out(_build_product_tree(inside), outside_products), tested, strict=True)
 
     def test_rows(self, fold: Fold) -> Floats:
-        """Return the rows that a fold tests."""
+        """Return the test rows of a fold."""
         return self._with_target(self.task.matrix.test_rows(fold), fold.test)
 
     def _products(self, values: Floats, rows: NDArray[np.intp]) -> ColumnProducts:
@@ -193,7 +196,7 @@ class FoldProducts:
 
 @dataclass(frozen=True)
 class _ProductTree:
-    """Products of parts, and the two halves of the parts."""
+    """The merged products of some folds, and a tree for each half of the folds."""
 
     products: ColumnProducts
     halves: tuple[_ProductTree, ...] = ()
@@ -207,7 +210,7 @@ def _build_product_tree(parts: Sequence[ColumnProducts]) -> _ProductTree:
 
 
 def _leave_one_out(tree: _ProductTree, outside: ColumnProducts | None) -> Iterator[ColumnProducts]:
-    """Yield for each part what is beyond and all other parts together."""
+    """Yield for each leaf the merged products of all other leaves and of `outside`."""
     if not tree.halves:
         assert outside is not None
         yield outside
@@ -218,7 +221,7 @@ def _leave_one_out(tree: _ProductTree, outside: ColumnProducts | None) -> Iterat
 
 
 def _is_partition(folds: Sequence[Fold], n_rows: int) -> bool:
-    """Return whether every row is tested once, and learned from by every other fold."""
+    """Return whether every row is tested once, and is a training row of every other fold."""
     tested = np.concatenate([fold.test for fold in folds])
     if len(tested) != n_rows or len(np.unique(tested)) != n_rows:
         return False
@@ -233,5 +236,5 @@ def _is_partition(folds: Sequence[Fold], n_rows: int) -> bool:
 
 
 def column_scale(squares: Floats) -> Floats:
-    """Return the roots of sums of squares as units, 1 for a column without any."""
+    """Return the square roots of sums of squares, 1 for a column of zeros."""
     return np.where(squares > 0, np.sqrt(np.maximum(squares, 0.0)), 1.0)

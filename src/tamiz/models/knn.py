@@ -1,10 +1,13 @@
-"""Nearest neighbours without refits: squared distances add up over columns.
+"""Fold backends for scikit-learn's k-nearest neighbours: squared distances are sums over columns.
 
-What it costs, for m rows tested against n learned from and c sets of columns: sets that add to one parent of s columns, m n (s + 2)
-for the distances by the parent and their order, and then a few hundred rows for each set and row tested, as none is near that is
-far by the parent alone. One column alone, m c times the neighbours asked for, after n log n. Sets that only share columns, m n for
-every column of the tree that they make (`tamiz.models.knn`), log2(c) of them for each set where each leaves one of c
-columns out.
+A `SubsetTree` groups column sets by the columns that they share, so that a shared column is added to the distances once. The cost
+for m test rows, n training rows and c column sets is:
+
+- sets that add columns to one parent of s columns: m n (s + 2) for the distances by the parent and their order, then a few hundred
+  rows for each set and test row, because a row that is far by the parent alone cannot be near;
+- sets of a single column: n log n to sort, then m c n_neighbors;
+- sets that only share columns: m n for every column of the tree, about log2(c) columns for each set that leaves out one of c
+  columns.
 """
 
 from __future__ import annotations
@@ -26,30 +29,37 @@ from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates, Masks
 
-# MERGED: Sets of columns in the order in which their distances are added up: what sets share is added once.
 Int64Array = NDArray[np.int64]
 
-# So many sets are added up together: what is kept for each fits the cache.
+# Sets in one tree: the distances of all of them fit in the cache.
 _MAX_SETS = 256
+# Test rows in one batch: the preparation of the training rows is amortised.
+_TEST_ROWS_PER_BATCH = 512
+# Neighbours in memory at a time.
+_NEIGHBORS_PER_BATCH = 2**16
+# Sets scored at a time, as each has its own sums.
+_SETS_PER_BATCH = 1024
+# Row pairs times sets per thread: about a millisecond.
+_PAIRS_PER_THREAD = 1_000_000
 
 
 @dataclass(frozen=True)
 class SubsetTree:
-    """Sets as a tree: a node adds the columns that all sets below it share, and that no node above it adds.
+    """Column sets as a tree: a node adds the columns shared by all sets below it that no node above it adds.
 
     Attributes
     ----------
     set_numbers : ndarray of shape (n_sets,)
-        The sets' numbers among the candidates.
+        The numbers of the sets among the candidates.
     majority_columns, shared_columns : ndarray
-        The columns of more than half of the sets, and those of all.
+        The columns of more than half of the sets, and those of all sets.
     depth, subtree_ends, parents, complete_sets : ndarray of shape (n_nodes,)
-        Nodes come before those below them. `subtree_ends` is the node after all below, `parents` the node above, `complete_sets` the set, by its
-        place in `set_numbers`, that is whole with a node's columns, or -1.
+        Nodes precede their descendants. `subtree_ends` is the node after the last descendant, `parents` the parent node,
+        `complete_sets` the index in `set_numbers` of the set that a node completes, or -1.
     column_starts, columns : ndarray
-        Node v adds columns[starts[v] : starts[v + 1]].
+        Node v adds columns[column_starts[v] : column_starts[v + 1]].
     set_starts, set_columns : ndarray
-        The sets' columns, each set's ascending.
+        The columns of each set, ascending.
     """
 
     set_numbers: NDArray[np.intp]
@@ -66,34 +76,34 @@ class SubsetTree:
 
     @classmethod
     def of(cls, masks: Masks, set_numbers: NDArray[np.intp]) -> SubsetTree:
-        """Return the tree of some sets, halved again and again: neighbours in the order of their columns share most."""
+        """Build the tree by recursive bisection of the sets, sorted by their columns so that neighbours share many."""
         packed = np.packbits(masks, axis=1)
-        places = sorted(range(len(masks)), key=lambda c: packed[c].tobytes())
-        ordered = masks[places]
+        order = sorted(range(len(masks)), key=lambda c: packed[c].tobytes())
+        ordered = masks[order]
         common = np.asarray(ordered.all(axis=0))
-        # Node 0 holds the common columns, which are not among those added.
+        # Node 0 is the root with the columns common to all sets; they are not in `added`.
         depth, above, complete = [0], [0], [-1]
         ends = [0]
         added: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
 
-        def grow(first: int, stop: int, taken: NDArray[np.bool_], node: int) -> None:
-            shared = np.asarray(ordered[first:stop].all(axis=0)) & ~taken
+        def grow(first: int, stop: int, in_path: NDArray[np.bool_], node: int) -> None:
+            shared = np.asarray(ordered[first:stop].all(axis=0)) & ~in_path
             single = stop - first == 1
-            grown = len(depth)
+            new_node = len(depth)
             is_node = single or bool(shared.any())
             if is_node:
                 depth.append(depth[node] + 1)
                 above.append(node)
-                complete.append(places[first] if single else -1)
+                complete.append(order[first] if single else -1)
                 added.append(np.flatnonzero(shared))
                 ends.append(0)
-                taken, node = taken | shared, grown
+                in_path, node = in_path | shared, new_node
             if not single:
                 middle = (first + stop) // 2
-                grow(first, middle, taken, node)
-                grow(middle, stop, taken, node)
+                grow(first, middle, in_path, node)
+                grow(middle, stop, in_path, node)
             if is_node:
-                ends[grown] = len(depth)
+                ends[new_node] = len(depth)
 
         grow(0, len(masks), common, 0)
         ends[0] = len(depth)
@@ -115,12 +125,12 @@ class SubsetTree:
 
 
 def subset_trees(candidates: Candidates, set_numbers: NDArray[np.intp]) -> Iterator[SubsetTree]:
-    """Yield trees of some of the candidates: those that only add to one parent, those that also take off, and all others."""
+    """Yield trees of candidates: those that only add to one parent, those that also remove columns, and all others."""
     masks = candidates.masks()[set_numbers]
     parent = candidates.parent_index[set_numbers]
     flips = np.diff(candidates.starts)[set_numbers] > 0
     kind = np.where((masks >= candidates.parents[parent]).all(axis=1), 1, 2)
-    # A parent with a single candidate tells nothing of another.
+    # A parent with a single candidate forms no family.
     family = np.where(flips & (np.bincount(parent)[parent] > 1), 2 * parent.astype(np.int64) + kind, 0)
     packed = np.packbits(masks, axis=1)
     for one in np.unique(family):
@@ -131,7 +141,7 @@ def subset_trees(candidates: Candidates, set_numbers: NDArray[np.intp]) -> Itera
 
 
 def _flatten_lists(lists: list[NDArray[np.intp]]) -> tuple[Int64Array, Int64Array]:
-    """Return where each list starts in all of them, one after the other, and these."""
+    """Return the start of each list in the concatenation, and the concatenation."""
     return _as_int64(np.cumsum([0, *map(len, lists)])), _as_int64(np.concatenate(lists))
 
 
@@ -139,20 +149,10 @@ def _as_int64(numbers: object) -> Int64Array:
     return np.ascontiguousarray(numbers, dtype=np.int64)
 
 
-# Rows tested that one piece of work takes: what it makes ready of the rows learned from pays.
-_TEST_ROWS_PER_BATCH = 512
-# Numbers of neighbours held at a time.
-_NEIGHBORS_PER_BATCH = 2**16
-# Sets that are scored at a time, as each has its counts.
-_SETS_PER_BATCH = 1024
-# Pairs of rows by sets below which another thread is not worth waking: about a millisecond.
-_PAIRS_PER_THREAD = 1_000_000
-
-
 class NeighborBatch(NamedTuple):
-    """Neighbours of some of the rows that a fold tests, from number `first_row` on, by the sets of numbers `set_numbers`.
+    """Neighbours of test rows of a fold, from number `first_row` on, for the sets with numbers `set_numbers`.
 
-    `nearest` and `weights` have the shape (n_rows, n_sets, n_neighbors), `has_tie` (n_rows, n_sets).
+    `nearest` and `weights` have the shape (n_rows, n_sets, n_neighbors), `has_tie` the shape (n_rows, n_sets).
     """
 
     first_row: int
@@ -163,7 +163,7 @@ class NeighborBatch(NamedTuple):
 
 
 class _SearchPlan(NamedTuple):
-    """Sets by how they are searched: the coordinate of those that have one, with their numbers, and trees of the others."""
+    """Sets by search method: the coordinates and numbers of the sets of one coordinate, and trees of the others."""
 
     single_columns: Int64Array
     single_numbers: NDArray[np.intp]
@@ -171,14 +171,14 @@ class _SearchPlan(NamedTuple):
 
     @classmethod
     def of(cls, candidates: Candidates) -> _SearchPlan:
-        alone = candidates.sizes() == 1
-        where = np.flatnonzero(alone)
-        lines = np.ascontiguousarray(np.nonzero(candidates[where].masks())[1], dtype=np.int64)
-        return cls(lines, where, list(subset_trees(candidates, np.flatnonzero(~alone))))
+        is_single = candidates.sizes() == 1
+        numbers = np.flatnonzero(is_single)
+        columns = np.ascontiguousarray(np.nonzero(candidates[numbers].masks())[1], dtype=np.int64)
+        return cls(columns, numbers, list(subset_trees(candidates, np.flatnonzero(~is_single))))
 
 
 class NeighborsBackend(FoldBackend):
-    """The nearest rows, equally near ones by the lower row, by sums of squared differences."""
+    """The nearest training rows by sums of squared differences; of equally near rows, those with the lower number."""
 
     method: ClassVar[str] = (
         "squared distances are added up column by column, and rows too far by some of the columns are passed over"
@@ -190,55 +190,54 @@ class NeighborsBackend(FoldBackend):
         for number, fold in enumerate(task.folds, start=1):
             if self.n_neighbors > len(fold.train):
                 raise DataError(
-                    f"Fold {number} of {len(task.folds)} has {len(fold.train)} rows to learn from, and {task.estimator_name} asks for the "
-                    f"{self.n_neighbors} nearest; lower n_neighbors, or ask for folds that learn from more rows."
+                    f"Fold {number} of {len(task.folds)} has {len(fold.train)} training rows, and {task.estimator_name} needs "
+                    f"{self.n_neighbors}; lower n_neighbors, or use folds with more training rows."
                 )
         self._is_exact = _exact_coordinates(task)
 
     @classmethod
     def unsupported_reason(cls, task: CVTask) -> str | None:
-        """Return which parameter asks for other neighbours than the Euclidean ones."""
-        of = task.estimator
-        if of.metric not in ("minkowski", "euclidean") or of.metric_params is not None:
+        """Return which parameter requires other neighbours than the Euclidean ones."""
+        model = task.estimator
+        if model.metric not in ("minkowski", "euclidean") or model.metric_params is not None:
             return "only Euclidean distances add up over columns"
-        if of.metric == "minkowski" and of.p != 2:
-            return f"only Euclidean distances add up over columns, and p is {of.p!r}"
-        if of.weights not in ("uniform", "distance"):
+        if model.metric == "minkowski" and model.p != 2:
+            return f"only Euclidean distances add up over columns, and p is {model.p!r}"
+        if model.weights not in ("uniform", "distance"):
             return "its weights are a function of all distances"
-        if isinstance(of.n_neighbors, bool) or not isinstance(of.n_neighbors, int | np.integer) or of.n_neighbors < 1:
-            return f"n_neighbors is {of.n_neighbors!r}"
-        return None
+        n = model.n_neighbors
+        return f"n_neighbors is {n!r}" if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1 else None
 
     def max_bytes(self) -> float:
-        """Return the bytes that a thread works in: the rows that a fold learns from, twice, and neighbours."""
+        """Return the bytes of all threads: two copies of the training rows of a fold, and neighbours."""
         n_train = max(len(fold.train) for fold in self.task.folds)
         return (
             parallel.n_threads() * 8.0 * (2 * n_train * (self.task.matrix.n_coordinates + 2) + 4 * _NEIGHBORS_PER_BATCH)
         )
 
     def evaluation_cost(self) -> float:
-        """Return the microseconds that a set takes, between those that add to a parent and those of which nothing is known."""
+        """Return the approximate microseconds per set, between sets that add to a parent and sets that share nothing."""
         return sum(len(fold.test) * (0.5 + 2e-4 * len(fold.train)) for fold in self.task.folds)
 
     def subset_notes(self, columns: ColumnIndices) -> list[str]:
-        """Return how many rows have more than one choice of neighbours."""
+        """Return a note on the share of test rows whose neighbours are not unique."""
         share = self.tie_share(columns)
         if not share:
             return []
         return [
-            f"By the columns chosen, {max(share, 0.001):.1%} of the rows tested have other rows as near as the last of their "
-            f"{self.n_neighbors} neighbours; those that come first in the table count."
+            f"With these columns, {max(share, 0.001):.1%} of the test rows have other rows at the distance of the last of their "
+            f"{self.n_neighbors} neighbours; the rows with the lower numbers are used."
         ]
 
     def tie_share(self, columns: ColumnIndices) -> float:
-        """Return the share of tested rows whose last neighbour is as near, by these columns, as a row left out."""
+        """Return the share of test rows for which a row that is not a neighbour is as near as the last neighbour."""
         n_folds = len(self.task.folds)
         return sum(
             int(found.has_tie.sum()) for f in range(n_folds) for found in self._neighbors_of_set(columns, f)
         ) / len(self.task.test_rows)
 
     def neighbors(self, columns: ColumnIndices, fold: int) -> tuple[Int64Array, Floats]:
-        """Return the neighbours of the rows that a fold tests, as positions among those it learns from, and their weights."""
+        """Return the neighbours of the test rows of a fold, as positions among the training rows, and their weights."""
         parts = self._neighbors_of_set(columns, fold)
         return np.concatenate([part.nearest[:, 0] for part in parts]), np.concatenate(
             [part.weights[:, 0] for part in parts]
@@ -247,7 +246,7 @@ class NeighborsBackend(FoldBackend):
     def _sum_over_rows(
         self, candidates: Candidates, shape: tuple[int, ...], add: Callable[[int, NeighborBatch, Floats], None]
     ) -> Floats:
-        """Return sums over the rows tested, of shape (n_candidates, n_folds, *shape), of what add(fold, found, sums) adds."""
+        """Return sums over the test rows, of shape (n_candidates, n_folds, *shape); add(fold, found, sums) adds a batch."""
         folds = self.task.folds
         items = [
             (f, *span)
@@ -257,11 +256,11 @@ class NeighborsBackend(FoldBackend):
         sums = np.zeros((len(candidates), len(folds), *shape))
         for first, stop in parallel.block_ranges(len(candidates), _SETS_PER_BATCH):
             part = self.task.matrix.to_coordinates(candidates[np.arange(first, stop)])
-            sought = _SearchPlan.of(part)
+            plan = _SearchPlan.of(part)
 
-            def work(item: tuple[int, int, int], n_sets: int = len(part), sought: _SearchPlan = sought) -> Floats:
+            def work(item: tuple[int, int, int], n_sets: int = len(part), plan: _SearchPlan = plan) -> Floats:
                 own = np.zeros((n_sets, *shape))
-                for found in self._search(sought, *item):
+                for found in self._search(plan, *item):
                     add(item[0], found, own)
                 return own
 
@@ -272,22 +271,22 @@ class NeighborsBackend(FoldBackend):
         return sums
 
     def _neighbors_of_set(self, columns: ColumnIndices, fold: int) -> list[NeighborBatch]:
-        """Return the neighbours of all rows that a fold tests, by one set of columns."""
+        """Return the neighbours of all test rows of a fold for one column set."""
         mask = np.zeros(len(self.task.matrix.coordinates), dtype=bool)
         mask[columns] = True
-        sought = _SearchPlan.of(self.task.matrix.to_coordinates(Candidates.from_masks(mask)))
-        return list(self._search(sought, fold, 0, len(self.task.folds[fold].test)))
+        plan = _SearchPlan.of(self.task.matrix.to_coordinates(Candidates.from_masks(mask)))
+        return list(self._search(plan, fold, 0, len(self.task.folds[fold].test)))
 
     def _search(self, plan: _SearchPlan, fold: int, first: int, stop: int) -> Iterator[NeighborBatch]:
-        """Yield the neighbours of the rows first .. stop that a fold tests, some sets and rows at a time."""
-        part, points = self.task.folds[fold], self.task.matrix
-        values = np.ascontiguousarray(points.train_rows(part).T)
-        queries = np.ascontiguousarray(points.test_rows(part)[first:stop])
-        for chosen in parallel.block_ranges(
+        """Yield the neighbours of the test rows first .. stop of a fold, in batches of sets and rows."""
+        part, matrix = self.task.folds[fold], self.task.matrix
+        values = np.ascontiguousarray(matrix.train_rows(part).T)
+        queries = np.ascontiguousarray(matrix.test_rows(part)[first:stop])
+        for span in parallel.block_ranges(
             len(plan.single_columns), max(1, _NEIGHBORS_PER_BATCH // (len(queries) * self.n_neighbors))
         ):
             yield self._search_single_columns(
-                values, queries, plan.single_columns[slice(*chosen)], plan.single_numbers[slice(*chosen)], first
+                values, queries, plan.single_columns[slice(*span)], plan.single_numbers[slice(*span)], first
             )
         for tree in plan.trees:
             for begin, end in parallel.block_ranges(
@@ -299,15 +298,15 @@ class NeighborsBackend(FoldBackend):
         self, values: Floats, queries: Floats, single_columns: Int64Array, single_numbers: ColumnIndices, first: int
     ) -> NeighborBatch:
         nearest, tied = self._empty_results(len(queries), len(single_columns))
-        for place, j in enumerate(single_columns.tolist()):
+        for number, j in enumerate(single_columns.tolist()):
             order = np.argsort(values[j], kind="stable")
-            kernels.nearest_by_column(values[j], order, np.ascontiguousarray(queries[:, j]), place, nearest, tied)
+            kernels.nearest_by_column(values[j], order, np.ascontiguousarray(queries[:, j]), number, nearest, tied)
         weights = self._neighbor_weights(values, queries, np.arange(len(single_columns) + 1), single_columns, nearest)
         return NeighborBatch(first, single_numbers, nearest, weights, tied)
 
     def _search_tree(self, values: Floats, queries: Floats, tree: SubsetTree, first: int) -> NeighborBatch:
         nearest, tied = self._empty_results(len(queries), len(tree.set_numbers))
-        whole = np.logical_and.reduceat(self._is_exact[tree.set_columns], tree.set_starts[:-1])
+        is_exact = np.logical_and.reduceat(self._is_exact[tree.set_columns], tree.set_starts[:-1])
         kernels.nearest_by_sets(
             values,
             queries,
@@ -321,7 +320,7 @@ class NeighborsBackend(FoldBackend):
             tree.complete_sets,
             tree.set_starts,
             tree.set_columns,
-            whole,
+            is_exact,
             nearest,
             tied,
         )
@@ -331,12 +330,12 @@ class NeighborsBackend(FoldBackend):
     def _neighbor_weights(
         self, values: Floats, queries: Floats, set_starts: Int64Array, set_columns: Int64Array, nearest: Int64Array
     ) -> Floats:
-        """Return the neighbours' weights, and put neighbours in an order that depends on the set alone."""
+        """Return the weights of the neighbours, and sort neighbours into an order that depends on the set alone."""
         weights = np.ones(nearest.shape)
         if self.task.estimator.weights == "distance":
             kernels.fill_distance_weights(values, queries, set_starts, set_columns, nearest, weights)
         elif not self.task.has_classes:
-            # Votes are counted in any order; numbers are added up in this one.
+            # Sums of numbers depend on the order; counts of votes do not.
             nearest.sort(axis=2)
         return weights
 
@@ -345,12 +344,12 @@ class NeighborsBackend(FoldBackend):
 
 
 class KNeighborsClassifierBackend(NeighborsBackend):
-    """The class with the most votes among the nearest rows, the first of equals."""
+    """The class with the most votes among the nearest rows; of equal classes the first."""
 
     estimator_class: ClassVar[type] = KNeighborsClassifier
 
     def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
-        """Return a classifier that knows the votes on the rows tested, which are its rows."""
+        """Return a classifier with the votes on the test rows, which are passed to it by number."""
         nearest, weights = self.neighbors(columns, fold)
         codes = self.task.codes[self.task.folds[fold].train][nearest]
         counts = np.zeros((len(nearest), len(self.task.classes)))
@@ -363,7 +362,7 @@ class KNeighborsClassifierBackend(NeighborsBackend):
         )
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
-        """Return the numbers of tested rows by class and predicted class."""
+        """Return the numbers of test rows by true and predicted class."""
         task = self.task
 
         def add(fold: int, found: NeighborBatch, counts: Floats) -> None:
@@ -382,14 +381,14 @@ class KNeighborsRegressorBackend(NeighborsBackend):
     estimator_class: ClassVar[type] = KNeighborsRegressor
 
     def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
-        """Return a regressor that knows the means on the rows tested, which are its rows."""
+        """Return a regressor with the means on the test rows, which are passed to it by number."""
         nearest, weights = self.neighbors(columns, fold)
         labels = self.task.target[self.task.folds[fold].train][nearest]
         means = (labels * weights).sum(axis=1) / weights.sum(axis=1)
         return FittedFold(_MeanRegressor(means), np.arange(len(means)))
 
     def squared_errors(self, candidates: Candidates) -> Floats:
-        """Return the sums of the tested rows' squared errors."""
+        """Return the sums of the squared errors of the test rows."""
         task = self.task
 
         def add(fold: int, found: NeighborBatch, squares: Floats) -> None:
@@ -403,7 +402,7 @@ class KNeighborsRegressorBackend(NeighborsBackend):
 
 
 class _VoteClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier whose votes on some rows are known; rows are given by their numbers."""
+    """A classifier with stored votes; rows are passed by number."""
 
     def __init__(self, classes: NDArray[Any], votes: Floats, shares: Floats) -> None:
         self.classes_ = classes
@@ -420,7 +419,7 @@ class _VoteClassifier(ClassifierMixin, BaseEstimator):
 
 
 class _MeanRegressor(RegressorMixin, BaseEstimator):
-    """A regressor whose predictions for some rows are known; rows are given by their numbers."""
+    """A regressor with stored predictions; rows are passed by number."""
 
     def __init__(self, means: Floats) -> None:
         self._means = means
@@ -431,17 +430,17 @@ class _MeanRegressor(RegressorMixin, BaseEstimator):
 
 
 def _exact_coordinates(task: CVTask) -> NDArray[np.bool_]:
-    """Return in which coordinates squares add up exactly in any order, as those of whole numbers do that are not too large."""
-    points = task.matrix
-    whole = np.ones(points.n_coordinates, dtype=bool)
-    # What a sum takes of a key is what the number of a row leaves.
+    """Return the coordinates whose squared differences add up exactly in any order: whole numbers that are not too large."""
+    matrix = task.matrix
+    is_exact = np.ones(matrix.n_coordinates, dtype=bool)
+    # The kernel packs a distance and a row number into one float64 key: these bits remain for the distance.
     n_bits = 52 - max(len(fold.train) for fold in task.folds).bit_length()
-    table = points.transposed_values()
+    table = matrix.transposed_values()
     for values in (
         (table.T,)
         if table is not None
-        else (of(fold) for fold in task.folds for of in (points.train_rows, points.test_rows))
+        else (of(fold) for fold in task.folds for of in (matrix.train_rows, matrix.test_rows))
     ):
         reach = 2 * np.abs(values).max(axis=0)
-        whole &= (reach * reach < 2.0**n_bits / len(whole)) & (values == np.rint(values)).all(axis=0)
-    return whole
+        is_exact &= (reach * reach < 2.0**n_bits / len(is_exact)) & (values == np.rint(values)).all(axis=0)
+    return is_exact

@@ -1,4 +1,4 @@
-"""Naive Bayes on mixed columns with gaps, and without refits."""
+"""Naive Bayes on mixed columns with missing values: the estimator `MixedNB`, and its fold backend."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ from tamiz.sources.views import select_columns, select_rows
 from tamiz.statistics.base import Block, Floats
 from tamiz.subsets.candidates import Candidates
 
-# Values looked at in one go.
+# Values that are predicted from at a time.
 _VALUES_PER_BATCH = 2**20
-# Below these a count or a variance is as good as none, and its logarithm no number to go by.
+# The smallest allowed parameters: the logarithm of a smaller count or variance is dominated by rounding.
 _MIN_ALPHA, _MIN_SMOOTHING = 1e-10, 1e-30
 
 
 class MixedNB(ClassifierMixin, BaseEstimator):
-    """Classes by the product of what each column says of them: numbers, categories and gaps as they come.
+    """Naive Bayes classifier for numeric and categorical columns with missing values.
 
     .. math:: P(c \\mid x) \\propto P(c) \\prod_j P(x_j \\mid c)
 
-    A number is normal within a class, with the class's mean and variance (the sum of squares over the weight). A category has the
-    shares of its levels, each count `alpha` larger than it is, and so have the classes themselves. A missing value says nothing,
-    when it is learned from and when it is met. A row of weight 2 counts as two.
+    A numeric column is normal within each class, with the class mean and variance (the sum of squares over the weight). A
+    categorical column has the smoothed frequencies of its levels: `alpha` is added to each count, and to the counts of the classes.
+    Missing values are ignored in fit and in predict. A row of weight 2 counts as two.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        What is added to the count of every class, and of every level in every class.
+        Added to the count of every class, and of every level in every class (Laplace smoothing).
     var_smoothing : float, default=1e-9
-        A variance is at least so much of the column's over all rows.
+        A class variance is at least this multiple of the variance of the column over all rows.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Labels of the classes that occur among the rows learned from, ascending.
+        Labels of the classes that occur among the training rows, ascending.
     class_count_ : ndarray of shape (n_classes,)
         Weight of the rows of each class.
     class_prior_ : ndarray of shape (n_classes,)
-        Shares of the classes, `alpha` added to each count.
+        Frequencies of the classes, with `alpha` added to each count.
     class_log_prior_ : ndarray of shape (n_classes,)
         Their logarithms.
     theta_, var_ : ndarray of shape (n_classes, n_numeric)
-        Mean and variance of the numeric columns in each class: a row for each of `classes_`, a column for each number in
-        `schema_.numeric`, the positions of the numeric columns in the table. Categories have no column here. The variance of a
-        column that is constant over all rows is 0.
+        Mean and variance of the numeric columns in each class: a row for each of `classes_`, a column for each entry of
+        `schema_.numeric`, the positions of the numeric columns in the table. The variance of a column that is constant over all
+        rows is 0.
     schema_ : Schema
-        The columns as they were taken. The levels are those of the table: where it is part of a larger one, a level that only the
-        larger one has counts `alpha`.
+        The columns with their kinds and levels. A view of part of a table has the levels of the whole table: a level that only the
+        whole table has gets a count of `alpha`.
     n_features_in_ : int
     feature_names_in_ : ndarray, a name for every column
         Only where the columns have names that are text.
@@ -76,16 +76,15 @@ class MixedNB(ClassifierMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        When the table, the target or a parameter cannot be used, and when `partial_fit` is given a class or a kind of column that
-        the calls before it do not have.
+        When the table, the target or a parameter is invalid, and when a batch of `partial_fit` has a class or a kind of column that
+        differs from earlier calls.
 
     Notes
     -----
-    Cost O(n p) in one pass over the rows, which need not fit in memory. A class that has fewer than two values of a number would be
-    certain of itself: it takes the column's mean and variance over all rows. A number that is constant over all rows says nothing.
-    A level met that was not learned is a missing value, and that is told. A row so far from every class that all likelihoods are
-    below the smallest float has equal probabilities. With Laplace's count of 1 these are the numbers of Weka's naive Bayes on
-    categories.
+    Cost O(n p) in one pass over the rows, which need not fit in memory. For a class with fewer than two values of a numeric column,
+    the mean and variance over all rows are used. A numeric column that is constant over all rows is ignored. An unknown level in
+    new rows is treated as missing, with a warning. If all likelihoods of a row underflow, its class probabilities are equal. With
+    `alpha` = 1 the probabilities for categorical columns equal those of Weka's naive Bayes.
 
     References
     ----------
@@ -109,7 +108,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         return mixed_table_tags(super().__sklearn_tags__())
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Count.
+        """Fit the class distributions of all columns.
 
         Parameters
         ----------
@@ -130,17 +129,17 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         return self._set_model(counts.select_classes(codes), labels, labels[codes])
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Count the rows of one more batch; after all batches the model is that of `fit` on all rows, up to rounding.
+        """Add a batch of rows; after all batches the model equals that of `fit` on all rows, up to rounding.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame or Source
-            The columns of the first batch. A column keeps the kind of the first batch with a value of it; new levels are added.
+            The columns of the first batch. A column keeps the kind of the first batch with a value in it; new levels are added.
         y : array of shape (n_samples,), default=None
             A source has its own target.
         classes : array of shape (n_classes,), default=None
-            Every class that may occur in any batch. Required in the first call, unless `fit` came before it. A class without rows
-            has a count of `alpha`.
+            Every class that may occur in any batch. Required in the first call, unless `fit` was called before. A class without
+            rows has a count of `alpha`.
         sample_weight : array of shape (n_samples,), default=None
             A weight of 2 counts as the row twice.
         """
@@ -165,7 +164,9 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         """Return the classes of all batches, ascending."""
         if not hasattr(self, "classes_"):
             if classes is None:
-                raise ValueError("classes must be passed on the first call to partial_fit: every label that may occur.")
+                raise ValueError(
+                    "classes must be passed on the first call to partial_fit, with every label that may occur."
+                )
             labels = np.unique(column_or_1d(classes))
             if len(labels) < 2:
                 raise ValueError(f"classes has {len(labels)} class; at least 2 are needed.")
@@ -174,12 +175,12 @@ class MixedNB(ClassifierMixin, BaseEstimator):
             known, now = (dict.fromkeys(labels.tolist()) for labels in (self.classes_, column_or_1d(classes)))
             new, gone = [one for one in now if one not in known], [one for one in known if one not in now]
             if new or gone:
-                has = f"has a label that they lack, {new[0]!r}" if new else f"lacks a label that they have, {gone[0]!r}"
-                raise ValueError(f"classes is not the same as in the calls before: it {has}; leave it out.")
+                difference = f"has the new label {new[0]!r}" if new else f"lacks the label {gone[0]!r}"
+                raise ValueError(f"classes differs from earlier calls of partial_fit: it {difference}; leave it out.")
         return np.asarray(self.classes_)
 
     def _set_model(self, counts: MixedCounts, labels: NDArray[Any], classes: NDArray[Any]) -> Self:
-        """Set what the counts of the classes say; `labels` are those of the whole table, which may have more."""
+        """Compute the fitted attributes from counts; `labels` are those of the whole table, which may have more classes."""
         target = counts.schema.target or Column("y", "categorical")
         levels = tuple(str(level_text(label)) for label in labels.tolist())
         self.schema_ = replace(counts.schema, target=replace(target, levels=levels))
@@ -193,7 +194,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of every row, the first of equals.
+        """Return the most probable class of every row; of equally probable classes the first.
 
         Parameters
         ----------
@@ -205,7 +206,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the prior times the likelihood of every class, of shape (n_samples, n_classes).
 
-        A missing value, and a number that is constant over all rows learned from, has the likelihood 1.
+        A missing value, and a numeric column that is constant over all training rows, has likelihood 1.
 
         Parameters
         ----------
@@ -234,41 +235,41 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         return np.exp(self.predict_log_proba(X))
 
     def _joint_batches(self, X: Any) -> Iterator[Floats]:
-        """Yield the logarithms of the products, of shape (n_classes, n_rows), for a piece of the rows at a time."""
+        """Yield joint log-likelihoods of shape (n_classes, n_rows) for batches of rows."""
         check_features(self, X)
         fitted = self.schema_
         source = X if isinstance(X, Source) and _has_same_encoding(X.schema, fitted) else align_to_schema(X, fitted)
-        # Of a column without a value in the rows met there is nothing to read.
+        # Columns without a value in the new rows are skipped.
         columns = [j for j in fitted.used.tolist() if source.schema.columns[j].exclusion_reason is None]
         size = max(1, _VALUES_PER_BATCH // max(len(columns), 1))
         for block in source.blocks(columns):
-            for piece in block.split_rows(size):
-                yield self._joint_log_likelihood(piece, columns)
+            for batch in block.split_rows(size):
+                yield self._joint_log_likelihood(batch, columns)
 
     def _joint_log_likelihood(self, block: Block, columns: list[int]) -> Floats:
         schema, n_classes = self.schema_, len(self.classes_)
         numbers, codes, at = _column_layout(block, columns, schema)
         wanted = set(columns)
         mine = [p for p, j in enumerate(schema.numeric) if j in wanted]
-        said = [self._level_log_shares[q].T.ravel() for q, j in enumerate(schema.categorical) if j in wanted]
-        widths = np.array([len(each) // n_classes for each in said], dtype=np.int64)
-        where = np.cumsum([0, *map(len, said)])[:-1].astype(np.int64)
+        tables = [self._level_log_shares[q].T.ravel() for q, j in enumerate(schema.categorical) if j in wanted]
+        widths = np.array([len(each) // n_classes for each in tables], dtype=np.int64)
+        starts = np.cumsum([0, *map(len, tables)])[:-1].astype(np.int64)
         normals = (np.ascontiguousarray(each[:, mine]) for each in self._normal_terms)
         joint = np.empty((n_classes, len(block.rows)))
         joint_log_likelihoods(
-            numbers, codes, at, *normals, np.concatenate([*said, [0.0]]), where, widths, self.class_log_prior_, joint
+            numbers, codes, at, *normals, np.concatenate([*tables, [0.0]]), starts, widths, self.class_log_prior_, joint
         )
         return joint
 
 
 def _log_probabilities(joint: Floats) -> Floats:
-    """Return the logarithms of the classes' shares; of a row so far from every class that no likelihood is a number, equal ones."""
+    """Return log probabilities; equal ones for a row whose likelihoods all underflow."""
     joint[:, np.isneginf(joint.max(axis=0))] = 0.0
     return joint - logsumexp(joint, axis=0)
 
 
 def _has_same_encoding(new: Schema, fitted: Schema) -> bool:
-    """Whether the columns learned from are there under the same names, their values encoded alike."""
+    """Return whether the training columns have the same names, kinds and levels in both schemas."""
     pairs = [(new.columns[j], fitted.columns[j]) for j in fitted.used.tolist()]
     return all((a.name, a.kind, a.levels) == (b.name, b.kind, b.levels) for a, b in pairs)
 
@@ -276,54 +277,58 @@ def _has_same_encoding(new: Schema, fitted: Schema) -> bool:
 def _column_layout(
     block: Block, columns: list[int], schema: Schema
 ) -> tuple[Floats, NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the rows' numbers and codes, column by column, a missing code one above all, and where each column is to be found."""
+    """Return numbers and codes by columns (a missing code is n_levels), and the position of each column among them.
+
+    Positions of codes are negative: -1 - q is row q of the codes.
+    """
     numeric = [j for j in columns if schema.columns[j].is_number]
     coded = [j for j in columns if not schema.columns[j].is_number]
     numbers, codes = np.empty((len(numeric), len(block.rows))), np.empty((len(coded), len(block.rows)), dtype=np.uint32)
-    at, place = np.empty(len(columns), dtype=np.int64), {j: i for i, j in enumerate(columns)}
+    at, index = np.empty(len(columns), dtype=np.int64), {j: i for i, j in enumerate(columns)}
     for p, j in enumerate(numeric):
-        numbers[p], at[place[j]] = block.column(j), p
+        numbers[p], at[index[j]] = block.column(j), p
     for q, j in enumerate(coded):
         values = block.column(j)
-        codes[q], at[place[j]] = np.where(values < 0, len(schema.columns[j].levels), values), -1 - q
+        codes[q], at[index[j]] = np.where(values < 0, len(schema.columns[j].levels), values), -1 - q
     return numbers, codes, at
 
 
 def _fit_normals(moments: Floats, min_share: float) -> tuple[Floats, Floats, tuple[Floats, Floats, Floats]]:
-    """Return mean and variance of every number in each class, and centre, scale and constant of the normal's logarithm.
+    """Return mean and variance of every numeric column in each class, and the centre, scale and constant of the log density.
 
-    That is constant + scale * (x - centre)**2. Moments are those of `MixedCounts`.
+    The log density is constant + scale * (x - centre)**2. Moments are those of `MixedCounts`.
     """
-    weight, mean, squares, least, largest = moments
+    weight, mean, squares, minimum, maximum = moments
     total = weight.sum(axis=0)
     safe = np.where(total > 0, total, 1.0)
     centre = (weight * mean).sum(axis=0) / safe
-    spread = (squares + weight * (mean - centre) ** 2).sum(axis=0) / safe
-    says_nothing = ~((least.min(axis=0, initial=np.inf) < largest.max(axis=0, initial=-np.inf)) & (spread > 0))
-    few = (weight < 2) | says_nothing
+    total_variance = (squares + weight * (mean - centre) ** 2).sum(axis=0) / safe
+    varies = minimum.min(axis=0, initial=np.inf) < maximum.max(axis=0, initial=-np.inf)
+    is_constant = ~(varies & (total_variance > 0))
+    few = (weight < 2) | is_constant
     variance = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
-    variance = np.where(few, spread, np.maximum(variance, min_share * spread))
-    safe = np.where(says_nothing, 1.0, variance)
+    variance = np.where(few, total_variance, np.maximum(variance, min_share * total_variance))
+    safe = np.where(is_constant, 1.0, variance)
     mean = np.where(few, centre, mean)
-    scale = np.where(says_nothing, 0.0, -0.5 / safe)
-    constant = np.where(says_nothing, 0.0, -0.5 * np.log(2 * np.pi * safe))
-    return mean, np.where(says_nothing, 0.0, variance), (mean, scale, constant)
+    scale = np.where(is_constant, 0.0, -0.5 / safe)
+    constant = np.where(is_constant, 0.0, -0.5 * np.log(2 * np.pi * safe))
+    return mean, np.where(is_constant, 0.0, variance), (mean, scale, constant)
 
 
 def _log_level_shares(table: Floats, alpha: float) -> Floats:
-    """Return the logarithms of the levels' shares in each class, of shape (n_levels + 1, n_classes), the last row 0: of a gap."""
+    """Return the log frequencies of levels in each class, of shape (n_levels + 1, n_classes); the last row is 0, for missing."""
     counts = table + alpha
     return np.vstack([np.log(counts / counts.sum(axis=0)), np.zeros(table.shape[1])])
 
 
 class MixedNBBackend(FoldBackend):
-    """The logarithm of a row's likelihood in a class is a sum over columns; a refit sees a view of the table, levels and all.
+    """Sums of log-likelihoods over columns; refits get a view of the table with the levels of the whole table.
 
-    In rows where rounding could decide, the terms are added in the order in which `MixedNB` adds them: no fold is ever refitted.
+    For rows in which rounding could change the prediction, terms are added in the order of `MixedNB`. No fold is refitted.
     """
 
     estimator_class: ClassVar[type] = MixedNB
-    method: ClassVar[str] = "what every column says of every class is kept for every fold, and a column is added"
+    method: ClassVar[str] = "log-likelihoods are kept for every column, fold and class, and a column is added to them"
     has_likelihoods: ClassVar[bool] = True
 
     def __init__(self, task: CVTask) -> None:
@@ -337,56 +342,56 @@ class MixedNBBackend(FoldBackend):
         self._table = np.zeros((n_folds, int(offsets[-1])))
         self._table_starts = offsets[:-1] + offsets[-1] * np.arange(n_folds)[:, None]
         self._table_widths = np.tile(sizes, (n_folds, 1))
-        place = {j: at for kind in (schema.numeric, schema.categorical) for at, j in enumerate(kind)}
+        position = {j: at for kind in (schema.numeric, schema.categorical) for at, j in enumerate(kind)}
         for f, fold in enumerate(task.folds):
             model = self._fit_model(select_rows(task.source, fold.train))
             here = np.searchsorted(task.classes, model.classes_)
             self._has_class[f, here], self._log_prior[f, here] = True, model.class_log_prior_
-            # A column without a value among the rows learned from says nothing.
-            for own, said in zip((self._centre, self._scale, self._constant), model._normal_terms, strict=True):
+            # A column without a value among the training rows has zero terms.
+            for own, fitted in zip((self._centre, self._scale, self._constant), model._normal_terms, strict=True):
                 for p, j in enumerate(model.schema_.numeric):
-                    own[f, here, place[j]] = said[:, p]
+                    own[f, here, position[j]] = fitted[:, p]
             for j, levels in zip(model.schema_.categorical, model._level_log_shares, strict=True):
-                q = place[j]
+                q = position[j]
                 self._table[f, offsets[q] : offsets[q + 1]].reshape(n_classes, -1)[here] = levels.T
         self._load_test_values()
 
     def _load_test_values(self) -> None:
-        """Take the rows tested."""
+        """Store the numbers and codes of the test rows."""
         task, schema = self.task, self.task.source.schema
         used = schema.used.tolist()
         parts = [_column_layout(block, used, schema) for block in task.source.blocks(used)]
         self._numbers = np.ascontiguousarray(np.concatenate([part[0] for part in parts], axis=1)[:, task.test_rows])
         self._codes = np.ascontiguousarray(np.concatenate([part[1] for part in parts], axis=1)[:, task.test_rows])
-        # Columns that take no part are in no set.
+        # Unused columns are in no set.
         self._column_positions = np.zeros(schema.n_columns, dtype=np.int64)
         self._column_positions[used] = parts[0][2]
 
     @classmethod
     def unsupported_reason(cls, task: CVTask) -> str | None:
-        """Return why not: points in place of columns."""
-        return "with encode=True it sees points" if task.encode else None
+        """Return a reason if the columns are encoded as numbers."""
+        return "encode=True encodes all columns as numbers" if task.encode else None
 
     def _fit_model(self, rows: Source) -> MixedNB:
-        # Which columns take no part in a set or have no value in a fold is nobody's surprise.
+        # Warnings about columns that are unused in a set or empty in a fold are not passed on.
         with capture_warnings():
             model: MixedNB = clone(self.task.estimator).fit(rows)
         return model
 
     def fold_refitter(self, columns: ColumnIndices, fold: int) -> Callable[[ColumnIndices], FittedFold]:
-        """Return what gives the refits of a fold on sets among some columns."""
-        part, taken = self.task.folds[fold], select_columns(self.task.source, columns.tolist())
-        train, test = select_rows(taken, part.train), select_rows(taken, part.test)
-        return lambda some: FittedFold(self._fit_model(select_columns(train, some.tolist())), test)
+        """Return a function that refits in a fold on any subset of some columns."""
+        part, view = self.task.folds[fold], select_columns(self.task.source, columns.tolist())
+        train, test = select_rows(view, part.train), select_rows(view, part.test)
+        return lambda subset: FittedFold(self._fit_model(select_columns(train, subset.tolist())), test)
 
     def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
-        """Return the model as fitted on the rows that the fold learns from."""
+        """Return the model fitted on the training rows of a fold."""
         return self.fold_refitter(columns, fold)(columns)
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
-        """Return the weights of the tested rows by class and predicted class."""
+        """Return the weights of the test rows by true and predicted class."""
         task, flips = self.task, kernel_arguments(candidates)
-        given = (
+        values = (
             self._numbers,
             self._codes,
             self._column_positions,
@@ -395,16 +400,16 @@ class MixedNBBackend(FoldBackend):
             self._constant,
             self._table.ravel(),
         )
-        known = (self._table_starts, self._table_widths, self._log_prior, self._has_class)
-        of_rows = (task.codes[task.test_rows], task.weight_or_ones[task.test_rows], task.test_starts)
+        model = (self._table_starts, self._table_widths, self._log_prior, self._has_class)
+        test_rows = (task.codes[task.test_rows], task.weight_or_ones[task.test_rows], task.test_starts)
 
         def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
-            coded_confusion(*given, *known, *of_rows, *flips, first, stop, counts, doubtful)
+            coded_confusion(*values, *model, *test_rows, *flips, first, stop, counts, doubtful)
 
         return count_predictions(self, candidates, count)
 
     def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats:
-        """Return the logarithms of prior times likelihood, added up as `MixedNB` does."""
+        """Return log prior plus log likelihood, added in the order of `MixedNB`."""
         here = slice(self.task.test_starts[fold], self.task.test_starts[fold + 1])
         numbers, codes = np.ascontiguousarray(self._numbers[:, here]), np.ascontiguousarray(self._codes[:, here])
         normals = (self._centre[fold], self._scale[fold], self._constant[fold])
@@ -416,14 +421,14 @@ class MixedNBBackend(FoldBackend):
         return joint[self._has_class[fold]].T
 
     def test_values(self, columns: ColumnIndices, fold: int) -> Floats:
-        """Return the numbers and codes of the rows that a fold tests."""
+        """Return the numbers and codes of the test rows of a fold."""
         here, at = slice(self.task.test_starts[fold], self.task.test_starts[fold + 1]), self._column_positions[columns]
         return np.concatenate([self._numbers[at[at >= 0], here], self._codes[-1 - at[at < 0], here]]).T
 
     def evaluation_cost(self) -> float:
-        """Return the microseconds or so of adding a column."""
+        """Return the approximate microseconds of adding a column."""
         return column_cost(self.task)
 
     def max_bytes(self) -> float:
-        """Return the bytes of the rows tested and of the tables."""
+        """Return the bytes of the test rows and of the tables."""
         return float(self._numbers.nbytes + self._codes.nbytes + self._table.nbytes)

@@ -1,4 +1,7 @@
-"""Sums over rows that naive Bayes on mixed columns is made of; those of two batches add up."""
+"""The sufficient statistics of `MixedNB`, and its input: labelled tables and batches as sources.
+
+`MixedCounts` of two batches can be merged.
+"""
 
 from __future__ import annotations
 
@@ -21,30 +24,31 @@ from tamiz.statistics.base import Floats
 from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.moments import ClassMoments
 
+_FIELDS = ("weight", "mean", "squared_deviations", "minimum", "maximum")
 
-# MERGED: Rows with their classes as the user wrote them, whole tables and batches.
+
 def open_labelled_source(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[Any]]:
-    """Return rows and classes as a source, and the classes as the user wrote them, in the order of their codes."""
+    """Return rows and target as a source, and the user's class labels in the order of their codes."""
     if isinstance(X, Source):
         source = as_source(X, y, sample_weight)
         if source.class_labels is None:
             raise DataError(
-                "MixedNB predicts classes, and the target is a number or not there; say kinds, or name a target."
+                "MixedNB predicts classes, and the source has a numeric target or none; pass kinds, or name a target."
             )
         return source, source.class_labels
     if y is None:
         raise ValueError("MixedNB requires y to be passed, but the target y is None.")
-    given = _check_labels(y)
-    labels, codes = np.unique(given, return_inverse=True)
+    y = _check_labels(y)
+    labels, codes = np.unique(y, return_inverse=True)
     if len(labels) == 1:
-        raise DataError(f"y has 1 class, {labels[0]!s}, in all {len(given):,} rows. Nothing can be learned of it.")
+        raise DataError(f"y has 1 class, {labels[0]!s}, in all {len(y):,} rows; at least 2 are needed.")
     names = pa.array([str(k) for k in range(len(labels))])
     target = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)])
     return as_source(X, target, sample_weight), labels
 
 
 def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], known_schema: Schema | None) -> Source:
-    """Return a batch as a source whose target is the positions of its labels in `classes`."""
+    """Return a batch as a source with class codes that are positions in `classes`."""
     if isinstance(X, Source):
         source, labels = open_labelled_source(X, y, sample_weight)
         return with_target(source, _class_codes(labels, classes)[target_array(source)])
@@ -63,39 +67,36 @@ def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], known_
 
 
 def _class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the positions of labels in the classes of all batches."""
+    """Return the positions of labels in `classes`; raise DataError for an unknown label."""
     new = np.setdiff1d(labels, classes)
     if len(new):
-        raise DataError(f"The class {new[0]!s} of y is none of the classes {classes.tolist()} of the first call.")
+        raise DataError(f"The class {new[0]!s} of y is not among the classes {classes.tolist()} of the first call.")
     return np.searchsorted(classes, labels).astype(np.int32)
 
 
 def _check_labels(y: Any) -> NDArray[Any]:
-    """Return the labels of rows, after a check that every row has one."""
-    given = column_or_1d(y, warn=True)
-    if given.dtype.kind in "fO" and len(
-        missing := np.flatnonzero([one is None or one != one for one in given.tolist()])
+    """Return the labels as an array; raise DataError if one is missing."""
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind in "fO" and len(
+        missing := np.flatnonzero([one is None or one != one for one in labels.tolist()])
     ):
         raise DataError(f"y has no class in row {missing[0]} (Input y contains NaN or None); leave the row out.")
-    if given.dtype.kind == "f":
-        assert_all_finite(given, input_name="y")
-    # It makes integers of numbers that may be too large for them.
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    # The check converts numbers to integers, which may overflow.
     with np.errstate(invalid="ignore"):
-        check_classification_targets(given)
-    return given
-
-
-_FIELDS = ("weight", "mean", "squared_deviations", "minimum", "maximum")
+        check_classification_targets(labels)
+    return labels
 
 
 @dataclass(frozen=True)
 class MixedCounts:
-    """Weight, moments and level counts of the rows seen so far, by class.
+    """Weight, moments and level counts by class of all rows so far.
 
     Attributes
     ----------
     schema : Schema
-        The columns, with the levels and missing values of all rows seen.
+        The columns, with the levels and the numbers of missing values of all rows so far.
     weight : ndarray of shape (n_classes,)
         Weight of the rows of each class.
     moments : ndarray of shape (5, n_classes, n_numeric)
@@ -134,13 +135,13 @@ class MixedCounts:
         )
 
     def merge(self, other: MixedCounts) -> MixedCounts:
-        """Return the counts of both batches; a level or a column that only one of them has counts 0 in the other."""
+        """Return the counts of both batches; a level or column that only one of them has counts 0 in the other."""
         pairs = zip(self.schema.columns, other.schema.columns, strict=True)
         columns = tuple(_merge_columns(mine, theirs) for mine, theirs in pairs)
         n_rows = self.schema.n_rows + other.schema.n_rows
         schema = replace(self.schema, columns=columns, n_rows=n_rows)
         moments = self._moments(schema).merge(other._moments(schema))
-        # Two batches of one value each may hold different values.
+        # Two batches that are constant may have different values.
         one_value = moments.minimum.min(axis=0, initial=np.inf) == moments.maximum.max(axis=0, initial=-np.inf)
         constant = {j: bool(one) for j, one in zip(schema.numeric, one_value, strict=True)}
         columns = tuple(replace(c, constant=c.constant and constant.get(j, True)) for j, c in enumerate(columns))
@@ -154,7 +155,7 @@ class MixedCounts:
         )
 
     def _moments(self, schema: Schema) -> ClassMoments:
-        """Return the moments of the numeric columns of a schema, those of a column without a value empty."""
+        """Return the moments of the numeric columns of a schema, empty for columns that had no value so far."""
         found = ClassMoments(schema.numeric, len(self.weight))
         at = np.searchsorted(schema.numeric, self.schema.numeric)
         for name, values in zip(_FIELDS, self.moments, strict=True):
@@ -166,30 +167,30 @@ class MixedCounts:
         own = dict(zip(self.schema.categorical, self.tables, strict=True))
         found = []
         for j in schema.categorical:
-            place = {level: v for v, level in enumerate(schema.columns[j].levels)}
-            table = np.zeros((len(place), len(self.weight)))
+            code = {level: v for v, level in enumerate(schema.columns[j].levels)}
+            table = np.zeros((len(code), len(self.weight)))
             if j in own:
-                table[[place[level] for level in self.schema.columns[j].levels]] = own[j]
+                table[[code[level] for level in self.schema.columns[j].levels]] = own[j]
             found.append(table)
         return found
 
 
 def known_kinds(schema: Schema) -> dict[str, Any]:
-    """Return the kind of every column that had a value, by its name, for the rows that come next."""
+    """Return the kind of every column that had a value, by name, to open the next batch with."""
     return {c.name: c.kind for c in schema.columns if c.exclusion_reason is None or c.kind in ("text", "id")}
 
 
 def _merge_columns(first: Column, second: Column) -> Column:
-    """Return a column as the rows of two batches show it."""
+    """Return the schema of a column over the rows of two batches."""
     n_missing = first.n_missing + second.n_missing
     if second.exclusion_reason is not None:
-        # It has a kind that takes no part in either, or no value in the second batch.
+        # An excluded kind in both batches, or no value in the second one.
         return replace(first, n_missing=n_missing, constant=first.constant and first.exclusion_reason is not None)
     if first.exclusion_reason is not None:
         return replace(second, n_missing=n_missing, constant=False)
     if first.is_number != second.is_number:
         raise DataError(
-            f"Column {first.name!r} is {first.kind} in the rows learned from and {second.kind} in this batch; open the batch with "
+            f"Column {first.name!r} is {first.kind} in earlier batches and {second.kind} in this one; open this batch with "
             f"kinds={{{first.name!r}: {first.kind!r}}}."
         )
     levels = first.levels if first.levels == second.levels else tuple(sort_levels({*first.levels, *second.levels}))

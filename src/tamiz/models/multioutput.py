@@ -27,9 +27,9 @@ class MultiOutputTarget:
     Attributes
     ----------
     values : ndarray of shape (n_rows, n_outputs)
-        For every row of the user's table, as they were given.
+        For every row of the user's table, in the user's types.
     has_classes : bool
-        Whether every column is classes: scikit-learn's multilabel-indicator or multiclass-multioutput. Else all are numbers.
+        Whether all columns are classes (scikit-learn's multilabel-indicator or multiclass-multioutput); else all are numbers.
     """
 
     values: NDArray[Any]
@@ -37,22 +37,22 @@ class MultiOutputTarget:
 
     @property
     def n_outputs(self) -> int:
-        """How many columns it has."""
+        """The number of target columns."""
         return int(self.values.shape[1])
 
     def schema_with_target(self, schema: Schema) -> Schema:
-        """Return a table's schema with a target that is classes where these are, and a number where these are."""
+        """Return a table's schema with a categorical or numeric target column y."""
         return replace(schema, target=Column("y", "categorical" if self.has_classes else "numeric"))
 
     def with_combined_target(self, source: Source) -> Source:
-        """Return a table with one number as its target, the same where all outputs are: what folds of the rows are made by."""
+        """Return a table whose target is one number per distinct combination of outputs, from which folds are made."""
         numbers = np.unique(self.values[source.row_numbers], axis=0, return_inverse=True)[1].ravel()
         return with_target(source, numbers.astype(np.float64), Column("y", "numeric"))
 
     def check_rows(self, source: Source) -> None:
-        """Refuse a table of other rows, and one that has a target of its own."""
+        """Raise an error for a table with another number of rows, or with a target of its own."""
         if source.schema.target is not None:
-            raise TypeError("A source has its own target: open it without one where y has several columns.")
+            raise TypeError("The source has its own target: open it without a target to pass a y of several columns.")
         if len(self.values) != (n_rows := n_original_rows(source)):
             raise DataError(
                 f"The target has {len(self.values):,} rows and the table {n_rows:,}: inconsistent numbers of samples."
@@ -75,7 +75,7 @@ class MultiOutputTarget:
 
 
 def read_multioutput(y: Any) -> MultiOutputTarget | None:
-    """Return a target of two columns or more, None for any other; one with missing values is refused."""
+    """Return a target of two columns or more, None for any other; raise DataError for missing or infinite values."""
     if y is None:
         return None
     if sparse.issparse(y):
@@ -98,13 +98,13 @@ def read_multioutput(y: Any) -> MultiOutputTarget | None:
         ) from error
     if kind not in (*_CLASS_TYPES, "continuous-multioutput"):
         raise DataError(
-            f"The {values.shape[1]} columns of y are neither all numbers nor all classes ({kind}); give every column one type."
+            f"The {values.shape[1]} columns of y are neither all numbers nor all classes ({kind}); use one kind for all columns."
         )
     return MultiOutputTarget(values, kind in _CLASS_TYPES)
 
 
 def _is_unusable(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return what is None, infinite or NaN, which alone differs from itself."""
+    """Return which values are None, infinite or NaN."""
     if values.dtype.kind == "O":
         return np.frompyfunc(lambda one: one is None or one != one, 1, 1)(values).astype(bool)
     return ~np.isfinite(values) if values.dtype.kind == "f" else np.zeros(values.shape, dtype=bool)

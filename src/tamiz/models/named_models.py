@@ -1,6 +1,6 @@
-"""Models by name, each in the form that a table asks for: for classes or for numbers, encoded where it takes nothing but numbers.
+"""Models by name, each as a classifier or a regressor for a table, with or without encoding.
 
-scikit-learn's classes are imported where a model is made: of a command line that names one, the others are not needed.
+scikit-learn's classes are imported where a model is made, so that a command line imports only the one that it names.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from tamiz.sources.schema import Schema
 
 @dataclass(frozen=True)
 class Model:
-    """An estimator and what it is to see.
+    """An estimator and the form of its input.
 
     Attributes
     ----------
     estimator : estimator
         Not fitted.
     encode : bool
-        Whether it sees mixed columns as points.
+        Whether mixed columns are encoded as numbers.
     label : str
-        What it is called.
+        The readable name.
     impute : bool
-        Whether a missing value among points is the mean of its column; else it stays missing, for estimators that accept it.
+        Whether the encoding replaces missing values by the mean; else they stay NaN, for estimators that accept them.
     """
 
     estimator: Any
@@ -37,26 +37,25 @@ class Model:
 
 
 def resolve_model(estimator: Any, schema: Schema, *, encode: bool | Literal["auto"]) -> Model:
-    """Return the model that a name or an estimator stands for on a table; "auto" encodes where the estimator needs it.
+    """Return the model for a name or an estimator on a table; "auto" encodes if the estimator needs it.
 
-    Of a table without a target it is one that learns from the rows alone (`tamiz.models.estimators.is_unsupervised`).
+    For a table without a target it is an unsupervised one (`tamiz.models.estimators.is_unsupervised`).
     """
     if not isinstance(encode, bool) and encode != "auto":
         raise ValueError(f"encode must be True, False or 'auto', got {encode!r}.")
     if isinstance(estimator, str):
-        # Here and not above: the package that lists the names imports this module.
+        # A local import: the package that lists the names imports this module.
         from tamiz.models import registry
 
         check_choice("estimator", estimator, [entry.name for entry in registry.of_kind("model")])
         entry = registry[estimator]
         made, needs = entry.load()(schema)
-        # Inside a sentence; Gauss stays a name.
+        # Lower case inside a sentence, except for the name Gauss.
         label = entry.label if entry.label.startswith("Gauss") else entry.label[0].lower() + entry.label[1:]
         return Model(made, encode is True or needs, label)
     if schema.target is not None and not can_predict(estimator):
         raise TypeError(
-            "What predicts must be an object with fit and predict, such as GaussianNB(), or the name of a model, got "
-            f"{estimator!r}."
+            f"estimator must be an object with fit and predict, such as GaussianNB(), or the name of a model, got {estimator!r}."
         )
     made = estimator if schema.target is None else adapt_estimator(estimator, has_classes=schema.has_classes)
     encoded = needs_encoding(made, schema) if encode == "auto" else encode
@@ -64,7 +63,7 @@ def resolve_model(estimator: Any, schema: Schema, *, encode: bool | Literal["aut
 
 
 def make_gaussian_nb(schema: Schema) -> tuple[Any, bool]:
-    """Gaussian naive Bayes of numbers; gaps at the mean and categories as indicators where there are any."""
+    """Gaussian naive Bayes; encoded if there are missing values or categories."""
     from sklearn.naive_bayes import GaussianNB
 
     _require_classes(schema, "gaussian_nb", "knn")
@@ -72,7 +71,7 @@ def make_gaussian_nb(schema: Schema) -> tuple[Any, bool]:
 
 
 def make_mixed_nb(schema: Schema) -> tuple[Any, bool]:
-    """Naive Bayes on numbers, categories and gaps as they come."""
+    """Naive Bayes on mixed columns with missing values, without encoding."""
     from tamiz.models.mixed_nb import MixedNB
 
     _require_classes(schema, "mixed_nb", "knn")
@@ -80,14 +79,14 @@ def make_mixed_nb(schema: Schema) -> tuple[Any, bool]:
 
 
 def make_knn(schema: Schema) -> tuple[Any, bool]:
-    """The 5 nearest neighbours among standardised numbers, with an indicator for every level."""
+    """5 nearest neighbours on encoded columns."""
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
     return (KNeighborsClassifier if schema.has_classes else KNeighborsRegressor)(5), True
 
 
 def make_linear(schema: Schema) -> tuple[Any, bool]:
-    """Least squares for a number, linear discriminants for classes."""
+    """Ordinary least squares for a number, linear discriminant analysis for classes."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import LinearRegression
 
@@ -97,14 +96,14 @@ def make_linear(schema: Schema) -> tuple[Any, bool]:
 
 
 def make_ridge(schema: Schema) -> tuple[Any, bool]:
-    """Least squares with a penalty on the squares of the coefficients; for classes, on their indicators."""
+    """Ridge regression; for classes, of their indicators (RidgeClassifier)."""
     from sklearn.linear_model import Ridge, RidgeClassifier
 
     return (RidgeClassifier if schema.has_classes else Ridge)(), True
 
 
 def make_logistic(schema: Schema) -> tuple[Any, bool]:
-    """Logistic regression for classes, refitted for every set and fold."""
+    """Logistic regression, refitted for every set and fold."""
     from sklearn.linear_model import LogisticRegression
 
     _require_classes(schema, "logistic", "linear")

@@ -1,4 +1,4 @@
-"""Columns of a table as an estimator takes them: as they were given, dtypes and all."""
+"""The rows of a table in the user's own type (array, sparse matrix or data frame), for estimators without encoding."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tamiz.statistics.base import Floats
 
 
 class NativeTable:
-    """A table that is handed on: an array as an array, a frame as a frame of its library.
+    """A table for estimators: an array stays an array, and a frame stays a frame of its library, with its dtypes.
 
-    A sparse matrix stays one where the estimator accepts it, and is an array otherwise. A file's columns and those of an Arrow
-    table, which estimators do not take, become a pandas frame: numbers as float64, a date as its seconds, a boolean as bool or
-    with gaps as 0, 1 and NaN, levels as pandas categories. Where pandas is not installed they become a matrix of numbers.
+    A sparse matrix stays sparse if the estimator accepts it, and becomes an array otherwise. Files and Arrow tables, which
+    estimators do not accept, become a pandas frame: numbers as float64, dates as seconds, booleans as bool (with missing values as
+    0, 1 and NaN), levels as pandas categories. Without pandas they become a matrix of numbers.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class NativeTable:
 
     @cached_property
     def needs_conversion(self) -> bool:
-        """Whether the columns are read from a file or an Arrow table, and not handed on as they lie."""
+        """Whether the columns come from a file or an Arrow table and must be converted."""
         return isinstance(self._first_row, pa.Table)
 
     @property
@@ -50,11 +50,11 @@ class NativeTable:
 
     @cached_property
     def n_bytes(self) -> float:
-        """What all rows take when they are handed on."""
+        """The bytes of all rows in the form for the estimator."""
         schema = self._source.schema
         if self._accepts_sparse and sparse.issparse(self._first_row):
-            held = self._source.frame()
-            return float(held.data.nbytes + held.indices.nbytes)
+            rows = self._source.frame()
+            return float(rows.data.nbytes + rows.indices.nbytes)
         return 8.0 * schema.n_rows * len(schema.used)
 
     def take_rows(self, rows: RowIndices, columns: NDArray[np.intp]) -> NativeRows:
@@ -79,22 +79,22 @@ class NativeTable:
         for j in schema.categorical:
             if schema.columns[j].kind != "boolean":
                 raise DataError(
-                    f"Column {schema.columns[j].name!r} holds text, and without pandas an estimator is handed numbers only: pass "
-                    "encode=True, or install pandas."
+                    f"Column {schema.columns[j].name!r} contains text, which needs pandas for an estimator: pass encode=True, or "
+                    "install pandas."
                 )
         return np.column_stack([column_to_floats(schema.columns[j], values) for j, values in columns.items()])
 
 
 class NativeRows:
-    """Rows of some columns, from which sets of these columns are taken.
+    """Rows of some columns, from which subsets of the columns are selected.
 
     Parameters
     ----------
     rows : array or frame
     columns : ndarray
-        What its columns are in the table.
+        The numbers of the columns in the table, ascending.
     accepts_sparse : bool, default=False
-        Whether sparse rows are taken as such.
+        Whether sparse rows stay sparse.
     """
 
     def __init__(self, rows: Any, columns: NDArray[np.intp], *, accepts_sparse: bool = False) -> None:
@@ -103,7 +103,7 @@ class NativeRows:
         self._accepts_sparse = accepts_sparse
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what another process reads: a frame of its library."""
+        """Return a picklable state: a frame of its library instead of narwhals."""
         return {**self.__dict__, "_rows": nw.to_native(self._rows, pass_through=True)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -111,19 +111,19 @@ class NativeRows:
         self._rows = _wrap_rows(self._rows)
 
     def select(self, columns: NDArray[np.intp]) -> Any:
-        """Return some of the columns, as a copy: what an estimator writes into them nobody else sees."""
+        """Return some of the columns as a copy, into which an estimator may write."""
         at = np.searchsorted(self._columns, columns)
         if isinstance(self._rows, np.ndarray):
-            # Rows behind one another, as they are in a table cut by scikit-learn: sums then have the same last bits.
+            # C order, as in an array sliced by scikit-learn: sums then have the same last bits.
             return np.take(self._rows, at, axis=1)
         if sparse.issparse(self._rows):
-            taken = self._rows[:, at]
-            return taken.tocsr() if self._accepts_sparse else taken.toarray()
+            selected = self._rows[:, at]
+            return selected.tocsr() if self._accepts_sparse else selected.toarray()
         return self._rows[:, at.tolist()].to_native()
 
 
 def column_to_floats(column: Column, values: NDArray[Any]) -> Floats:
-    """Return a column's values as float64: False and True as 0 and 1, levels that are numbers as these, a gap as NaN."""
+    """Return a column as float64: False and True as 0 and 1, text of digits as numbers, missing values as NaN."""
     if values.dtype.kind == "f":
         return values.astype(np.float64, copy=False)
     numbers = np.array([0.0, 1.0] if column.kind == "boolean" else [float(level) for level in column.levels])
@@ -133,7 +133,7 @@ def column_to_floats(column: Column, values: NDArray[Any]) -> Floats:
 
 
 def is_number_like(column: Column) -> bool:
-    """Whether an estimator of numbers can read the column's values: they are numbers, truth values, or text that writes numbers."""
+    """Return whether all values of a column are numbers, booleans or text of digits."""
     return column.is_number or column.kind == "boolean" or all(map(_is_number_text, column.levels))
 
 
@@ -146,7 +146,7 @@ def _is_number_text(level: str) -> bool:
 
 
 def _wrap_rows(rows: Any) -> Any:
-    """Return an array as it is, what a masked one hides as NaN, sparse rows by columns, and a frame under narwhals."""
+    """Return an array as it is, a masked array with NaN, a sparse matrix as CSC, and a frame wrapped by narwhals."""
     if sparse.issparse(rows):
         return rows.tocsc()
     if isinstance(rows, np.ma.MaskedArray):

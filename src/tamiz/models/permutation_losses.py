@@ -1,4 +1,4 @@
-"""What columns are worth to a model on rows that it has not seen: the score that is lost when their values change places."""
+"""Permutation losses: how much a fold's test score drops when the values of columns are permuted among the test rows."""
 
 from __future__ import annotations
 
@@ -18,70 +18,70 @@ from tamiz.statistics.base import Floats
 from tamiz.subsets.evaluator import Unit
 
 Permutation = NDArray[np.intp]
-# Columns by their places in rows, and the order that their values are put in.
+# Column positions in the test rows, and the permutation of their values.
 ColumnPermutation = tuple[NDArray[np.intp], Permutation]
 
-# Values that are predicted from at a time: most of what a call takes does not depend on how many rows it is of.
+# Values that are predicted from at a time: several permutations share the overhead of one call of predict.
 _VALUES_PER_BATCH = 2**20
 
 
 def permutation_losses(
     backend: FoldBackend, columns: ColumnIndices, units: Sequence[Unit], fold: int, n_repeats: int
 ) -> Floats:
-    """Return what the score of a fold loses by each exchange of values in each unit of columns, of shape (n_units, n_repeats).
+    """Return the loss of a fold's score by each permutation of each unit of columns, of shape (n_units, n_repeats).
 
     Parameters
     ----------
-    backend : Way
-        Its rows are the tested ones themselves, as arrays or frames: values cannot change places in rows that are numbers of rows.
+    backend : FoldBackend
+        One whose `test_rows` are values in an array or a frame, not row numbers: a `RefitBackend`.
     columns : ndarray
-        The set, ascending.
+        The column set, ascending.
     units : list of ndarray
-        Columns of the set whose values go to another row together.
+        Columns of the set that are permuted together.
     fold : int
     n_repeats : int
-        Exchanges. All units see the same ones, so that units, not lots, make the difference.
+        Number of permutations. All units share the same ones, so that random draws do not add to their differences.
     """
     task = backend.task
     fitted = backend.fit_fold(columns, fold)
-    places = dict(zip(columns.tolist(), _column_positions(task, columns), strict=True))
-    unit_places = [np.concatenate([places[j] for j in unit.tolist()]) for unit in units]
+    positions = dict(zip(columns.tolist(), _column_positions(task, columns), strict=True))
+    unit_positions = [np.concatenate([positions[j] for j in unit.tolist()]) for unit in units]
     orders = _draw_permutations(task, columns, fold, n_repeats)
-    # Of one value there is nothing to exchange: the loss is 0 to the bit.
-    worth = [u for u, at in enumerate(unit_places) if any(_varies(fitted.test_rows, place) for place in at.tolist())]
-    exchanges = [(unit_places[u], order) for u in worth for order in orders]
-    found = np.empty(len(exchanges))
-    scores = _TestScorer(task, fitted.estimator, fold)
+    # The loss of a constant column is exactly 0.
+    varying = [u for u, at in enumerate(unit_positions) if any(_varies(fitted.test_rows, k) for k in at.tolist())]
+    permutations = [(unit_positions[u], order) for u in varying for order in orders]
+    found = np.empty(len(permutations))
+    scorer = _TestScorer(task, fitted.estimator, fold)
     for start, stop in parallel.block_ranges(
-        len(exchanges), max(1, _VALUES_PER_BATCH // max(1, int(np.prod(fitted.test_rows.shape))))
+        len(permutations), max(1, _VALUES_PER_BATCH // max(1, int(np.prod(fitted.test_rows.shape))))
     ):
-        found[start:stop] = scores.permuted_scores(fitted.test_rows, exchanges[start:stop])
-    lost = np.zeros((len(units), n_repeats))
-    # The rows as they are come last: an estimator told to spare the copy may write into what it predicts from.
-    lost[worth] = scores.original_score(fitted.test_rows) - found.reshape(len(worth), n_repeats)
-    return lost
+        found[start:stop] = scorer.permuted_scores(fitted.test_rows, permutations[start:stop])
+    losses = np.zeros((len(units), n_repeats))
+    # The original rows are scored last: an estimator with copy=False may write into the rows that it predicts from.
+    losses[varying] = scorer.original_score(fitted.test_rows) - found.reshape(len(varying), n_repeats)
+    return losses
 
 
 class _TestScorer:
-    """Scores of one fitted estimator on the tested rows of a fold, exchanged in many ways."""
+    """Scores one fitted estimator on permuted test rows of a fold."""
 
     def __init__(self, task: CVTask, estimator: Any, fold: int) -> None:
-        tested = task.folds[fold].test
+        rows = task.folds[fold].test
         self._task = task
         self._estimator = estimator
-        self._labels, self._weight = task.target_at(tested), task.weight_at(tested)
+        self._target, self._weight = task.target_at(rows), task.weight_at(rows)
         self._score_predictions = _prediction_score(task, fold)
 
     def permuted_scores(self, rows: Any, permutations: Sequence[ColumnPermutation]) -> Floats:
-        """Return the score after every exchange."""
+        """Return the score after every permutation."""
         if self._score_predictions is not None:
             found = self._score_predictions(self._estimator.predict(permute_columns(rows, permutations)))
             if found is not None:
                 return found
-        return np.array([self._score(permute_columns(rows, [exchange])) for exchange in permutations])
+        return np.array([self._score(permute_columns(rows, [one])) for one in permutations])
 
     def original_score(self, rows: Any) -> float:
-        """Return the score of the rows as they are."""
+        """Return the score of the original rows."""
         if self._score_predictions is not None:
             found = self._score_predictions(self._estimator.predict(rows))
             if found is not None:
@@ -89,13 +89,13 @@ class _TestScorer:
         return self._score(rows)
 
     def _score(self, rows: Any) -> float:
-        return self._task.scoring.score(self._estimator, rows, self._labels, self._weight)
+        return self._task.scoring.score(self._estimator, rows, self._target, self._weight)
 
 
 def _prediction_score(task: CVTask, fold: int) -> Callable[[NDArray[Any]], Floats | None] | None:
-    """Return the score as a function of predictions, of the tested rows again and again; None where it reads more than these.
+    """Return the score as a function of predictions for repeated copies of the test rows; None if it needs more than predictions.
 
-    It returns one score for each time that the rows come, None for a class that no row is of, or a prediction that is no number.
+    The function returns one score per copy, and None if a prediction is an unknown class or not finite.
     """
     if not task.has_target:
         return None
@@ -129,62 +129,62 @@ def _prediction_score(task: CVTask, fold: int) -> Callable[[NDArray[Any]], Float
 
 
 def permute_columns(rows: Any, permutations: Sequence[ColumnPermutation]) -> Any:
-    """Return rows, an array, a sparse matrix or a frame of any library, again and again, each time after another exchange."""
+    """Return copies of rows (array, sparse matrix or frame of any library), one after each permutation, in one table."""
     if sparse.issparse(rows):
-        return sparse.vstack([_permute_sparse(rows.tocoo(), *exchange) for exchange in permutations], format="csr")
+        return sparse.vstack([_permute_sparse(rows.tocoo(), *one) for one in permutations], format="csr")
     n = len(rows)
-    again = np.tile(np.arange(n), len(permutations))
-    taken = {place: again.copy() for at, _ in permutations for place in at.tolist()}
+    repeated = np.tile(np.arange(n), len(permutations))
+    sources = {position: repeated.copy() for at, _ in permutations for position in at.tolist()}
     for k, (at, order) in enumerate(permutations):
-        for place in at.tolist():
-            taken[place][k * n : (k + 1) * n] = order
+        for position in at.tolist():
+            sources[position][k * n : (k + 1) * n] = order
     if isinstance(rows, np.ndarray):
-        changed = rows[again]
-        for place, numbers in taken.items():
-            changed[:, place] = rows[numbers, place]
-        return changed
+        permuted = rows[repeated]
+        for position, numbers in sources.items():
+            permuted[:, position] = rows[numbers, position]
+        return permuted
     frame = nw.from_native(rows, eager_only=True)
-    # By position: not every frame's names are text.
-    return frame[again, :].with_columns(*(frame[:, place][numbers] for place, numbers in taken.items())).to_native()
+    # By position: the names of a frame need not be text.
+    columns = (frame[:, position][numbers] for position, numbers in sources.items())
+    return frame[repeated, :].with_columns(*columns).to_native()
 
 
 def _permute_sparse(rows: Any, at: NDArray[np.intp], order: Permutation) -> sparse.coo_array:
-    """Return sparse rows with the values of some columns in another order."""
+    """Return sparse rows with permuted values of some columns."""
     row, column = rows.row, rows.col
-    # Of the type of the other numbers of rows: some estimators refuse sparse rows with numbers of 64 bits.
-    place = np.empty(len(order), dtype=row.dtype)
-    place[order] = np.arange(len(order))
-    return sparse.coo_array((rows.data, (np.where(np.isin(column, at), place[row], row), column)), shape=rows.shape)
+    # The index type of the matrix: some estimators refuse sparse rows with 64-bit indices.
+    inverse = np.empty(len(order), dtype=row.dtype)
+    inverse[order] = np.arange(len(order))
+    return sparse.coo_array((rows.data, (np.where(np.isin(column, at), inverse[row], row), column)), shape=rows.shape)
 
 
 def check_permutable(task: CVTask) -> None:
-    """Refuse folds of one row: there is nothing to exchange its values with."""
+    """Raise DataError if all folds have a single test row, which cannot be permuted."""
     if all(len(fold.test) < 2 for fold in task.folds):
         raise DataError(
-            f"Each of the {len(task.folds):,} folds tests 1 row, and its values can change places with no other's; importances "
-            "need folds of at least 2 rows: ask for fewer folds."
+            f"Each of the {len(task.folds):,} folds has 1 test row, and permutation importance needs at least 2: use fewer folds."
         )
 
 
 def _varies(rows: Any, position: int) -> bool:
-    """Return whether a column holds more than one value."""
+    """Return whether a column has more than one value."""
     if sparse.issparse(rows):
         rows, position = rows[:, [position]].toarray(), 0
     if not isinstance(rows, np.ndarray):
         return bool(nw.from_native(rows, eager_only=True)[:, position].n_unique() > 1)
     values = rows[:, position]
-    # A gap equals no other.
+    # NaN differs from every value, also from NaN.
     return bool((values != values[0]).any())
 
 
 def _draw_permutations(task: CVTask, columns: ColumnIndices, fold: int, n_repeats: int) -> list[Permutation]:
-    """Return the orders that tested rows are put in: by the task's seed, the set and the fold, whatever was drawn before."""
+    """Return permutations of the test rows that depend only on the task's seed, the set and the fold."""
     rng = np.random.default_rng([task.seed, fold, *columns.tolist()])
     return [rng.permutation(len(task.folds[fold].test)) for _ in range(n_repeats)]
 
 
 def _column_positions(task: CVTask, columns: ColumnIndices) -> list[NDArray[np.intp]]:
-    """Return where each column of a set lies in the rows of its refit: encoded, a column of categories is several."""
+    """Return the positions of each column in the rows of a refit; an encoded categorical column has several."""
     if not task.encode:
         return [np.array([k]) for k in range(len(columns))]
     widths = [len(task.matrix.coordinates[j]) for j in columns.tolist()]

@@ -1,4 +1,4 @@
-"""Refits in worker processes, where they are short and there are many."""
+"""Refits in worker processes, for many short refits."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tamiz.models.base import ColumnIndices, CVTask, FoldRows
 from tamiz.models.fit_warnings import FitWarnings
 from tamiz.runtime import parallel, workers
 
-# A score, and what its refit warned of; None where it failed.
+# A score and the warnings of its refit; None if the refit failed.
 RefitScore = tuple[float, dict[type[Warning], str]] | None
 
-# Seconds of refits, done and known to come, that are worth a start of workers: each takes one to three of a core, and a search goes
-# on for about as long as it has taken so far.
+# Seconds of refits, past and remaining, from which on workers are started: a start costs one to three core seconds, and a search is
+# expected to take as long again as it has taken so far.
 _MIN_START_SECONDS = 3.0
-# Seconds that are worth a request, where workers are ready.
+# Seconds of remaining refits from which on ready workers are used.
 _MIN_REQUEST_SECONDS = 0.05
-# Seconds of a refit from which on most of it is not Python's work, and threads do as well.
+# Seconds per refit from which on most of it runs without the GIL, so that threads are as fast.
 _LONG_REFIT_SECONDS = 0.05
-# Seconds that one request may take: an interrupt waits for its end.
+# Seconds per request: an interrupt waits for the end of a request.
 _REQUEST_SECONDS = 0.25
 
 
@@ -32,13 +32,14 @@ _REQUEST_SECONDS = 0.25
 class RefitWorkers:
     """Worker processes for the refits of a task.
 
-    They are started when refits have taken a while and go on, get ready while the refits do, and are then given the rest.
+    Workers are started after some seconds of refits. This process goes on with the refits until the workers are ready, and then
+    passes them the rest.
 
     Parameters
     ----------
-    task : Task
+    task : CVTask
     few_rows : bool
-        Whether threads hinder each other however long a refit takes.
+        Whether threads slow each other down, however long a refit takes.
     """
 
     task: CVTask
@@ -50,12 +51,12 @@ class RefitWorkers:
         self._failed = False
 
     def record_time(self, seconds: float, n_refits: int) -> None:
-        """Count refits that this process has done, and the time of one thread that they took."""
+        """Add refits done in this process, and the thread seconds that they took."""
         self._seconds += seconds
         self._n_refits += n_refits
 
     def batch_size(self, n_left: int) -> int:
-        """Return how many of the refits that are left to do at a time: some for every worker, and few where one takes long."""
+        """Return the number of refits per batch: several batches for every worker, and few refits if one is slow."""
         if not self._n_refits:
             return 1
         share = max(n_left / (4 * parallel.n_session_threads()), _MIN_REQUEST_SECONDS / self._seconds_per_refit / 4)
@@ -66,7 +67,7 @@ class RefitWorkers:
         return max(self._seconds, 1e-9) / max(self._n_refits, 1)
 
     def are_ready(self, n_left: int) -> bool:
-        """Return whether workers are there for so many refits; start them where that is worth it."""
+        """Return whether workers are ready for the remaining refits; start workers if that pays."""
         n, left = parallel.n_session_threads(), n_left * self._seconds_per_refit
         if (
             self._failed
@@ -82,17 +83,17 @@ class RefitWorkers:
         return False
 
     def _is_picklable(self) -> bool:
-        """Whether another process can read the model; classes and functions of the user's program travel as a whole."""
+        """Return whether the model can be pickled; classes and functions of the user's program are pickled by value."""
         if self._pickled_model is None and not self._failed:
             try:
-                given = (self.task.estimator, self.task.scoring)
-                self._pickled_model = pickle.dumps(wrap_non_picklable_objects(given, keep_wrapper=False))
-            except Exception:  # noqa: BLE001 - whatever it is, the model stays here
+                model = (self.task.estimator, self.task.scoring)
+                self._pickled_model = pickle.dumps(wrap_non_picklable_objects(model, keep_wrapper=False))
+            except Exception:  # noqa: BLE001 - after any error the refits stay in this process
                 self._failed = True
         return not self._failed
 
     def scores(self, rows: FoldRows, sets: Sequence[ColumnIndices]) -> list[RefitScore]:
-        """Return the scores of refits in a worker, None for those that are to be done here."""
+        """Return the scores of refits in a worker, None for refits that this process has to do."""
         try:
             found: list[RefitScore] = workers.call(score_refits, rows, self._pickled_model, sets, get_config())
         except workers.WorkerError:
@@ -102,25 +103,25 @@ class RefitWorkers:
 
 
 def load_model(model: bytes) -> None:
-    """Load what refits need."""
+    """Unpickle a model, which imports the modules that its refits need."""
     pickle.loads(model)
 
 
 def score_refits(
     rows: FoldRows, model: bytes, sets: Sequence[ColumnIndices], config: dict[str, Any]
 ) -> list[RefitScore]:
-    """Return what refits score and warn of in a worker; None where one fails, and fails again where it is reported."""
+    """Return the scores and warnings of refits in a worker; None for a failed one, which the parent repeats to report its error."""
     estimator, scoring = pickle.loads(model)
-    warned = FitWarnings()
+    fit_warnings = FitWarnings()
 
     def score(columns: ColumnIndices) -> RefitScore:
         try:
-            with warned.record_fit() as found:
+            with fit_warnings.record_fit() as found:
                 fitted = rows.refit(estimator, columns)
                 value = scoring.score(fitted.estimator, fitted.test_rows, rows.test_target, rows.test_weight)
-        except Exception:  # noqa: BLE001 - raised again, with its place, by the process that asked
+        except Exception:  # noqa: BLE001 - raised again, with its context, by the parent process
             return None
         return value, found
 
-    with config_context(**config), warned.capture():
+    with config_context(**config), fit_warnings.capture():
         return [score(columns) for columns in sets]

@@ -1,4 +1,4 @@
-"""The general way: fit, and predict."""
+"""Choice of the fold backend for an estimator, and the general backend, which refits for every column set and fold."""
 
 from __future__ import annotations
 
@@ -17,81 +17,80 @@ from tamiz.models.native_table import NativeRows, NativeTable
 from tamiz.models.score_functions import confusion_scorer, likelihood_scorer, squared_error_scorer
 from tamiz.runtime.validation import check_memory
 
-# MERGED: Which way an estimator takes.
-# So many rows show whether an estimator can be fitted.
+# Rows of a trial fit that shows whether an estimator accepts its parameters.
 _PROBE_ROWS = 50
+# Folds whose rows are in memory at once when threads finish one fold and begin the next.
+_FOLDS_AT_ONCE = 3
 
 
 def choose_backend(task: CVTask) -> tuple[FoldBackend, str]:
-    """Return the way, and in words what is done and why."""
-    # Here and not above: the package that lists the ways is imported by their modules.
+    """Return the backend, and a sentence on the method and the reason."""
+    # A local import: the modules of the backends import the package that lists them.
     from tamiz.models import registry
 
-    entry = next((entry for entry in registry.of_kind("backend") if entry.name == task.estimator_name), None)
-    if entry is None:
-        return RefitBackend(task), f"{task.estimator_name} is refitted for every set and fold: it has no fast way."
+    name = task.estimator_name
+    entry = next((entry for entry in registry.of_kind("backend") if entry.name == name), None)
+    backend_class: type[FoldBackend] | None = None if entry is None else entry.load()
+    if (reason := _refit_reason(task, backend_class)) is not None:
+        return RefitBackend(task), f"{name} is refitted for every set and fold: {reason}."
+    assert backend_class is not None
+    has_likelihood_score = backend_class.has_likelihoods and likelihood_scorer(task) is not None
+    if not (confusion_scorer(task) or squared_error_scorer(task) or has_likelihood_score):
+        score = task.scoring.name.replace("_", " ")
+        return backend_class(
+            task
+        ), f"{name} predicts anew for every set and fold: its {score} is not a function of sums."
+    return backend_class(task), f"{name} is not refitted: {backend_class.method}."
+
+
+def _refit_reason(task: CVTask, backend_class: type[FoldBackend] | None) -> str | None:
+    """Return why an estimator must be refitted, None if a backend supports it."""
+    if backend_class is None:
+        return "it has no fast method"
     if task.is_multioutput:
-        return RefitBackend(
-            task
-        ), f"{task.estimator_name} is refitted for every set and fold: several targets are predicted at once."
-    kind: type[FoldBackend] = entry.load()
-    if kind.estimator_class is not type(task.estimator):
-        return RefitBackend(
-            task
-        ), f"{task.estimator_name} is refitted for every set and fold: it is no {entry.name} of scikit-learn's."
+        return "several targets are predicted at once"
+    if backend_class.estimator_class is not type(task.estimator):
+        return "it is another class of that name"
     if not task.scoring.uses_predictions_only:
-        return RefitBackend(
-            task
-        ), f"{task.estimator_name} is refitted for every set and fold: {task.scoring.name} may read anything."
-    if (why := kind.unsupported_reason(task)) is not None:
-        return RefitBackend(task), f"{task.estimator_name} is refitted for every set and fold: {why}."
-    if not _can_be_fitted(task):
-        # The refit says what is wrong.
-        return RefitBackend(
-            task
-        ), f"{task.estimator_name} is refitted for every set and fold: its parameters do not fit the table."
-    if not (confusion_scorer(task) or squared_error_scorer(task) or (kind.has_likelihoods and likelihood_scorer(task))):
-        name = task.scoring.name.replace("_", " ")
-        return kind(task), f"{task.estimator_name} is asked anew for every set and fold: its {name} is no sum."
-    return kind(task), f"{task.estimator_name} is not refitted: {kind.method}."
+        return f"{task.scoring.name} may read more than predictions"
+    if (reason := backend_class.unsupported_reason(task)) is not None:
+        return reason
+    # The refit then reports what is wrong.
+    return None if _can_be_fitted(task) else "its parameters do not fit the table"
 
 
 def _can_be_fitted(task: CVTask) -> bool:
-    """Return whether the estimator takes its parameters, and the classes of every fold: those it has by default go anywhere."""
-    given, usual = (one.get_params(deep=False) for one in (task.estimator, type(task.estimator)()))
-    if all(repr(value) == repr(usual[name]) for name, value in given.items() if name != "random_state"):
+    """Return whether a trial fit accepts the parameters for the classes of every fold; default parameters need no trial."""
+    actual, default = (one.get_params(deep=False) for one in (task.estimator, type(task.estimator)()))
+    if all(repr(value) == repr(default[name]) for name, value in actual.items() if name != "random_state"):
         return True
-    # A column of no meaning: what the table holds is for the ways to judge.
+    # A random column: the backends check the values of the table themselves.
     column = np.random.default_rng(0).integers(0, 2, (len(task.target), 1)).astype(np.float64)
     seen: set[bytes] = set()
     for fold in task.folds:
         labels = task.target[fold.train]
-        # Folds of the same classes are alike, and all folds of numbers are.
+        # One trial is enough for folds with the same classes, and for all folds of a numeric target.
         classes = np.unique(task.codes[fold.train]).tobytes() if task.has_classes else b""
         if classes in seen:
             continue
         seen.add(classes)
-        tried = np.arange(min(len(labels), _PROBE_ROWS))
+        probe = np.arange(min(len(labels), _PROBE_ROWS))
         if task.has_classes:
-            tried = np.union1d(tried, np.unique(labels, return_index=True)[1])
-        rows = fold.train[tried]
+            probe = np.union1d(probe, np.unique(labels, return_index=True)[1])
+        rows = fold.train[probe]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 fit_weighted(clone(task.estimator), column[rows], task.target[rows], task.weight_at(rows))
-            except Exception:  # noqa: BLE001 - whatever it is, the refit raises it again and is listened to
+            except Exception:  # noqa: BLE001 - the refit raises it again, with its context
                 return False
     return True
 
 
-# Folds whose rows are there at once, where two threads come to the end of one and begin the next.
-_FOLDS_AT_ONCE = 3
-
-
 class RefitBackend(FoldBackend):
-    """Every estimator, fitted anew for every set of columns and fold.
+    """Refits any estimator for every column set and fold.
 
-    The rows of a fold are taken once for many sets: a refit costs a copy of its columns beside the fit.
+    The rows of a fold are cut out once for many sets: a refit costs a copy of its columns beside the fit.
     """
 
     estimator_class = object
@@ -109,14 +108,14 @@ class RefitBackend(FoldBackend):
             )
 
     def _check_dates(self) -> None:
-        """Refuse dates of a frame for an estimator of scikit-learn's own; a pipeline may know what to do with them."""
+        """Raise DataError for dates in a frame and a plain estimator of scikit-learn's; a pipeline may transform them."""
         task, schema = self.task, self.task.source.schema
         dates = [j for j in schema.used.tolist() if schema.columns[j].kind == "date"]
         if not dates or self._native_table.needs_conversion or not is_plain_sklearn(task.estimator):
             return
         raise DataError(
-            f"Column {schema.columns[dates[0]].name!r} holds dates, and {task.estimator_name} takes numbers: pass encode=True, or a pipeline "
-            "that encodes."
+            f"Column {schema.columns[dates[0]].name!r} contains dates, and {task.estimator_name} accepts only numbers: pass "
+            "encode=True, or a pipeline that encodes."
         )
 
     @cached_property
@@ -130,18 +129,18 @@ class RefitBackend(FoldBackend):
         return _FOLDS_AT_ONCE * 8.0 * self.task.source.schema.n_rows * self.task.matrix.n_coordinates
 
     def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
-        """Fit a copy of the estimator."""
+        """Fit a clone of the estimator."""
         return self.fold_refitter(columns, fold)(columns)
 
     def fold_refitter(self, columns: ColumnIndices, fold: int) -> Callable[[ColumnIndices], FittedFold]:
-        """Take the rows of the fold, and return what fits copies of the estimator on sets among their columns."""
+        """Cut out the rows of the fold, and return a function that fits clones of the estimator on subsets of the columns."""
         return partial(self.fold_rows(columns, fold).refit, self.task.estimator)
 
     def fold_rows(self, columns: ColumnIndices, fold: int) -> FoldRows:
-        """Return the rows of a fold for refits on sets among some columns."""
+        """Return the rows of a fold for refits on subsets of some columns."""
         task = self.task
         part = task.folds[fold]
-        # Points are made of rows in the order of the table.
+        # Encoded rows are in the order of the table.
         rows = part.train if task.encode else part.train_in_order
         return FoldRows(
             self._select_rows(rows, columns, fold),
@@ -153,12 +152,12 @@ class RefitBackend(FoldBackend):
         )
 
     def _select_rows(self, rows: NDArray[np.intp], columns: ColumnIndices, fold: int) -> NativeRows | EncodedRows:
-        """Return rows of the fold, of which sets of columns are taken."""
+        """Return training or test rows of the fold, from which column sets can be selected."""
         task = self.task
         if not task.encode:
             return self._native_table.take_rows(rows, columns)
-        points, part = task.matrix, task.folds[fold]
-        at = points.coordinates_of(columns)
-        values = points.train_rows(part, at) if rows is part.train else points.test_rows(part, at)
-        widths = np.array([len(points.coordinates[j]) for j in columns.tolist()])
+        matrix, part = task.matrix, task.folds[fold]
+        at = matrix.coordinates_of(columns)
+        values = matrix.train_rows(part, at) if rows is part.train else matrix.test_rows(part, at)
+        widths = np.array([len(matrix.coordinates[j]) for j in columns.tolist()])
         return EncodedRows(NativeRows(values, np.arange(len(at))), columns, widths)

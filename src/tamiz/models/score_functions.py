@@ -1,6 +1,9 @@
-"""Scores as functions of sums: of the weights by class and predicted class, or of squared errors.
+"""Scores as functions of sums over the test rows: of confusion counts, squared errors, or joint log-likelihoods.
 
-Each is what scikit-learn's scorer of that name says, for many sets of columns and folds at once.
+Each function returns the value of scikit-learn's scorer of that name, for many column sets and folds at once. `confusion_scorer`,
+`squared_error_scorer` and `likelihood_scorer` return the function for a task. `count_predictions` counts predictions in parallel,
+with refits where rounding could change one. A likelihood score is None where only a refit is exact: where the predicted
+probabilities of two rows of different classes differ by no more than rounding errors.
 """
 
 from __future__ import annotations
@@ -19,19 +22,26 @@ from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 
-# MERGED: Counts of predictions for many sets of columns: in parallel, and beyond doubt.
-# Terms that one thread adds up before another is worth waking: half a millisecond or so.
+# Terms that one thread sums: about half a millisecond.
 _TERMS_PER_THREAD = 1_000_000
+_EPS = float(np.finfo(np.float64).eps)
+# Largest error of a log-likelihood in units in the last place: values are several standard deviations from a mean, means up to a
+# hundred from 0, and there is a term per column.
+_MAX_ROUNDINGS = 1024
+# The average error in these units, and the largest relative error of a loss.
+_MEAN_ROUNDINGS, _LOSS_TOLERANCE = 32, 1e-10
 
-# count(first, stop, counts, doubtful) fills the counts of the candidates first .. stop, and which of them rounding may decide.
+# count(first, stop, counts, doubtful) fills the counts of candidates first .. stop, and whether rounding could change a prediction.
 CountFunction = Callable[[int, int, Floats, NDArray[np.bool_]], None]
+# score(backend, columns, fold): None where a refit is needed.
+LikelihoodScore = Callable[[FoldBackend, ColumnIndices, int], float | None]
 
 
 def count_predictions(backend: FoldBackend, candidates: Candidates, fill_counts: CountFunction) -> Floats:
-    """Return the weights of tested rows by class and predicted class, of shape (n_candidates, n_folds, n_classes, n_classes).
+    """Return the weights of test rows by true and predicted class, of shape (n_candidates, n_folds, n_classes, n_classes).
 
-    A fold of a candidate in which two classes are as near to each other as rounding is predicted by a refit: what rounding decides
-    is decided as the refit decides it, whatever order terms are added in.
+    A fold of a candidate in which the best two classes of a row differ by no more than rounding errors is predicted by a refit, so
+    that counts do not depend on the order of summation.
     """
     task = backend.task
     n_folds, n_classes = len(task.folds), len(task.classes)
@@ -63,7 +73,7 @@ def _refit_counts(backend: FoldBackend, columns: ColumnIndices, fold: int) -> Fl
 
 
 def baseline_confusion(task: CVTask) -> Floats:
-    """Return the weights of the tested rows by class and predicted class: the most frequent one, the first of equals."""
+    """Return confusion counts of predicting the most frequent training class, of equally frequent classes the first."""
     n = len(task.classes)
     counts = np.zeros((len(task.folds), n, n))
     for f, fold in enumerate(task.folds):
@@ -73,7 +83,7 @@ def baseline_confusion(task: CVTask) -> Floats:
 
 
 def baseline_squared_errors(task: CVTask) -> Floats:
-    """Return the weighted sum of the tested rows' squared errors where the mean is predicted, a number a fold."""
+    """Return the weighted sum of squared errors of predicting the training mean, for every fold."""
     squares = np.empty(len(task.folds))
     for f, fold in enumerate(task.folds):
         mean = np.average(task.target[fold.train], weights=task.weight_or_ones[fold.train])
@@ -81,23 +91,8 @@ def baseline_squared_errors(task: CVTask) -> Floats:
     return squares
 
 
-# MERGED: Scores of probabilities from logarithms of joint likelihoods: log loss, and the area under a ROC curve.
-# MERGED:
-# MERGED: Each is what scikit-learn's scorer says of a refit, and None where only the refit can tell: where two rows of different classes have
-# MERGED: probabilities as near to each other as rounding, their order is that of the last bits.
-_EPS = float(np.finfo(np.float64).eps)
-# Units in the last place that a likelihood may be off by: rows are some standard deviations from a mean, means up to a hundred from
-# 0, and there are as many terms as columns.
-_MAX_ROUNDINGS = 1024
-# What they are off by on average, and what a loss may be off by, in proportion.
-_MEAN_ROUNDINGS, _LOSS_TOLERANCE = 32, 1e-10
-
-# score(way, columns, fold): None where a refit is to be asked.
-LikelihoodScore = Callable[[FoldBackend, ColumnIndices, int], float | None]
-
-
 def likelihood_scorer(task: CVTask) -> LikelihoodScore | None:
-    """Return the score of the task as a function of joint likelihoods, None where it is none."""
+    """Return the score of the task as a function of joint log-likelihoods, None if there is no such function."""
     if not task.scoring.is_sklearn or not task.has_classes or task.is_multioutput:
         return None
     return _LIKELIHOOD_SCORES.get(task.scoring.name)
@@ -107,23 +102,23 @@ def _log_loss(backend: FoldBackend, columns: ColumnIndices, fold: int) -> float 
     task = backend.task
     part = task.folds[fold]
     codes, weight = task.codes[part.test], task.weight_or_ones[part.test]
-    learned = np.unique(task.codes[part.train])
-    # Of a class that is not tested, or was not learned, scikit-learn has a sentence of its own.
-    if not np.array_equal(np.unique(codes), learned):
+    train_classes = np.unique(task.codes[part.train])
+    # For different classes in training and test rows, the refit raises scikit-learn's own error.
+    if not np.array_equal(np.unique(codes), train_classes):
         return None
     joint = backend.joint_log_likelihood(columns, fold)
     if joint is None or _has_no_likelihood(joint):
         return None
-    chances = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+    probabilities = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     noise = _EPS * (1 + np.abs(joint).max(axis=1))
-    if len(learned) == 2:
-        # Of two classes scikit-learn takes the second one's probability, and what it lacks to 1 as the other's: with its rounding.
-        chances[:, 0] = 1 - chances[:, 1]
-    own = np.clip(chances[np.arange(len(codes)), np.searchsorted(learned, codes)], _EPS, 1 - _EPS)
-    if len(learned) == 2:
-        noise *= np.where(codes == learned[0], chances[:, 1] / own, 1.0)
+    if len(train_classes) == 2:
+        # With two classes scikit-learn computes the first probability as 1 minus the second, with the rounding of that.
+        probabilities[:, 0] = 1 - probabilities[:, 1]
+    own = np.clip(probabilities[np.arange(len(codes)), np.searchsorted(train_classes, codes)], _EPS, 1 - _EPS)
+    if len(train_classes) == 2:
+        noise *= np.where(codes == train_classes[0], probabilities[:, 1] / own, 1.0)
     score = float(np.average(np.log(own), weights=weight))
-    # A loss of almost nothing is rounding itself.
+    # A loss near 0 consists of rounding errors.
     return score if float(np.average(noise, weights=weight)) * _MEAN_ROUNDINGS <= _LOSS_TOLERANCE * abs(score) else None
 
 
@@ -137,13 +132,13 @@ def _roc_auc(backend: FoldBackend, columns: ColumnIndices, fold: int) -> float |
     if joint is None or joint.shape[1] != 2 or _has_no_likelihood(joint):
         return None
     total = logsumexp(joint, axis=1)
-    chance = np.exp(joint[:, 1] - total)
-    noise = _MAX_ROUNDINGS * _EPS * chance * (1 + np.abs(joint).max(axis=1))
-    return _roc_area(chance, noise, positive, weight, lambda rows: backend.test_values(columns, fold)[rows])
+    probability = np.exp(joint[:, 1] - total)
+    noise = _MAX_ROUNDINGS * _EPS * probability * (1 + np.abs(joint).max(axis=1))
+    return _roc_area(probability, noise, positive, weight, lambda rows: backend.test_values(columns, fold)[rows])
 
 
 def _has_no_likelihood(joint: Floats) -> bool:
-    """Whether a row is so far from every class that no likelihood is a number: what is made of that is the estimator's."""
+    """Return whether all likelihoods of a row underflow; the estimator then decides its probabilities."""
     return not bool(np.isfinite(joint.max(axis=1)).all())
 
 
@@ -154,7 +149,7 @@ def _roc_area(
     weight: Floats,
     values: Callable[[NDArray[np.intp]], Floats],
 ) -> float | None:
-    """Return the area under the curve; None where rows of both classes are within rounding, and are not the same row twice."""
+    """Return the area under the ROC curve; None if unequal rows of both classes differ by no more than rounding errors."""
     order = np.argsort(probability, kind="stable")
     probability, noise, positive, weight = probability[order], noise[order], positive[order], weight[order]
     near = np.diff(probability) <= noise[1:] + noise[:-1]
@@ -167,7 +162,7 @@ def _roc_area(
         inside = np.isin(group, mixed)
         rows = values(order[inside])
         same = (np.diff(rows, axis=0) == 0).all(axis=1) | (np.diff(group[inside]) > 0)
-        # Equal rows have equal probabilities; other rows have an order that only the refit knows.
+        # Equal rows have equal probabilities; the order of other rows needs the refit.
         if not same.all():
             return None
     earlier = np.concatenate([[0.0], np.cumsum(below)[:-1]])
@@ -178,9 +173,9 @@ _LIKELIHOOD_SCORES: dict[str, LikelihoodScore] = {"neg_log_loss": _log_loss, "ro
 
 
 def confusion_scorer(task: CVTask) -> Callable[[Floats], Floats] | None:
-    """Return the score as a function of counts, None where it is none.
+    """Return the score as a function of confusion counts, None if there is no such function.
 
-    Counts are of shape (..., n_classes, n_classes), the true class before the predicted one.
+    Counts have the shape (..., n_classes, n_classes), true class before predicted class.
     """
     if not task.scoring.is_sklearn or task.is_multioutput:
         return None
@@ -191,13 +186,13 @@ def confusion_scorer(task: CVTask) -> Callable[[Floats], Floats] | None:
     if kind not in _CLASS_SCORES or average not in _AVERAGES:
         return None
     if not average and (len(task.classes) != 2 or task.classes[1] != 1):
-        # The class that scikit-learn calls positive is 1; where there is none its own sentence says so.
+        # scikit-learn's positive class is 1; without it the refit raises scikit-learn's own error.
         return None
     return partial(_average_score, _CLASS_SCORES[kind], _AVERAGES[average])
 
 
 def squared_error_scorer(task: CVTask) -> Callable[[Floats], Floats] | None:
-    """Return the score as a function of sums of squares of shape (n_candidates, n_folds), None where it is none."""
+    """Return the score as a function of squared errors of shape (n_candidates, n_folds), None if there is no such function."""
     found = (
         _SQUARED_ERROR_SCORES.get(task.scoring.name) if task.scoring.is_sklearn and not task.is_multioutput else None
     )
@@ -218,7 +213,7 @@ def _correct(counts: Floats) -> Floats:
 
 
 def _quotient(numerator: Floats, denominator: Floats) -> Floats:
-    """Return the quotient, 0 where it is 0 / 0: of a class that does not occur, or is never predicted."""
+    """Return the quotient, 0 for 0 / 0: a class that does not occur or is never predicted."""
     return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=denominator > 0)
 
 
@@ -242,8 +237,8 @@ def _average_score(
 
 def _macro(values: Floats, counts: Floats) -> Floats:
     """Return the mean over the classes that occur or are predicted."""
-    seen = (counts.sum(axis=-1) > 0) | (counts.sum(axis=-2) > 0)
-    return np.where(seen, values, 0.0).sum(axis=-1) / seen.sum(axis=-1)
+    occurs = (counts.sum(axis=-1) > 0) | (counts.sum(axis=-2) > 0)
+    return np.where(occurs, values, 0.0).sum(axis=-1) / occurs.sum(axis=-1)
 
 
 def _weighted(values: Floats, counts: Floats) -> Floats:
@@ -252,18 +247,18 @@ def _weighted(values: Floats, counts: Floats) -> Floats:
 
 
 def _r2(task: CVTask, squares: Floats) -> Floats:
-    spread = np.empty(len(task.folds))
+    total = np.empty(len(task.folds))
     for f, fold in enumerate(task.folds):
         if len(fold.test) < 2:
             raise DataError(
-                f"R2 has no meaning on the 1 row that fold {f + 1} of {len(task.folds)} tests; take fewer folds, or "
+                f"R2 is undefined for the 1 test row of fold {f + 1} of {len(task.folds)}; use fewer folds, or "
                 "scoring='neg_mean_squared_error'."
             )
         y, weight = task.target[fold.test].astype(np.float64), task.weight_or_ones[fold.test]
-        spread[f] = weight @ (y - np.average(y, weights=weight)) ** 2
-    # As scikit-learn has it: where nothing varies, 1 for predictions without an error and 0 for others.
+        total[f] = weight @ (y - np.average(y, weights=weight)) ** 2
+    # scikit-learn's convention for a constant test target: 1 for predictions without error, else 0.
     constant = np.where(squares == 0, 1.0, 0.0)
-    return np.where(spread > 0, 1 - squares / np.where(spread > 0, spread, 1.0), constant)
+    return np.where(total > 0, 1 - squares / np.where(total > 0, total, 1.0), constant)
 
 
 def _neg_mean_squared_error(task: CVTask, squares: Floats) -> Floats:
@@ -278,7 +273,7 @@ _CONFUSION_SCORES: dict[str, Callable[[Floats], Floats]] = {
     "accuracy": _accuracy,
     "balanced_accuracy": _balanced_accuracy,
 }
-# A number for every class, and what becomes of them.
+# Scores of every class, and their averages.
 _CLASS_SCORES: dict[str, Callable[[Floats], Floats]] = {"precision": _precision, "recall": _recall, "f1": _f1}
 _AVERAGES: dict[str, Callable[[Floats, Floats], Floats]] = {
     "": lambda values, _: values[..., 1],

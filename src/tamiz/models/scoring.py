@@ -1,4 +1,4 @@
-"""Scores of predictions, larger is better."""
+"""Scorers: names or callables resolved and checked; a larger score is better."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tamiz.runtime.registry import suggestion
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
-# What scikit-learn makes of a function of labels and predictions: it asks an estimator for predictions, and for nothing else.
+# The type of scikit-learn's scorers that call only predict.
 PREDICTION_SCORER = type(make_scorer(accuracy_score))
-# Scores of scikit-learn's that compare numbers with numbers.
+# Names of scikit-learn's regression scores.
 _REGRESSION_SCORES = re.compile(
     r"r2|explained_variance|(neg_)?max_error|neg_(mean|root_mean|median)_\w+|d2_(absolute|pinball|tweedie)\w*"
 )
-# Scores of a class and another one, and what they are called for many.
+# Scores for two classes, and the corresponding scores for more.
 _BINARY_SCORES = {
     "roc_auc": "roc_auc_ovr",
     **{name: f"{name}_macro" for name in ("f1", "precision", "recall", "jaccard")},
@@ -35,7 +35,7 @@ _BINARY_SCORES = {
 
 @dataclass(frozen=True)
 class Scoring:
-    """A number for predictions.
+    """A scorer with its name.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Scoring:
     scorer : callable
         scorer(estimator, rows, y), larger is better.
     is_sklearn : bool
-        Whether it is scikit-learn's of that name.
+        Whether it is scikit-learn's scorer of that name.
     accepts_target : bool
-        Whether it is called with a y: without a target that is None.
+        Whether it is called with y, which is None without a target.
     """
 
     name: str
@@ -55,40 +55,40 @@ class Scoring:
 
     @property
     def uses_predictions_only(self) -> bool:
-        """Whether nothing but predictions is asked of an estimator: any that predicts the same has the same score."""
+        """Whether the score depends on the estimator only by its predictions."""
         return isinstance(self.scorer, PREDICTION_SCORER)
 
     def check_weights(self, schema: Schema) -> None:
-        """Refuse rows with weights for a score that takes none."""
-        # A scorer of scikit-learn's takes weights and hands them to the function that it is made of, which may not.
+        """Raise DataError if rows have weights and the score accepts none."""
+        # A scorer of scikit-learn's passes weights to its metric, which may not accept them.
         if schema.weight is not None and not accepts_weights(getattr(self.scorer, "_score_func", self.scorer)):
-            raise DataError(f"{self.name} takes no sample_weight, and the rows have weights; leave them out.")
+            raise DataError(f"{self.name} accepts no sample_weight, and the rows have weights; leave them out.")
 
     def score(self, estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None) -> float:
-        """Return the score of a fitted estimator on rows that it has not seen."""
-        given = {} if weight is None else {"sample_weight": weight}
-        # scikit-learn's scorers ask what an estimator is; a function of the user's reads the user's object.
+        """Return the score of a fitted estimator on test rows; raise DataError if it is not a finite number."""
+        options = {} if weight is None else {"sample_weight": weight}
+        # scikit-learn's scorers read the estimator type; a callable of the user's gets the user's object.
         target = (y,) if self.accepts_target else ()
         value = self.scorer(
-            estimator if self.uses_predictions_only else unwrap_estimator(estimator), rows, *target, **given
+            estimator if self.uses_predictions_only else unwrap_estimator(estimator), rows, *target, **options
         )
         if not isinstance(value, Real) and np.ndim(value) + (np.asarray(value).dtype.kind not in "fiu"):
-            raise DataError(f"{self.name} gives {reprlib.repr(value)}, and a score is one number, larger is better.")
+            raise DataError(f"{self.name} returns {reprlib.repr(value)}; a score must be one number, larger is better.")
         if not np.isfinite(number := float(value)):
             same = y is not None and y.dtype.kind != "f" and (y == y[0]).all()
             only = f", which are all of class {y[0]!s}" if y is not None and same else ""
             n_rows = rows.shape[0] if y is None else len(y)
-            raise DataError(f"{self.name} is {number} on the {n_rows:,} rows tested{only}; a score must be a number.")
+            raise DataError(f"{self.name} is {number} on the {n_rows:,} test rows{only}; a score must be finite.")
         return number
 
 
 def exact_match_accuracy(y: NDArray[Any], predicted: NDArray[Any], *, sample_weight: Floats | None = None) -> float:
-    """Return the share of rows of which every output is right; of indicators it is scikit-learn's accuracy."""
+    """Return the share of rows with all outputs correct; for label indicators it equals scikit-learn's accuracy."""
     return float(np.average((np.asarray(y) == predicted).all(axis=1), weights=sample_weight))
 
 
 def resolve_scoring(scoring: Any, *, has_classes: bool, multioutput: bool = False) -> Scoring:
-    """Return the number that was asked for: accuracy, or R2 where numbers are predicted, unless something else was."""
+    """Return the requested scorer; None is accuracy for classes and R2 for numbers."""
     if scoring is None and has_classes and multioutput:
         return Scoring("accuracy", make_scorer(exact_match_accuracy))
     if scoring is None:
@@ -97,32 +97,32 @@ def resolve_scoring(scoring: Any, *, has_classes: bool, multioutput: bool = Fals
         return Scoring(getattr(scoring, "__name__", None) or type(scoring).__name__, scoring)
     names = get_scorer_names()
     if not isinstance(scoring, str) or scoring not in names:
-        meant = suggestion(scoring, names) if isinstance(scoring, str) else ""
+        hint = suggestion(scoring, names) if isinstance(scoring, str) else ""
         raise ValueError(
             "scoring must be the name of a scorer of scikit-learn's such as 'accuracy' or 'r2', or a callable, got "
-            f"{scoring!r}{meant}."
+            f"{scoring!r}{hint}."
         )
     return Scoring(scoring, get_scorer(scoring), is_sklearn=True)
 
 
 def resolve_unsupervised_scoring(scoring: Any, estimator: Any) -> Scoring:
-    """Return the number that was asked for where there is no target: a function of the estimator and the rows, or its own score."""
+    """Return the scorer without a target: a callable of the estimator and the rows, or the estimator's score method."""
     name = type(estimator).__name__
     if scoring is None:
         if not hasattr(estimator, "score"):
             raise TypeError(f"{name} has no score of its own: pass scoring=, a callable scorer(estimator, X).")
         return Scoring("score", type(estimator).score, accepts_target=False)
     if isinstance(scoring, PREDICTION_SCORER) or not callable(scoring):
-        asked = repr(scoring) if isinstance(scoring, str) else reprlib.repr(scoring)
+        requested = repr(scoring) if isinstance(scoring, str) else reprlib.repr(scoring)
         raise ValueError(
-            f"scoring={asked} compares predictions with a target, and {name} learns without one: pass a callable "
+            f"scoring={requested} compares predictions with a target, and {name} is fitted without one: pass a callable "
             "scorer(estimator, X), or None for the estimator's own score."
         )
     return replace(resolve_scoring(scoring, has_classes=False), accepts_target=not _accepts_two_arguments(scoring))
 
 
 def _accepts_two_arguments(scorer: Callable[..., Any]) -> bool:
-    """Return whether a function can be called with an estimator and rows."""
+    """Return whether a function can be called with an estimator and rows only."""
     try:
         signature(scorer).bind(None, None)
     except (TypeError, ValueError):
@@ -131,14 +131,14 @@ def _accepts_two_arguments(scorer: Callable[..., Any]) -> bool:
 
 
 def check_scoring_target(scoring: Scoring, schema: Schema, labels: NDArray[Any]) -> None:
-    """Refuse scikit-learn's scores that have no meaning for the target.
+    """Raise DataError for a scorer of scikit-learn's that is undefined for the target.
 
     Parameters
     ----------
     scoring : Scoring
     schema : Schema
     labels : ndarray of shape (n_samples,)
-        The target as the scorer sees it.
+        The target as the scorer receives it.
     """
     target = schema.target
     if not scoring.is_sklearn or target is None:

@@ -1,4 +1,4 @@
-"""A table, an estimator, folds and a score, checked and made ready."""
+"""Builds a `CVTask`: checks a table, an estimator, folds and a score, and combines them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tamiz.sources.views import has_all_rows, n_original_rows, select_rows, weig
 def make_task(
     model: Model, source: Source, outputs: MultiOutputTarget | None = None, *, cv: Any, scoring: Any, seed: int
 ) -> CVTask:
-    """Return what is needed to cross-validate a model on a table, of outputs where it has any in place of a target."""
+    """Return the task of cross-validating a model on a table; `outputs` replaces the target if there are several."""
     estimator, encode = model.estimator, model.encode
     has_target = outputs is not None or source.schema.target is not None
     if has_target:
@@ -46,43 +46,43 @@ def make_task(
     if weight is not None and (weight == 0).any():
         source = select_rows(source, np.flatnonzero(weight))
         weight = weight_array(source)
-    read = (
+    scorer = (
         resolve_scoring(scoring, has_classes=is_classifier(estimator), multioutput=outputs is not None)
         if has_target
         else resolve_unsupervised_scoring(scoring, estimator)
     )
-    labels = (
+    target = (
         _estimator_target(estimator, source)
         if outputs is None
         else outputs.target_for(unwrap_estimator(estimator), source.row_numbers)
     )
     check_accepts_weights(estimator, source.schema)
-    read.check_weights(source.schema)
+    scorer.check_weights(source.schema)
     if not encode:
         check_accepts_columns(estimator, source.schema)
     made = _resolve_folds(
         cv,
         estimator,
         source if outputs is None else outputs.with_combined_target(source),
-        labels,
+        target,
         n_rows,
         seed,
         is_full_table=is_whole,
     )
     folds = made.folds
-    if folds.splits and len(rows := folds.used_rows) < len(labels):
-        # Models, scores and their checks then know nothing of the classes that no fold has.
-        source, labels, weight = select_rows(source, rows), labels[rows], None if weight is None else weight[rows]
+    if folds.splits and len(rows := folds.used_rows) < len(target):
+        # Drop the rows that are in no fold, so that models and checks do not see the classes that are left out.
+        source, target, weight = select_rows(source, rows), target[rows], None if weight is None else weight[rows]
         folds = replace(folds, splits=tuple(_reindex_fold(fold, rows) for fold in folds.splits))
-    check_scoring_target(read, source.schema, labels)
-    _check_folds(folds.splits, estimator, labels)
+    check_scoring_target(scorer, source.schema, target)
+    _check_folds(folds.splits, estimator, target)
     return CVTask(
         set_random_state(clone(estimator), seed),
         source,
         folds.splits,
-        labels,
+        target,
         weight,
-        read,
+        scorer,
         encode,
         model.impute,
         model.label,
@@ -94,7 +94,7 @@ def make_task(
 
 @dataclass(frozen=True)
 class _DescribedFolds:
-    """Folds with all that is said of them."""
+    """Folds with their warnings and notes."""
 
     folds: Folds
     fold_warnings: tuple[str, ...] = ()
@@ -102,12 +102,12 @@ class _DescribedFolds:
 
 
 def _reindex_fold(fold: Fold, rows: NDArray[np.intp]) -> Fold:
-    """Return a fold by the places of its rows among some rows of the table."""
+    """Return a fold with row positions among some rows of the table."""
     return Fold(np.searchsorted(rows, fold.train), np.searchsorted(rows, fold.test))
 
 
 def _estimator_target(estimator: Any, source: Source) -> NDArray[Any]:
-    """Return the target as the estimator is to see it."""
+    """Return the target in the form for the estimator; raise DataError if the kinds differ."""
     schema, name = source.schema, type(unwrap_estimator(estimator)).__name__
     if schema.target is None:
         return np.empty((schema.n_rows, 0))
@@ -115,7 +115,7 @@ def _estimator_target(estimator: Any, source: Source) -> NDArray[Any]:
     if is_classifier(estimator) and not schema.has_classes:
         raise DataError(
             f"{name} predicts classes, and the target {schema.target.name!r} is a number; pass a regressor, or "
-            "say kinds."
+            "set the kind of the target (kinds=)."
         )
     if not is_classifier(estimator) and schema.has_classes:
         if labels.dtype.kind not in "iuf":
@@ -129,32 +129,32 @@ def _estimator_target(estimator: Any, source: Source) -> NDArray[Any]:
 def _resolve_folds(
     cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows: int, seed: int, *, is_full_table: bool
 ) -> _DescribedFolds:
-    """Return the folds: those of a splitter or a list, or as many as a number says, drawn by the seed."""
+    """Return the folds of a splitter or a list, or a number of folds drawn by the seed."""
     if isinstance(cv, bool):
         raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv}.")
     if isinstance(cv, Integral):
         check_integer("cv", cv, low=2)
         folds = make_folds(source, int(cv), seed, stratify=is_classifier(estimator))
-        # Searches inside the folds of an assessment see a part of the table each. What is rare, repeated or in order there is so
-        # in the whole table, too, of which it is said once.
+        # Inside the folds of an assessment a search gets part of the table: rare classes, duplicates and row order are reported
+        # once, for the whole table.
         return _describe_folds(folds, source) if is_full_table else _DescribedFolds(folds, folds.fewer_folds_warnings)
     if not hasattr(cv, "split") and isinstance(cv, Iterable) and not isinstance(cv, str):
         return _DescribedFolds(Folds(tuple(_read_fold_list(cv, source, n_rows)), "the folds of a list"))
     try:
         y = labels if source.schema.target is not None else None
         splitter = check_cv(_seed_splitter(cv, seed), y, classifier=is_classifier(estimator))
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             splits = list(splitter.split(np.empty((len(labels), 1)), y, source.groups))
     except (ValueError, TypeError) as error:
         groups = "" if source.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
-        raise DataError(f"cv={cv!r} makes no folds of this table: {str(error).rstrip('.')}{groups}.") from error
+        raise DataError(f"cv={cv!r} cannot split this table: {str(error).rstrip('.')}{groups}.") from error
     parts = tuple(Fold(np.sort(train), np.sort(test), np.asarray(train)) for train, test in splits)
-    return _DescribedFolds(Folds(parts, f"the folds of {cv!r}"), tuple(f"cv={cv!r}: {one.message}" for one in said))
+    return _DescribedFolds(Folds(parts, f"the folds of {cv!r}"), tuple(f"cv={cv!r}: {one.message}" for one in caught))
 
 
 def _describe_folds(folds: Folds, source: Source) -> _DescribedFolds:
-    """Return folds with what is said of them and of the order of the rows."""
+    """Return folds with their warnings and notes, and those about the row order."""
     order = describe_row_order(source)
     if order is None:
         return _DescribedFolds(folds, folds.fold_warnings, folds.fold_notes)
@@ -164,7 +164,7 @@ def _describe_folds(folds: Folds, source: Source) -> _DescribedFolds:
 
 
 def _seed_splitter(cv: Any, seed: int) -> Any:
-    """Return a splitter that draws lots with a seed: a search can then be repeated, and gone on with."""
+    """Return a splitter with a seed if it has random_state=None, so that a search is reproducible and resumable."""
     if getattr(cv, "random_state", seed) is not None:
         return cv
     seeded_cv = copy.copy(cv)
@@ -173,19 +173,20 @@ def _seed_splitter(cv: Any, seed: int) -> Any:
 
 
 def _read_fold_list(cv: Iterable[Any], source: Source, n_rows: int) -> list[Fold]:
-    """Return folds that are lists of rows of the user's table; rows that it does not show are left out of them."""
-    place = np.full(n_rows, -1, dtype=np.intp)
-    place[source.row_numbers] = np.arange(len(source.row_numbers))
+    """Return folds from lists of row numbers of the user's table; rows that are not in `source` are dropped."""
+    positions = np.full(n_rows, -1, dtype=np.intp)
+    positions[source.row_numbers] = np.arange(len(source.row_numbers))
     folds = []
-    for number, given in enumerate(cv, start=1):
+    for number, pair in enumerate(cv, start=1):
         try:
-            train, test = given
+            train, test = pair
         except (TypeError, ValueError):
             raise DataError(f"Fold {number} of cv is not a pair (train, test) of lists of row numbers.") from None
-        learned = _read_row_numbers(train, place, number)
-        folds.append(Fold(np.sort(learned), np.sort(_read_row_numbers(test, place, number)), learned))
+        train_rows = _read_row_numbers(train, positions, number)
+        test_rows = _read_row_numbers(test, positions, number)
+        folds.append(Fold(np.sort(train_rows), np.sort(test_rows), train_rows))
     if not folds:
-        raise DataError("cv holds no folds; a generator is used up when it has been read once: pass a list.")
+        raise DataError("cv contains no folds; a generator is exhausted after one use: pass a list.")
     return folds
 
 
@@ -194,15 +195,16 @@ def _read_row_numbers(rows: Any, positions: NDArray[np.intp], number: int) -> ND
     if numbers.dtype == bool:
         if numbers.shape != positions.shape:
             raise DataError(
-                f"Fold {number} of cv is a mask of {numbers.size:,} rows, and the table has {len(positions):,}; pass row numbers, or a "
-                "mask of every row."
+                f"Fold {number} of cv is a mask of {numbers.size:,} rows, and the table has {len(positions):,}; pass row numbers, "
+                "or a mask of all rows."
             )
         numbers = np.flatnonzero(numbers)
     if numbers.ndim != 1 or (numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < 0)):
-        raise DataError(f"Fold {number} of cv is not made of lists of row numbers, counted from 0.")
+        raise DataError(f"Fold {number} of cv must consist of lists of row numbers, counted from 0.")
     if numbers.size and numbers.max() >= len(positions):
         raise DataError(
-            f"Fold {number} of cv has row {int(numbers.max()):,}, and the table's rows are counted from 0 to {len(positions) - 1:,}."
+            f"Fold {number} of cv has row {int(numbers.max()):,}, and the rows of the table are numbered from 0 to "
+            f"{len(positions) - 1:,}."
         )
     found = positions[numbers.astype(np.intp)]
     return found[found >= 0]
@@ -210,25 +212,23 @@ def _read_row_numbers(rows: Any, positions: NDArray[np.intp], number: int) -> ND
 
 def _check_folds(folds: tuple[Fold, ...], estimator: Any, labels: NDArray[Any]) -> None:
     if not folds:
-        raise DataError("cv makes no folds of this table; ask for at least one.")
+        raise DataError("cv yields no folds for this table; at least one is needed.")
     for number, fold in enumerate(folds, start=1):
-        for rows, what in ((fold.train, "learn from"), (fold.test, "test")):
+        for rows, what in ((fold.train, "training"), (fold.test, "test")):
             if not len(rows):
-                raise DataError(f"Fold {number} of {len(folds)} has no rows to {what}; ask for other folds.")
+                raise DataError(f"Fold {number} of {len(folds)} has no {what} rows; use other folds.")
         if is_classifier(estimator) and (labels[fold.train] == labels[fold.train[0]]).all():
             only = str(labels[fold.train[0]])
-            raise DataError(
-                f"Fold {number} of {len(folds)} has rows of class {only!r} only to learn from; ask for other folds."
-            )
+            raise DataError(f"Fold {number} of {len(folds)} has training rows of class {only!r} only; use other folds.")
 
 
 def overlap_warnings(folds: Sequence[Fold]) -> list[str]:
-    """Return the sentence that tells of folds that test rows they learn from, none where there are none."""
+    """Return a warning on folds whose training and test rows overlap, empty if there are none."""
     shared = [np.intersect1d(fold.train, fold.test).size for fold in folds]
     if not any(shared):
         return []
     first = int(np.flatnonzero(shared)[0])
     return [
-        f"{sum(map(bool, shared)):,} of {len(folds):,} folds learn from rows that they test, fold {first + 1} from "
-        f"{shared[first]:,}: their scores are not those of unseen rows."
+        f"{sum(map(bool, shared)):,} of {len(folds):,} folds have test rows that are also training rows (fold {first + 1} has "
+        f"{shared[first]:,}): their scores are not those of unseen rows."
     ]

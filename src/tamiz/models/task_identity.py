@@ -1,4 +1,4 @@
-"""What scores depend on beyond columns and data, so that a search is not gone on with under another estimator or other folds."""
+"""The identity of a task in a journal, so that a search is not resumed with another estimator, score or folds."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import numpy as np
 from tamiz.models.base import CVTask
 from tamiz.models.scoring import PREDICTION_SCORER
 
-# Where an object lies in memory says nothing of what it is.
+# Memory addresses in reprs differ between processes.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def task_identity_fields(task: CVTask) -> dict[str, Any]:
-    """Return the estimator with all its parameters, seeds among them, the score, and a hash of the folds."""
+    """Return the estimator with all parameters (including seeds), the score, and a hash of the folds."""
     digest = hashlib.sha256()
     for fold in task.folds:
         for rows in (fold.train_in_order, fold.test):
-            # In the user's numbers, and with their number, so that no two lists of folds run into the same bytes.
+            # The user's row numbers, after their count, so that different folds cannot produce the same bytes.
             digest.update(np.int64(len(rows)).tobytes())
             digest.update(task.source.row_numbers[rows].astype(np.int64).tobytes())
-    # A target of one column is a part of the table.
+    # A target of one column is part of the table's own identity.
     outputs = {"outputs": stable_repr(task.target)} if task.is_multioutput else {}
     return {
         **outputs,
@@ -38,17 +38,17 @@ def task_identity_fields(task: CVTask) -> dict[str, Any]:
 
 
 def stable_repr(value: Any, ancestors: tuple[int, ...] = ()) -> str:
-    """Return a value in words that tell it from others, in every process alike; large arrays and code as a hash.
+    """Return a text that identifies a value and is the same in every process; arrays and code are hashed.
 
-    `ancestors` are the functions and objects that the value is a part of, which may refer to themselves.
+    `ancestors` are the ids of the functions and objects that contain the value, to stop at circular references.
     """
 
     def part(value: Any) -> str:
         return stable_repr(value, ancestors)
 
     if isinstance(value, np.ndarray):
-        held = value.astype(str) if value.dtype.kind == "O" else value
-        content = hashlib.sha256(np.ascontiguousarray(held).tobytes()).hexdigest()
+        array = value.astype(str) if value.dtype.kind == "O" else value
+        content = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
         return f"array({value.dtype}, {value.shape}, {content})"
     if not isinstance(value, type) and callable(getattr(value, "get_params", None)):
         parameters = sorted(value.get_params(deep=False).items())
@@ -70,38 +70,38 @@ def stable_repr(value: Any, ancestors: tuple[int, ...] = ()) -> str:
     if hasattr(value, "__qualname__"):
         return _qualified_name(value)
     if getattr(type(value), "__repr__", None) is object.__repr__ and hasattr(value, "__dict__"):
-        # Its text says where it lies, and nothing of what it holds.
+        # The default repr has only the address, not the content.
         name = _qualified_name(type(value))
         return name if id(value) in ancestors else f"{name}({stable_repr(vars(value), (*ancestors, id(value)))})"
     return _ADDRESS.sub("", repr(value))
 
 
 def _function_repr(function: FunctionType, ancestors: tuple[int, ...]) -> str:
-    """Return a function's name and a hash of what it does: functions of one name are common, as lambdas are."""
+    """Return a function's name and a hash of its code; names alone are ambiguous, as for lambdas."""
     name = _qualified_name(function)
-    # What is scikit-learn's is known by its name, whichever Python runs it.
+    # scikit-learn's functions are identified by name: their bytecode differs between Python versions.
     if name.startswith("sklearn.") or id(function) in ancestors:
         return name
     inner = (*ancestors, id(function))
-    held = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
-    # Functions that it calls by name are a part of it.
+    captured = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
+    # Include the functions that it calls by name.
     called = [function.__globals__.get(word) for word in function.__code__.co_names]
     called = [one for one in called if isinstance(one, FunctionType)]
-    parts = (function.__defaults__, function.__kwdefaults__, held, called)
+    parts = (function.__defaults__, function.__kwdefaults__, captured, called)
     words = _code_repr(function.__code__) + stable_repr(parts, inner)
     return f"{name}[{hashlib.sha256(words.encode()).hexdigest()}]"
 
 
 def _is_filled(cell: Any) -> bool:
     try:
-        cell.cell_contents  # noqa: B018 - an empty cell says so when it is read
+        cell.cell_contents  # noqa: B018 - reading an empty cell raises
     except ValueError:
         return False
     return True
 
 
 def _code_repr(code: CodeType) -> str:
-    """Return code in words, without the places where it stands."""
+    """Return code as text, without file names and line numbers."""
     constants = [_code_repr(one) if isinstance(one, CodeType) else stable_repr(one) for one in code.co_consts]
     return f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames} {code.co_freevars}"
 
