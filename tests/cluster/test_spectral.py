@@ -95,14 +95,14 @@ def test_what_cannot_be_grouped_is_refused_in_one_sentence():
 
 
 @pytest.mark.parametrize("assign", ["kmeans", "cluster_qr"])
-def test_fewer_groups_than_asked_for_are_told_of(assign):
+def test_fewer_clusters_than_requested_are_warned_about(assign):
     X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 20, axis=0)
-    with pytest.warns(TamizWarning, match=r"3 groups were found, fewer than the 5 clusters asked for"):
+    with pytest.warns(TamizWarning, match=r"3 clusters were found, fewer than the 5 requested"):
         model = SpectralClustering(5, graph=KNearest(45), assign_labels=assign, random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, np.repeat([0, 1, 2], 20))
 
 
-def test_a_graph_in_more_pieces_than_clusters_is_told_of():
+def test_a_graph_with_more_components_than_clusters_is_warned_about():
     pairs = Graph.from_edges([0, 2, 4], [1, 3, 5])
     with pytest.warns(TamizWarning, match=r"falls into 3 components of 2, 2 and 2 rows, more than the 2 clusters"):
         labels = SpectralClustering(2, graph=pairs, random_state=0).fit_predict(np.zeros((6, 1)))
@@ -120,7 +120,7 @@ def test_equal_rows_of_different_classes_stay_apart():
 def test_an_embedding_brings_its_own_graph():
     X = np.random.default_rng(0).normal(size=(40, 2))
     mapped = LaplacianEigenmaps(2).fit(X)
-    with pytest.raises(ValueError, match="graph and embedding were both given"):
+    with pytest.raises(ValueError, match="graph and embedding were both passed"):
         SpectralClustering(2, graph=KNearest(5), embedding=mapped).fit(X)
     with pytest.raises(TypeError, match=r"graph must be a GraphBuilder or a Graph, such as KNearest\(15\), got 5\."):
         SpectralClustering(2, graph=5).fit(X)

@@ -256,7 +256,7 @@ def test_a_sparse_value_that_is_no_number_is_named(bad):
     X = np.random.default_rng(9).normal(size=(20, 3))
     graph = Graph.from_sparse(random_graph(9, n=20))
     X[4, 2] = bad
-    end = "the Laplacian score needs finite ones. Fill such values in or leave such rows out."
+    end = "the Laplacian score needs finite values. Replace such values or remove such rows."
     with pytest.raises(DataError) as refused:
         laplacian_score(sparse.csr_array(X), graph)
     assert str(refused.value) == f"Row 4 has a NaN or an infinite value, in column 2; {end}"

@@ -53,7 +53,7 @@ def test_an_edge_is_there_when_either_is_near_and_weighs_the_same_in_both_direct
     X = [[0.0], [1.0], [3.0]]
     either = KNearest(1, weight=Binary()).build(X).adjacency.toarray()
     np.testing.assert_array_equal(either, [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    with pytest.warns(TamizWarning, match=r"2 components of 2 and 1 rows; row 2 stands alone"):
+    with pytest.warns(TamizWarning, match=r"2 components of 2 and 1 rows; row 2 has no edges"):
         mutual = KNearest(1, weight=Binary(), symmetry="mutual").build(X)
     np.testing.assert_array_equal(mutual.adjacency.toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
     directed = KNearest(1, weight=Binary(), symmetry="directed").build(X)
@@ -199,11 +199,11 @@ def test_sparse_rows_make_the_same_graph():
         (lambda X: KNearest(3, weight=HeatKernel(np.nan)).build(X), r"t must be a number, got nan"),
         (
             lambda X: KNearest(3, weight=HeatKernel(1e-12)).build(X),
-            r"t=1e-12 makes the weight of every edge 0: .* t=\d.* or more leaves a weight to all of them",
+            r"t=1e-12 makes the weight of every edge 0: .* t=\d.* or more keeps all weights above 0",
         ),
         (
             lambda X: KNearest(3, weight=InverseClassSize()).build(X, np.arange(60) % 2),
-            r"InverseClassSize weighs rows of one class",
+            r"InverseClassSize requires edges within classes",
         ),
         (lambda X: KNearest(3, within_class=True).build(X), r"requires y to be passed, but the target y is None"),
         (
@@ -212,12 +212,12 @@ def test_sparse_rows_make_the_same_graph():
         ),
         (lambda X: Radius(-1.0).build(X), r"radius must be at least 0.0, got -1"),
         (lambda X: Radius(1e-9).build(X), r"radius=1e-09 joins no two rows: the nearest two are .* apart"),
-        (lambda X: KNearest(3).build(np.ones((20, 2))), r"All 20 rows are equal: no row lies nearer than another"),
+        (lambda X: KNearest(3).build(np.ones((20, 2))), r"All 20 rows are equal, so no row is nearer than another"),
         (
             lambda X: KNearest(3).build(np.where(X[7, 0] == X, np.nan, X)),
             r"Row 7 has a missing value, in column x0; distances need all",
         ),
-        (lambda X: SameClass().build(X, ["a"] * 30), r"X has 60 rows and y 30 values"),
+        (lambda X: SameClass().build(X, ["a"] * 30), r"X has 60 rows and y has 30 values"),
         (lambda X: SameClass().build(X), r"requires y to be passed"),
         (lambda X: Graph.from_edges([0], [1]).build(X), r"The graph has 2 rows and X has 60; build a graph of X"),
         (
@@ -240,8 +240,8 @@ def test_sparse_rows_make_the_same_graph():
         ),
         (
             lambda X: SameClass().build(open_source(pd.DataFrame(X, columns=["a b", "c", "d"]), "a b")),
-            r"^SameClass joins rows of one class; open the source with a target of classes: 'a b' is taken as numeric, and "
-            r"kinds=\{'a b': 'categorical'\} makes classes of it, on the command line --kinds 'a b=categorical'\.$",
+            r"^SameClass joins rows of one class; open the source with a target of classes: 'a b' is read as numeric\. "
+            r"Pass kinds=\{'a b': 'categorical'\} or, on the command line, --kinds 'a b=categorical'\.$",
         ),
         (
             lambda X: KNearest(1).build(sparse.csr_array((0, 3))),
@@ -260,7 +260,7 @@ def test_what_cannot_be_joined_is_refused_in_one_sentence(build, sentence):
 
 def test_the_width_that_is_named_leaves_a_weight_to_every_edge():
     X = rows(9)
-    with pytest.raises(ValueError, match="leaves a weight to all") as refused:
+    with pytest.raises(ValueError, match="keeps all weights above 0") as refused:
         KNearest(3, weight=HeatKernel(1e-9)).build(X)
     t = float(str(refused.value).rpartition("t=")[2].split()[0])
     graph = KNearest(3, weight=HeatKernel(t)).build(X)
@@ -272,8 +272,8 @@ def test_edges_whose_weight_vanishes_are_told_of():
     with pytest.warns(TamizWarning) as told:
         graph = KNearest(1, weight=HeatKernel(1.0)).build(X)
     sentences = [str(w.message) for w in told]
-    assert "t=1 makes the weight of 1 of 3 edges 0, as if they were not there; t=1." in sentences[0]
-    assert "falls into 2 components of 3 and 1 rows; row 3 stands alone" in sentences[1]
+    assert "t=1 makes the weight of 1 of 3 edges 0, which removes them; t=1." in sentences[0]
+    assert "falls into 2 components of 3 and 1 rows; row 3 has no edges" in sentences[1]
     assert graph.n_edges == 2
 
 
@@ -366,9 +366,9 @@ def test_rows_are_named_by_their_numbers_in_the_users_table():
     X, target = rows(20), np.array(["a", "b"] * 30, dtype=object)
     target[[2, 7, 30]] = None
     X[50] += 1000.0
-    with pytest.warns(TamizWarning, match=r"2 components of 56 and 1 rows; row 50 stands alone\.$"):
+    with pytest.warns(TamizWarning, match=r"2 components of 56 and 1 rows; row 50 has no edges\.$"):
         graph = Radius(100.0).build(open_source(X, target))
-    assert graph.components.describe() == "2 components of 56 and 1 rows; row 47 stands alone"
+    assert graph.components.describe() == "2 components of 56 and 1 rows; row 47 has no edges"
     X[50] = 0.0
     with pytest.raises(DataError, match=r"^Row 50 has only zeros and so no direction"):
         KNearest(5, metric="cosine").build(open_source(X, target))

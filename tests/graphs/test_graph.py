@@ -45,7 +45,7 @@ def test_components_are_numbered_by_their_first_rows():
     graph = Graph.from_edges([0, 2, 1], [4, 3, 2], n_samples=7)
     np.testing.assert_array_equal(graph.components.labels, [0, 1, 1, 1, 0, 2, 3])
     np.testing.assert_array_equal(graph.components.sizes, [2, 3, 1, 1])
-    assert graph.components.describe() == "4 components of 3, 2, 1 and 1 rows; rows 5, 6 stand alone"
+    assert graph.components.describe() == "4 components of 3, 2, 1 and 1 rows; rows 5, 6 have no edges"
 
 
 def test_a_graph_without_edges_is_one():
@@ -63,16 +63,16 @@ def test_what_is_no_graph_is_refused_in_one_sentence():
     negative[5, 6] = negative[6, 5] = -1.0
     for make, sentence in [
         (lambda: Graph.from_sparse(skewed), r"not symmetric: 9 at row 3, column 4, and 7 at row 4, column 3"),
-        (lambda: Graph.from_sparse(negative), r"The edge of rows 5 and 6 has the weight -1; weights are finite"),
-        (lambda: Graph.from_sparse(np.where(S.max() == S, np.nan, S)), r"has the weight nan"),
-        (lambda: Graph.from_sparse(S[:, :-1]), r"A graph's matrix is square, got the shape \(40, 39\)"),
-        (lambda: Graph.from_edges([0, 1], [1]), r"heads has 2 rows and tails 1"),
-        (lambda: Graph.from_edges([0, 5], [1, 2], n_samples=4), r"heads names row 5, but rows go from 0 to 3"),
-        (lambda: Graph.from_edges([0, 1], [1, 0]), r"The edge of rows 0 and 1 is given 2 times"),
+        (lambda: Graph.from_sparse(negative), r"The edge of rows 5 and 6 has weight -1; weights must be finite"),
+        (lambda: Graph.from_sparse(np.where(S.max() == S, np.nan, S)), r"has weight nan"),
+        (lambda: Graph.from_sparse(S[:, :-1]), r"A graph's matrix must be square, got the shape \(40, 39\)"),
+        (lambda: Graph.from_edges([0, 1], [1]), r"heads has 2 rows and tails has 1"),
+        (lambda: Graph.from_edges([0, 5], [1, 2], n_samples=4), r"heads contains row 5, but rows are numbered from 0 to 3"),
+        (lambda: Graph.from_edges([0, 1], [1, 0]), r"The edge of rows 0 and 1 is listed 2 times"),
         (lambda: Graph.from_edges([0.5], [1]), r"heads must be a list of row numbers"),
-        (lambda: Graph.from_edges([0], [1], [0.0]), r"The edge of rows 0 and 1 has the weight 0; leave it out"),
+        (lambda: Graph.from_edges([0], [1], [0.0]), r"The edge of rows 0 and 1 has weight 0; leave it out"),
         (lambda: Graph.from_edges([0], [1], [1.0, 2.0]), r"weights has the shape \(2,\) for 1 edges"),
-        (lambda: Graph.from_edges([], []), r"There is no edge; say n_samples"),
+        (lambda: Graph.from_edges([], []), r"There are no edges; pass n_samples"),
     ]:
         with pytest.raises(DataError, match=sentence):
             make()
@@ -80,10 +80,10 @@ def test_what_is_no_graph_is_refused_in_one_sentence():
 
 def test_what_a_graph_without_rows_cannot_do_it_says():
     graph = Graph.from_edges([0, 2], [1, 3])
-    with pytest.raises(DataError, match="has no distances to new rows; build it from the rows"):
+    with pytest.raises(DataError, match="has no distances to new rows; build the graph from rows"):
         graph.attach([[1.0]])
     with pytest.raises(
-        DataError, match=r"falls into 2 components of 2 and 2 rows, and without distances nothing can join them"
+        DataError, match=r"falls into 2 components of 2 and 2 rows\. It has no distances to find joining edges by"
     ):
         graph.connect_components()
 
@@ -104,9 +104,9 @@ def test_rows_of_another_number_are_refused():
     X = np.random.default_rng(0).normal(size=(40, 2))
     graph = KNearest(4).build(X)
     for rows in (np.ones((3, 2)), sparse.csr_array(np.ones((3, 2)))):
-        with pytest.raises(DataError, match=r"X has 3 rows and the graph 40; give one for each\."):
+        with pytest.raises(DataError, match=r"X has 3 rows and the graph has 40; the numbers must be equal\."):
             graph.variation(rows)
-    with pytest.raises(DataError, match=r"row_weight has 39 rows and the graph 40"):
+    with pytest.raises(DataError, match=r"sample_weight has 39 rows and the graph has 40"):
         graph.variation(X, np.ones(39))
-    with pytest.raises(DataError, match=r"F has 41 rows and the graph 40"):
+    with pytest.raises(DataError, match=r"F has 41 rows and the graph has 40"):
         graph.dot(np.ones(41))

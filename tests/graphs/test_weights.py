@@ -68,7 +68,7 @@ def test_a_table_in_tiny_numbers_is_refused_and_not_weighed_as_if_all_were_equal
 def test_a_width_at_which_no_weight_is_left_is_refused_without_a_word_of_numpy(t):
     X = np.random.default_rng(1).normal(size=(30, 3))
     with pytest.raises(
-        ValueError, match=rf"t={t:g} makes the weight of every edge 0: .* leaves a weight to all of them"
+        ValueError, match=rf"t={t:g} makes the weight of every edge 0: .* keeps all weights above 0"
     ):
         KNearest(5, weight=HeatKernel(t)).build(X)
 
@@ -80,7 +80,7 @@ def test_a_weight_below_the_least_is_lost_and_the_width_told_keeps_it():
     np.testing.assert_allclose(weights, [np.exp(-1), np.exp(-667.0), 0, 0, 0], rtol=1e-12)
     assert weights[1] > MIN_WEIGHT > math.exp(-668.0)
     with pytest.warns(
-        TamizWarning, match=r"t=1 makes the weight of 3 of 5 edges 0, .* t=1\.11 or more leaves a weight to all of them"
+        TamizWarning, match=r"t=1 makes the weight of 3 of 5 edges 0, .* t=1\.11 or more keeps all weights above 0"
     ):
         kernel.check_weights(lengths, weights)
     assert HeatKernel(1.11).edge_weights(lengths, None).min() > MIN_WEIGHT
@@ -91,7 +91,7 @@ def test_a_weight_below_the_least_is_lost_and_the_width_told_keeps_it():
 def test_a_width_is_told_at_any_length(length, way_out):
     kernel = HeatKernel(5e-324)
     lengths = np.array([length])
-    with pytest.raises(ValueError, match=rf"the shortest is 1e[+-]\d+ long\. {way_out} or more leaves a weight to all"):
+    with pytest.raises(ValueError, match=rf"the shortest is 1e[+-]\d+ long\. {way_out} or more keeps all weights above 0"):
         kernel.check_weights(lengths, kernel.edge_weights(lengths, None))
 
 

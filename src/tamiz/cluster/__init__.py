@@ -1,4 +1,4 @@
-"""Rows in groups."""
+"""Clustering of rows."""
 
 from tamiz.runtime.registry import Registry
 

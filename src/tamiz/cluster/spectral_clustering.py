@@ -1,4 +1,4 @@
-"""Spectral clustering: groups of rows between which few edges run."""
+"""Spectral clustering: clusters of rows with few edges between them."""
 
 from __future__ import annotations
 
@@ -35,43 +35,45 @@ LABEL_ASSIGNMENTS = ("kmeans", "cluster_qr")
 
 
 class SpectralClustering(ClusterMixin, BaseEstimator):
-    """Groups of rows, from the smallest eigenvectors of a graph's Laplacian.
+    """Cluster rows by the smallest eigenvectors of a graph's Laplacian.
 
     .. math:: L y = \\lambda D y
 
-    Rows are points with the coordinates y, and near points are one group.
+    The entries of the eigenvectors y are the coordinates of the rows, which are then clustered.
 
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters.
     graph : GraphBuilder or Graph, default=None
-        How rows are joined; None is KNearest(15), fewer where there are no more rows.
+        How rows are joined. None is KNearest(15), with fewer neighbours if there are fewer rows.
     embedding : LaplacianEigenmaps, default=None
-        A fitted map of the same rows, with at least n_clusters - 1 coordinates: its graph and its eigenvectors are used, and
-        nothing is computed again.
+        A fitted map of the same rows with at least n_clusters - 1 coordinates. Its graph and eigenvectors are reused.
     assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"
-        How eigenvectors become groups: scikit-learn's k-means of ten starts, or a pivoted QR decomposition, which draws no lots.
+        How clusters are computed from the eigenvectors: scikit-learn's k-means with ten starts, or a pivoted QR decomposition,
+        which uses no random numbers.
     random_state : int, Generator or RandomState, default=None
-        For the starts of k-means.
+        Seed of the starts of k-means.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        From 0, in the order of their first rows. Equal rows are in one group.
+        Cluster of each row, numbered from 0 in the order of their first rows. Equal rows are in one cluster.
     eigenvalues_ : ndarray of shape (n_vectors,)
-        Of the normalised Laplacian, ascending; as many zeros as the graph has components. A gap after the k-th speaks for k groups.
+        Eigenvalues of the normalised Laplacian, ascending, with a zero for each component of the graph. A large difference
+        between the k-th and the next eigenvalue suggests k clusters.
     graph_ : Graph
 
     Raises
     ------
     ValueError
-        When there are fewer rows than groups, the embedding has too few coordinates or was made in parts, or a graph is given
-        beside it.
+        When there are fewer rows than clusters, the embedding has too few coordinates or was computed per component, or both a
+        graph and an embedding are passed.
 
     Notes
     -----
-    Cost as for `LaplacianEigenmaps`, and that of k-means in n_clusters columns. A graph in more components than n_clusters is told
-    of, and components are then put together.
+    Cost of `LaplacianEigenmaps` and of k-means in n_clusters columns. If the graph has more components than n_clusters, some
+    components are merged, with a warning.
 
     References
     ----------
@@ -116,22 +118,22 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         return metric_tags(mixed_table_tags(super().__sklearn_tags__()), builder_metric(self.graph))
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Find the groups.
+        """Compute the clusters.
 
         Parameters
         ----------
         X : array, data frame, sparse matrix or Source, default=None
-            What the graph's builder takes. Where `graph` is a built Graph or an embedding is given, the rows that these were
-            built from, or None.
+            Any input that the graph's builder accepts. With a built Graph or an embedding, the rows that it was built from, or
+            None.
         y : array of shape (n_samples,), default=None
-            Classes, where the graph joins rows by class; else not read.
+            Classes. Ignored unless the graph's builder uses classes.
         """
         check_choice("assign_labels", self.assign_labels, LABEL_ASSIGNMENTS)
         k = check_integer("n_clusters", self.n_clusters, low=1)
         rng = make_rng(self.random_state)
         if self.graph is not None and self.embedding is not None:
             raise ValueError(
-                "graph and embedding were both given, and the embedding brings its own graph; leave one out."
+                "graph and embedding were both passed, and the embedding has its own graph; leave one out."
             )
         reused = self._check_embedding()
         builder = resolve_builder(self.graph if reused is None else reused.graph_, X)
@@ -146,9 +148,11 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
             )
             components = self.graph_.components
             if len(components) > k:
-                pieces = components.describe(row_numbers(X))
-                warn_user([f"The graph falls into {pieces}, more than the {k:,} clusters: some are put together."])
-            # Equal rows that the graph keeps apart, as rows of different classes, are as different as others.
+                described = components.describe(row_numbers(X))
+                warn_user(
+                    [f"The graph falls into {described}, more than the {k:,} clusters: some components are merged."]
+                )
+            # Equal rows share their coordinates, except rows in different components, such as rows of different classes.
             first = self.graph_.first_occurrences()
             first = np.where(components.labels == components.labels[first], first, np.arange(n))
             vectors = vectors[first]
@@ -159,16 +163,18 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
             )
         found = Components.from_labels(labels)
         if len(found) < k:
-            groups = "group was" if len(found) == 1 else "groups were"
+            clusters = "cluster was" if len(found) == 1 else "clusters were"
             warn_user(
-                [f"{len(found):,} {groups} found, fewer than the {k:,} clusters asked for: too few rows are apart."]
+                [
+                    f"{len(found):,} {clusters} found, fewer than the {k:,} requested: too few rows have distinct coordinates."
+                ]
             )
         self.labels_ = found.labels.astype(np.intp)
         record_features(self, X)
         return self
 
     def fit_predict(self, X: Any = None, y: Any = None) -> NDArray[np.intp]:
-        """Find the groups and return the group of every row."""
+        """Compute the clusters and return the cluster of every row."""
         return self.fit(X, y).labels_
 
     def _compute_vectors(self, builder: GraphBuilder | Graph, X: Any, y: Any, k: int) -> Floats:
@@ -180,23 +186,25 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         return found.vectors
 
     def _check_embedding(self) -> LaplacianEigenmaps | None:
-        """Return the embedding that was given, None where there is none; refuse what is no fitted one."""
-        given = self.embedding
-        if given is None:
+        """Return the parameter `embedding`; raise an error unless it is None or a fitted LaplacianEigenmaps."""
+        embedding = self.embedding
+        if embedding is None:
             return None
-        if not isinstance(given, LaplacianEigenmaps):
-            raise TypeError(f"embedding must be a LaplacianEigenmaps, fitted, got {given!r}.")
-        check_is_fitted(given)
-        return given
+        if not isinstance(embedding, LaplacianEigenmaps):
+            raise TypeError(f"embedding must be a fitted LaplacianEigenmaps, got {embedding!r}.")
+        check_is_fitted(embedding)
+        return embedding
 
     def _vectors_from_embedding(self, embedding: LaplacianEigenmaps, X: Any, k: int) -> Floats:
         if embedding.eigenvalues_.ndim > 1 or embedding.laplacian != "random_walk":
             raise DataError(
-                "The embedding must be one of the random walk on the whole graph: fit LaplacianEigenmaps() without per_component."
+                "The embedding must use the random-walk Laplacian of the whole graph: "
+                "fit LaplacianEigenmaps() without per_component."
             )
         if embedding.embedding_.shape[1] < k - 1:
             raise DataError(
-                f"{k} clusters need {k - 1} coordinates and the embedding has {embedding.embedding_.shape[1]}; fit one of more."
+                f"{k} clusters need {k - 1} coordinates and the embedding has {embedding.embedding_.shape[1]}; fit it with more "
+                "components."
             )
         self.graph_ = embedding.graph_.build(X)
         constant = np.full((self.graph_.n_samples, 1), 1.0 / np.sqrt(self.graph_.degrees.sum()))
@@ -205,16 +213,16 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
 
 
 def _assign_by_kmeans(vectors: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    # Unit columns on average, so that k-means' tolerance means the same for few rows and many.
+    # Scaled to mean square 1, so that the tolerance of k-means does not depend on the number of rows.
     scaled = vectors / np.sqrt(np.mean(vectors**2))
     with warnings.catch_warnings():
-        # Fewer groups than asked for are told of in any case.
+        # fit warns itself if there are fewer clusters than requested.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(KMeans(k, n_init=10, random_state=int(rng.integers(2**31))).fit(scaled).labels_)
 
 
 def _assign_by_qr(vectors: Floats) -> NDArray[np.intp]:
-    """Return the groups of Damle, Minden and Ying: the k rows that span best, and every row by the nearest of them."""
+    """Return the clusters of Damle, Minden and Ying: k pivot rows, and every other row assigned to the most aligned pivot."""
     k = vectors.shape[1]
     _, _, pivots = linalg.qr(vectors.T, mode="economic", pivoting=True)
     left, _, right = linalg.svd(vectors[pivots[:k]].T, full_matrices=False)

@@ -1,4 +1,4 @@
-"""The graph of rows that lie near each other: built once, reused by every method that lives on it."""
+"""Graphs of rows: builders, edge weights, and the graph that neighbour-based methods share."""
 
 from tamiz.runtime.registry import Registry
 

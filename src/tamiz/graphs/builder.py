@@ -1,4 +1,4 @@
-"""What makes a graph of rows: reading, searching, joining, weighing, and telling what came of it."""
+"""The base class of graph builders, and the steps they share: read the table, make edges, weight them, warn."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ from tamiz.statistics.base import Codes, Floats
 
 @dataclass(frozen=True)
 class ClassLabels:
-    """The classes of the rows that a graph is built of.
+    """The classes of the rows that a graph is built from.
 
     Attributes
     ----------
     labels : ndarray of shape (n_samples,), int32
+        Class of each row, an index into `names`.
     names : tuple of str
+        Name of each class.
     """
 
     labels: Codes
@@ -44,19 +46,19 @@ class ClassLabels:
 
     @property
     def sizes(self) -> Floats:
-        """How many rows each has."""
+        """The number of rows of each class."""
         return np.bincount(self.labels, minlength=len(self.names)).astype(np.float64)
 
 
 class GraphBuilder(BaseEstimator, ABC):
-    """A rule that joins rows.
+    """Abstract base class of graph builders: rules that decide which rows are joined by an edge.
 
     Attributes
     ----------
     metric : str
-        Distance of two rows.
+        Distance between two rows.
     needs_classes : bool
-        Whether rows are joined or weighed by their class.
+        Whether the edges or their weights depend on the classes of the rows.
     """
 
     metric: str = "euclidean"
@@ -64,7 +66,7 @@ class GraphBuilder(BaseEstimator, ABC):
 
     @property
     def needs_classes(self) -> bool:
-        """Whether rows are joined or weighed by their class."""
+        """Whether the edges or their weights depend on the classes of the rows."""
         weight = _check_weight(self.weight)
         return weight is not None and weight.needs_classes
 
@@ -74,13 +76,14 @@ class GraphBuilder(BaseEstimator, ABC):
         Parameters
         ----------
         X : array, data frame, sparse matrix or Source
-            Numbers are taken as they are, and categories as indicators divided by the square root of their share. A square
-            matrix of distances where the metric is "precomputed". An array of float64 in C order, or of distances, is kept as it
-            lies and not copied: what is changed in it afterwards changes to whom new rows are joined.
+            Numeric columns are used unchanged. Categorical columns become indicators divided by the square root of their share.
+            With metric="precomputed", X is a square matrix of distances. A C-contiguous float64 array, or a matrix of distances,
+            is not copied: if you change it later, new rows are attached to the changed rows.
         y : array-like of shape (n_samples,), default=None
-            Classes, where the builder joins or weighs by class; else not read.
+            Classes. Ignored unless the builder or its weight uses classes.
         fill_missing : bool, default=False
-            Put a missing number at the mean of its column, and tell; else rows with missing values are refused.
+            Replace missing numbers by the mean of their column, with a warning. False raises an error for rows with missing
+            values.
 
         Returns
         -------
@@ -93,21 +96,21 @@ class GraphBuilder(BaseEstimator, ABC):
         return graph
 
     def build_quietly(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Graph:
-        """Build the graph as `build` does, for whoever says something of its components by himself."""
+        """Build the graph as `build` does, without the warning about several components."""
         return self._build_graph(X, y, fill_missing=fill_missing)[0]
 
     def _build_graph(self, X: Any, y: Any, *, fill_missing: bool) -> tuple[Graph, int]:
-        """Return the graph and how many components it is meant to have: joined by class, rows lie apart on purpose."""
+        """Return the graph and the expected number of components: one per class where edges join rows of one class."""
         _check_weight(self.weight)
         with parallel.thread_session():
             classes = _class_labels(X, y, type(self).__name__) if self.needs_classes else None
             if classes is not None and (n := count_rows(X)) != len(classes.labels):
-                raise DataError(f"X has {n:,} rows and y {len(classes.labels):,} values; give one for each row.")
+                raise DataError(f"X has {n:,} rows and y has {len(classes.labels):,} values; pass one value per row.")
             return self._build(X, classes, fill_missing=fill_missing), 1 if classes is None else len(classes.names)
 
     @abstractmethod
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> Graph:
-        """Build the graph in an open session."""
+        """Build the graph within an open thread session."""
 
     def build_weighted_graph(
         self,
@@ -118,7 +121,7 @@ class GraphBuilder(BaseEstimator, ABC):
         radius: float | None = None,
         directed: bool = False,
     ) -> EdgeGraph:
-        """Return the graph of edges under the builder's weight."""
+        """Return the graph of these edges, weighted by the builder's weight."""
         weight = HeatKernel() if self.weight is None else self.weight
         sizes = None
         if weight.needs_classes:
@@ -126,7 +129,7 @@ class GraphBuilder(BaseEstimator, ABC):
             ends = classes.labels[edges.rows], classes.labels[edges.indices]
             if (ends[0] != ends[1]).any():
                 raise DataError(
-                    f"{type(weight).__name__} weighs rows of one class, and the graph joins rows of different ones; "
+                    f"{type(weight).__name__} requires edges within classes, and the graph joins rows of different classes; "
                     "use SameClass() or KNearest(within_class=True)."
                 )
             sizes = classes.sizes[ends[0]]
@@ -136,7 +139,7 @@ class GraphBuilder(BaseEstimator, ABC):
 
 
 def check_builder_or_graph(graph: Any) -> GraphBuilder | Graph:
-    """Return what a parameter `graph` was given when it is a builder or a graph."""
+    """Return the value of a parameter `graph`; raise TypeError unless it is a builder or a graph."""
     if not isinstance(graph, GraphBuilder | Graph):
         raise TypeError(f"graph must be a GraphBuilder or a Graph, such as KNearest(15), got {_describe_value(graph)}.")
     return graph
@@ -153,28 +156,28 @@ def _describe_value(value: Any) -> str:
 
 
 def read_points(X: Any, metric: str, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
-    """Return the rows as points of a metric."""
+    """Return the rows as points under a metric, and the encoder that reads new rows the same way."""
     check_choice("metric", metric, [entry.name for entry in registry])
-    points, reading = registry[metric].load()(X, fill_missing=fill_missing)
+    points, encoder = registry[metric].load()(X, fill_missing=fill_missing)
     if points.n_samples < 2:
         samples = "1 sample (row)" if points.n_samples == 1 else f"{points.n_samples} samples (rows)"
         raise DataError(f"X has {samples}; a graph needs at least 2.")
-    return points, reading
+    return points, encoder
 
 
 def undirected_edges(neighbors: Neighbors, *, mutual: bool = False) -> Edges:
-    """Return the edges of pairs that are neighbours in either direction, or only those in both."""
+    """Return an edge for each pair that are neighbours in at least one direction, or with `mutual` in both."""
     n, m = neighbors.n_rows, len(neighbors.indices)
-    turned = _transpose_csr(neighbors.indptr, neighbors.indices, neighbors.distances, n)
-    # Turned twice, every row's neighbours are in the order of their number.
-    ordered = _transpose_csr(*turned, n)
+    transposed = _transpose_csr(neighbors.indptr, neighbors.indices, neighbors.distances, n)
+    # Transposing twice sorts the neighbours of every row by their row number.
+    ordered = _transpose_csr(*transposed, n)
     out = np.empty(n + 1, dtype=np.int64), np.empty(2 * m, dtype=np.int32), np.empty(2 * m)
-    filled = merge_edges(*ordered, *turned, mutual, *out)
+    filled = merge_edges(*ordered, *transposed, mutual, *out)
     return Edges(out[0], out[1][:filled].copy(), out[2][:filled].copy())
 
 
 def directed_edges(neighbors: Neighbors) -> Edges:
-    """Return the pairs as they are, directed."""
+    """Return a directed edge from every row to each of its neighbours, sorted by row number."""
     n = neighbors.n_rows
     return Edges(*_transpose_csr(*_transpose_csr(neighbors.indptr, neighbors.indices, neighbors.distances, n), n))
 
@@ -188,15 +191,15 @@ def _transpose_csr(
 
 
 def _class_labels(X: Any, y: Any, owner: str) -> ClassLabels:
-    """Return the classes of the rows: y, or the target of a source."""
+    """Return the classes of the rows, from y or from the target of a source."""
     if isinstance(X, Source):
         target = as_source(X, y).schema.target
         if target is None:
             raise DataError(f"{owner} joins rows of one class; open the source with a target of classes.")
         if target.is_number:
             raise DataError(
-                f"{owner} joins rows of one class; open the source with a target of classes: {target.name!r} is taken as "
-                f"{target.kind}, and kinds={{{target.name!r}: 'categorical'}} makes classes of it, on the command line "
+                f"{owner} joins rows of one class; open the source with a target of classes: {target.name!r} is read as "
+                f"{target.kind}. Pass kinds={{{target.name!r}: 'categorical'}} or, on the command line, "
                 f"--kinds {quote(target.name + '=categorical')}."
             )
         labels = np.concatenate([np.asarray(block.y) for block in X.blocks([])])
@@ -205,7 +208,7 @@ def _class_labels(X: Any, y: Any, owner: str) -> ClassLabels:
         raise DataError(f"{owner} joins rows of one class and requires y to be passed, but the target y is None.")
     labels, n_classes = code_vector(y, "y")
     if (labels < 0).any():
-        raise DataError(f"Row {int(np.flatnonzero(labels < 0)[0])} has no class; leave it out of X and y.")
+        raise DataError(f"Row {int(np.flatnonzero(labels < 0)[0])} has no class; remove it from X and y.")
     _, first = np.unique(labels, return_index=True)
     values = np.asarray(y)
     return ClassLabels(labels, tuple(str(values[row]) for row in first[:n_classes]))

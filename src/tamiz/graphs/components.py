@@ -16,12 +16,14 @@ _MAX_LISTED = 5
 
 @dataclass(frozen=True)
 class Components:
-    """Rows by the component they are in, the components numbered by their first row.
+    """The component of every row. Components are numbered in the order of their first rows.
 
     Attributes
     ----------
     labels : ndarray of shape (n_samples,), int32
+        Component of each row.
     sizes : ndarray of shape (n_components,), int64
+        Number of rows of each component.
     """
 
     labels: NDArray[np.int32]
@@ -29,7 +31,7 @@ class Components:
 
     @classmethod
     def from_adjacency(cls, adjacency: sparse.csr_array, *, directed: bool = False) -> Components:
-        """Return the components that edges make, taken in both directions."""
+        """Return the components of an adjacency matrix; the direction of edges is ignored."""
         if directed:
             return cls.from_labels(connected_components(adjacency, connection="weak")[1])
         return traverse_components(
@@ -38,7 +40,7 @@ class Components:
 
     @classmethod
     def from_labels(cls, labels: NDArray[np.integer]) -> Components:
-        """Return rows by any labels, numbered anew."""
+        """Return one component for each distinct label."""
         _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         number = np.empty(len(first), dtype=np.int32)
         number[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
@@ -49,9 +51,9 @@ class Components:
         return len(self.sizes)
 
     def describe(self, row_numbers: NDArray[np.intp] | None = None) -> str:
-        """Return the components in words: "3 components of 380, 19 and 1 rows; row 17 stands alone".
+        """Return a description such as "3 components of 380, 19 and 1 rows; row 17 has no edges".
 
-        The rows are named by their numbers in the user's table; None counts them from 0.
+        `row_numbers` are the numbers of the rows in the user's table; None counts from 0.
         """
         order = np.argsort(-self.sizes, kind="stable")
         shown = [f"{self.sizes[c]:,}" for c in order[:_MAX_LISTED]]
@@ -61,17 +63,17 @@ class Components:
             listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
         alone = np.flatnonzero(self.sizes[self.labels] == 1)
         alone = alone if row_numbers is None else row_numbers[alone]
-        told = ""
+        isolated = ""
         if alone.size == 1:
-            told = f"; row {alone[0]} stands alone"
+            isolated = f"; row {alone[0]} has no edges"
         elif alone.size:
             more = f" and {alone.size - _MAX_LISTED:,} more" if alone.size > _MAX_LISTED else ""
-            told = f"; rows {', '.join(map(str, alone[:_MAX_LISTED].tolist()))}{more} stand alone"
-        return f"{len(self):,} components of {listed} rows{told}"
+            isolated = f"; rows {', '.join(map(str, alone[:_MAX_LISTED].tolist()))}{more} have no edges"
+        return f"{len(self):,} components of {listed} rows{isolated}"
 
 
 def traverse_components(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> tuple[Components, NDArray[np.int32]]:
-    """Return the components of a symmetric matrix, and the rows as a walk along its entries meets them, near ones near."""
+    """Return the components of a symmetric matrix, and its rows in depth-first order, which places linked rows near each other."""
     n = len(indptr) - 1
     labels, order = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
     n_components = label_components_depth_first(indptr, indices, labels, order)

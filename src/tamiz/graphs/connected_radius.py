@@ -14,26 +14,26 @@ from tamiz.runtime import parallel
 
 
 class ConnectedRadius(GraphBuilder):
-    """Rows joined to all rows within the smallest radius whose graph is connected.
+    """Join every row to all rows within the smallest radius for which the graph is connected.
 
-    It is the longest edge of the minimum spanning tree of the rows, found exactly.
+    This radius is the length of the longest edge of the minimum spanning tree, computed exactly.
 
     Parameters
     ----------
     weight : Weight, default=None
-        None is HeatKernel().
+        Weight of the edges; None is HeatKernel().
     metric : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed"}, default="euclidean"
         As in `KNearest`.
 
     Raises
     ------
     MemoryError
-        When there are more edges than memory for them, before they are looked for: one far row makes the radius large, and the
+        When the edges do not fit into memory. This is checked before the search. One outlier makes the radius large and the
         graph dense.
 
     Notes
     -----
-    Cost of the radius: that of an exact search of neighbours, and Boruvka's rounds over what it found.
+    Cost of the radius: one exact nearest-neighbour search, and the rounds of Boruvka's algorithm on its result.
 
     References
     ----------
@@ -58,6 +58,6 @@ class ConnectedRadius(GraphBuilder):
             return longest_edge(choose_exact_search(points).fit(points))
 
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
-        points, reading = read_points(X, self.metric, fill_missing=fill_missing)
+        points, encoder = read_points(X, self.metric, fill_missing=fill_missing)
         index = choose_exact_search(points).fit(points)
-        return build_radius_graph(self, index, reading, longest_edge(index), classes)
+        return build_radius_graph(self, index, encoder, longest_edge(index), classes)

@@ -1,4 +1,4 @@
-"""A graph that holds its edges."""
+"""A graph that stores its edges, and the rule that attaches new rows to it."""
 
 from __future__ import annotations
 
@@ -36,26 +36,28 @@ from tamiz.storage.invariants import (
     Number,
 )
 
-# Values of one piece of work.
+# Values per block of work.
 _CHUNK_VALUES = 2**19
 
 
 @dataclass(frozen=True)
 class NeighborRule:
-    """What the edges were found in, so that new rows can be joined the same way.
+    """How the edges of a graph were found, so that new rows can be attached by the same rule.
 
     Attributes
     ----------
     index : NeighborIndex
-    row_encoder : Reading
+        Index of the graph's rows.
+    row_encoder : RowEncoder
+        Reads new rows as the graph's rows were read.
     search_description : str
-        How the edges were found.
+        How the neighbours were found.
     recall : float
-        Share of the true ones that were.
+        Share of the true neighbours that were found.
     n_neighbors : int or None
-        Neighbours of a row; None where all within the radius are joined.
+        Neighbours of each row; None for a radius graph or a same-class graph.
     radius : float or None
-        None as well where all rows of a class are joined.
+        Radius within which rows are joined; None for a k-nearest-neighbour graph or a same-class graph.
     """
 
     index: NeighborIndex
@@ -90,19 +92,19 @@ class NeighborRule:
         n_neighbors: int | None = None,
         radius: float | None = None,
     ) -> NeighborRule:
-        """Return the origin of edges that an index found."""
+        """Return the rule of edges that an index found."""
         return cls(index, row_encoder, index.description, index.recall, n_neighbors, radius)
 
     def query_points(self, X: Any) -> Points:
-        """Return new rows as points."""
+        """Return new rows as points under the graph's metric."""
         return self.index.points.new_points(self.row_encoder.encode(X))
 
     def find_neighbors(self, queries: Points) -> Neighbors:
-        """Return the neighbours of new rows; a row with none within the radius has its nearest one."""
+        """Return the neighbours of new rows; a row with none within the radius gets its nearest row, with a warning."""
         if self.n_neighbors is not None:
             return self.index.query(self.n_neighbors, queries)
         if self.radius is None:
-            raise DataError("A graph of classes has no place for a row without a class; build one of neighbours.")
+            raise DataError("A same-class graph cannot attach a row without a class; build a nearest-neighbour graph.")
         near = self.index.query_radius(self.radius, queries)
         alone = np.flatnonzero(np.diff(near.indptr) == 0)
         if not alone.size:
@@ -119,13 +121,15 @@ class NeighborRule:
 
 @dataclass(frozen=True)
 class Edges:
-    """Edges in CSR form, in both directions unless they are directed, those of a row in the order of their other end.
+    """Edges in CSR form. An undirected edge is stored in both directions; the edges of a row are sorted by their other end.
 
     Attributes
     ----------
     indptr : ndarray of shape (n_samples + 1,), int64
     indices : ndarray of shape (n_pairs,), int32
+        The edges of row i end at the rows `indices[indptr[i] : indptr[i + 1]]`.
     lengths : ndarray of shape (n_pairs,)
+        Length of each entry of `indices`.
     """
 
     indptr: NDArray[np.int64]
@@ -140,26 +144,26 @@ class Edges:
 
     @property
     def rows(self) -> NDArray[np.int32]:
-        """The row of every pair, beside `indices`."""
+        """The row of every entry of `indices`."""
         return np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int32), np.diff(self.indptr))
 
     @property
     def upper_triangle(self) -> NDArray[np.bool_]:
-        """Which pairs to take so that every edge comes once."""
+        """Mask of the entries above the diagonal, which contain every undirected edge once."""
         return self.rows < self.indices
 
 
 class EdgeGraph(Graph):
-    """A graph that holds its edges; the attributes are those of `Graph`, and beside them
+    """A graph that stores its edges. It has the attributes of `Graph` and the following ones.
 
     Attributes
     ----------
     edges : Edges or None
-        Their lengths, where they have any.
+        The edges with their lengths; None for a graph made from weights alone.
     weight : Weight or None
-        What weighs them, with every parameter set.
+        The weight of the edges, with every parameter set.
     directed : bool
-        Whether an edge joins in one direction only.
+        Whether the edges are directed.
     """
 
     invariants: ClassVar[Invariants] = {
@@ -205,7 +209,7 @@ class EdgeGraph(Graph):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the graph, after a look at the ends of its edges: kernels trust them."""
+        """Return the graph after validating the CSR arrays of its edges, which kernels read unchecked."""
         edges, shape = state["edges"], state["adjacency"].shape
         if edges is not None:
             sparse.csr_array((edges.lengths, edges.indices, edges.indptr), shape=shape).check_format(full_check=True)
@@ -213,17 +217,17 @@ class EdgeGraph(Graph):
 
     @property
     def schema(self) -> Schema | None:
-        """The columns of the rows that it was built from."""
+        """The columns of the table that the graph was built from, or None."""
         return None if self.neighbor_rule is None else self.neighbor_rule.row_encoder.table_schema()
 
     @property
     def adjacency(self) -> sparse.csr_array:
-        """The weights."""
+        """The weight matrix."""
         return self._adjacency
 
     @cached_property
     def degrees(self) -> Floats:
-        """The sums of the weights."""
+        """The sum of the weights of each row's edges."""
         return np.asarray(self._adjacency.sum(axis=1)).ravel()
 
     @cached_property
@@ -253,19 +257,19 @@ class EdgeGraph(Graph):
         radius: float | None = None,
         directed: bool = False,
     ) -> EdgeGraph:
-        """Return the graph of edges under a weight."""
+        """Return the graph of these edges, weighted by `weight`."""
         if (
             neighbor_rule is not None
             and not edges.lengths.any()
             and not neighbor_rule.index.points.first_occurrences().any()
         ):
-            raise DataError(f"All {len(edges.indptr) - 1:,} rows are equal: no row lies nearer than another.")
-        counted = slice(None) if directed else edges.upper_triangle
-        fitted = weight.resolve_parameters(edges.lengths[counted])
+            raise DataError(f"All {len(edges.indptr) - 1:,} rows are equal, so no row is nearer than another.")
+        each_once = slice(None) if directed else edges.upper_triangle
+        fitted = weight.resolve_parameters(edges.lengths[each_once])
         weights = fitted.edge_weights(edges.lengths, class_sizes)
-        fitted.check_weights(edges.lengths[counted], weights[counted])
+        fitted.check_weights(edges.lengths[each_once], weights[each_once])
         n = len(edges.indptr) - 1
-        # scipy widens the rows' numbers as soon as the pointers are wide.
+        # With an int64 indptr, scipy would copy the indices to int64 too.
         indptr = edges.indptr if len(edges.indices) > np.iinfo(np.int32).max else edges.indptr.astype(np.int32)
         adjacency = sparse.csr_array((weights, edges.indices, indptr), shape=(n, n))
         if not weights.all():
@@ -274,25 +278,25 @@ class EdgeGraph(Graph):
         return cls(adjacency, edges=edges, weight=fitted, neighbor_rule=neighbor_rule, radius=radius, directed=directed)
 
     def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
-        """Return how much columns vary along the edges and in all."""
+        """Return the variation of columns along the edges and in total."""
         self._refuse_directed("has no Laplacian score")
         weight = np.ones(self.n_samples) if sample_weight is None else sample_weight
         check_n_rows("X", rows, self.n_samples)
-        check_n_rows("row_weight", weight, self.n_samples)
+        check_n_rows("sample_weight", weight, self.n_samples)
         S = self._adjacency
         indptr, indices = S.indptr.astype(np.int64, copy=False), S.indices.astype(np.int32, copy=False)
-        strength = S.data if sample_weight is None else S.data * np.repeat(weight, np.diff(indptr)) * weight[indices]
-        edges = (indptr, indices, strength)
+        scaled = S.data if sample_weight is None else S.data * np.repeat(weight, np.diff(indptr)) * weight[indices]
+        edges = (indptr, indices, scaled)
         degrees = self.degrees if sample_weight is None else weight * (S @ weight)
         rows = as_row_major(rows)
         within = _sparse_edge_variation if sparse.issparse(rows) else _dense_edge_variation
         return Variation(within(rows, edges), *total_variation(rows, degrees))
 
     def attach(self, X: Any) -> Attachment:
-        """Return the graph's rows that new rows would be joined to."""
+        """Return the neighbours of new rows among the graph's rows, with the weights of their edges."""
         if self.neighbor_rule is None or self.weight is None:
-            raise DataError("A graph that was given by its edges has no distances to new rows; build it from the rows.")
-        self._refuse_class_weight("a new row has none")
+            raise DataError("A graph made from edges has no distances to new rows; build the graph from rows.")
+        self._refuse_class_weight("a new row has no class")
         queries = self.neighbor_rule.query_points(X)
         near = self.neighbor_rule.find_neighbors(queries)
         nearest = near.distances[near.indptr[:-1]]
@@ -305,7 +309,7 @@ class EdgeGraph(Graph):
         return Attachment(near, relative, self.weight.edge_weights(nearest, None), equal)
 
     def first_occurrences(self) -> NDArray[np.intp]:
-        """Return for every row the lowest row that is equal to it, itself where none is or rows are not known."""
+        """Return for every row the lowest row equal to it; the row itself if there is none or the rows are not known."""
         return (
             np.arange(self.n_samples)
             if self.neighbor_rule is None
@@ -313,16 +317,16 @@ class EdgeGraph(Graph):
         )
 
     def connect_components(self) -> Graph:
-        """Return the graph with the shortest edges that join its components, itself where it is in one piece."""
-        self._refuse_directed("has no edges that join components")
+        """Return the graph with the shortest edges that join its components; the graph itself if it is connected."""
+        self._refuse_directed("cannot be connected")
         if len(self.components) == 1:
             return self
         if self.neighbor_rule is None or self.weight is None:
             raise DataError(
-                f"The graph falls into {self.components.describe()}, and without distances nothing can join them; "
-                "add edges that do."
+                f"The graph falls into {self.components.describe()}. It has no distances to find joining edges by; "
+                "add edges between the components."
             )
-        self._refuse_class_weight("an edge between components joins rows of two")
+        self._refuse_class_weight("an edge between components may join rows of two classes")
         index = self.neighbor_rule.index
         heads, tails, lengths = connecting_edges(index, self.components.labels)
         several = f"{len(heads):,} edges of lengths {lengths.min():.4g} to {lengths.max():.4g} join"
@@ -343,7 +347,7 @@ class EdgeGraph(Graph):
     def _refuse_class_weight(self, reason: str) -> None:
         if self.weight is not None and self.weight.needs_classes:
             raise DataError(
-                f"{type(self.weight).__name__} weighs rows of one class, and {reason}; use Binary() or HeatKernel()."
+                f"{type(self.weight).__name__} requires edges within classes, and {reason}; use Binary() or HeatKernel()."
             )
 
 
@@ -365,11 +369,11 @@ def _dense_edge_variation(rows: Floats, edges: tuple[Any, ...]) -> Floats:
 
 def _sparse_edge_variation(rows: Any, edges: tuple[Any, ...]) -> Floats:
     n, q = rows.shape
-    held = (rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False), rows.data)
+    csr = (rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False), rows.data)
 
     def vary(span: tuple[int, int]) -> Floats:
         out = np.zeros(q)
-        sparse_edge_variation(*edges, *held, *span, out)
+        sparse_edge_variation(*edges, *csr, *span, out)
         return out
 
     spans = parallel.block_ranges(n, max(1, _CHUNK_VALUES * n // max(n, rows.nnz)))

@@ -1,4 +1,4 @@
-"""The graph of rows: what every method asks of it, whether it holds edges or classes."""
+"""The base class of graphs of rows: weights, degrees, Laplacian, variation of columns, attachment of new rows."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from tamiz.storage.records import Serializable
 
 @dataclass(frozen=True)
 class Attachment:
-    """New rows and the graph's rows that they would be joined to.
+    """The neighbours of new rows among the rows of a graph.
 
     Attributes
     ----------
     neighbors : Neighbors
-        Of the new rows, at least one each.
+        Neighbours of the new rows, at least one for each.
     relative_weights : ndarray of shape (n_pairs,)
-        Of their edges, in units of the weight of a row's nearest.
+        Weights of the edges to these neighbours, divided by the weight of the edge to the nearest one.
     nearest_weights : ndarray of shape (n_new,)
-        That of the nearest.
+        Weight of the edge from each new row to its nearest neighbour.
     duplicate_of : ndarray of shape (n_new,)
-        The lowest of the graph's rows that is equal to the new row, -1 where none is.
+        The lowest row of the graph that is equal to the new row, -1 if there is none.
     """
 
     neighbors: Neighbors
@@ -47,28 +47,28 @@ class Attachment:
 class Graph(Serializable, ABC):
     """Rows joined by weighted edges.
 
-    Made by a builder, such as `KNearest(15).build(X)`, or by `Graph.from_edges` and `Graph.from_sparse`.
+    Build a graph with a builder, such as `KNearest(15).build(X)`, or with `Graph.from_edges` or `Graph.from_sparse`.
 
     Attributes
     ----------
     n_samples, n_edges : int
-        Rows, and pairs of rows that are joined.
+        Number of rows, and number of pairs of rows joined by an edge.
     adjacency : csr_array of shape (n_samples, n_samples)
-        The weights S.
+        Matrix S of the edge weights.
     degrees : ndarray of shape (n_samples,)
-        Sum of the weights of a row's edges, D.
+        Diagonal of D: the sum of the weights of each row's edges.
     components : Components
-        `labels`, `sizes`.
+        Connected components: `labels` and `sizes`.
     radius : float or None
-        The largest length that was joined, where the graph has one.
+        Radius of a radius graph, else None.
     t : float or None
-        The width of the heat kernel, where it weighs the edges.
+        Width of the heat kernel, if it weights the edges.
     search_description : str or None
-        How neighbours were found.
+        How the neighbours were found.
     recall : float or None
-        Share of the true neighbours that were found, 1 where they were found exactly.
+        Share of the true neighbours that were found, 1 for an exact search.
     schema : Schema or None
-        The columns of the rows as they were taken, where they are known and of a table.
+        Columns of the table that the graph was built from, if it was built from a table.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Graph(Serializable, ABC):
     recall: float | None = None
 
     def __sklearn_clone__(self) -> Self:
-        """Return the graph itself: nothing changes it, and a clone of what lives on it shares it."""
+        """Return the graph itself: it is immutable, so cloned estimators share it."""
         return self
 
     @staticmethod
@@ -102,19 +102,19 @@ class Graph(Serializable, ABC):
         n_samples: int | None = None,
         symmetrize: str | None = None,
     ) -> Graph:
-        """Return the graph of given edges, each joining its two rows in both directions.
+        """Return the undirected graph of a list of edges.
 
         Parameters
         ----------
         heads, tails : array-like of shape (n_edges,)
-            Rows, counted from 0; a pair is given once, in either direction, unless `symmetrize` is given.
+            The two rows of each edge, counted from 0. Without `symmetrize`, list each pair once, in either direction.
         weights : array-like of shape (n_edges,), default=None
-            At least 1e-290; None is 1 for each.
+            Weights of at least 1e-290; None is 1 for each edge.
         n_samples : int, default=None
-            Rows in all; None is one more than the largest row named.
+            Number of rows; None is one more than the largest row in an edge.
         symmetrize : {None, "max", "mean", "min"}, default=None
-            Read the edges as directed from head to tail, and weigh each pair by the maximum, mean or minimum of its two
-            directions, as `from_sparse` does. None reads them as undirected.
+            Read the edges as directed from head to tail, and weight each pair by the maximum, mean or minimum of its two
+            directions, as `from_sparse` does. None reads the edges as undirected.
         """
         from tamiz.graphs.graph_import import build_from_edges
 
@@ -122,16 +122,16 @@ class Graph(Serializable, ABC):
 
     @staticmethod
     def from_sparse(adjacency: Any, *, symmetrize: str | None = None) -> Graph:
-        """Return the graph of a matrix of weights, sparse or dense; what is zero is no edge.
+        """Return the graph of a sparse or dense matrix of weights; a zero is no edge.
 
         Parameters
         ----------
         adjacency : sparse or dense matrix of shape (n_samples, n_samples)
             Finite weights of at least 0; symmetric, unless `symmetrize` is given.
         symmetrize : {None, "max", "mean", "min"}, default=None
-            The weight of a pair whose two directions differ: their maximum, mean or minimum, where a direction without an edge
-            has the weight 0. So "max" joins rows where either direction has an edge, "min" where both have. None refuses a
-            matrix that is not symmetric.
+            Weight of a pair of rows: the maximum, mean or minimum of its two directions, where a missing edge has weight 0.
+            So "max" joins rows with an edge in at least one direction, and "min" joins rows with edges in both. None raises
+            DataError if the matrix is not symmetric.
         """
         from tamiz.graphs.graph_import import build_from_matrix
 
@@ -139,18 +139,18 @@ class Graph(Serializable, ABC):
 
     @property
     def schema(self) -> Schema | None:
-        """The columns of the rows, where they are known."""
+        """The columns of the table that the graph was built from, or None."""
         return None
 
     @property
     @abstractmethod
     def adjacency(self) -> sparse.csr_array:
-        """The weights."""
+        """The weight matrix S."""
 
     @property
     @abstractmethod
     def degrees(self) -> Floats:
-        """The sums of the weights."""
+        """The sum of the weights of each row's edges."""
 
     @cached_property
     @abstractmethod
@@ -163,21 +163,21 @@ class Graph(Serializable, ABC):
 
     @abstractmethod
     def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
-        """Return how much the columns of `rows`, dense or sparse, vary along the edges and in all.
+        """Return the variation of the columns of `rows`, dense or sparse, along the edges and in total.
 
-        With weights an edge counts w_i w_j times, as between copies of its rows.
+        With sample weights w, the edge of rows i and j counts w_i w_j times, as if row i were repeated w_i times.
         """
 
     @abstractmethod
     def attach(self, X: Any) -> Attachment:
-        """Return the graph's rows that new rows would be joined to; what is given with a row changes nothing for it.
+        """Return the neighbours of new rows among the graph's rows, with edge weights; each new row is treated by itself.
 
-        The graph's rows may lie in the caller's own array: what was changed there since changes to whom new rows are joined.
+        The graph may share the array that the caller passed to `build`. Changes to that array change the result.
         """
 
     @abstractmethod
     def connect_components(self) -> Graph:
-        """Return the graph with the shortest edges that join its components, itself where it is in one piece."""
+        """Return the graph with the shortest edges that join its components; the graph itself if it is connected."""
 
     @abstractmethod
     def first_occurrences(self) -> NDArray[np.intp]:
@@ -186,16 +186,16 @@ class Graph(Serializable, ABC):
     def laplacian(self, kind: str = "unnormalized", rows: NDArray[np.intp] | None = None) -> Laplacian:
         """Return the Laplacian as an operator: "unnormalized" D - S, "symmetric" 1 - D^-1/2 S D^-1/2, "random_walk" 1 - D^-1 S.
 
-        With `rows`, that of the edges among these alone.
+        With `rows`, return the Laplacian of the subgraph of these rows.
         """
         if rows is None:
             return Laplacian(self.adjacency, kind, self.components)
         return Laplacian(sparse.csr_array(self.adjacency[rows][:, rows]), kind)
 
     def build(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Self:  # noqa: ARG002 - as builders take them
-        """Return the graph itself, for whoever takes a builder or a graph; refuse it for another number of rows.
+        """Return the graph itself, so that a graph can be used in place of a builder.
 
-        X may be None: the rows are those that the graph was built from.
+        Raises DataError if X has another number of rows. X may be None.
         """
         n = self.n_samples if X is None else count_rows(X)
         if n != self.n_samples:
@@ -207,8 +207,8 @@ class Graph(Serializable, ABC):
         return self.build(X, y, fill_missing=fill_missing)
 
     def __repr__(self) -> str:
-        told = [f"{self.n_samples:,} rows", f"{self.n_edges:,} edges"]
-        told += [
+        parts = [f"{self.n_samples:,} rows", f"{self.n_edges:,} edges"]
+        parts += [
             f"{name}={value:.6g}" for name in ("radius", "t", "recall") if (value := getattr(self, name)) is not None
         ]
-        return f"<Graph of {', '.join(told)}>"
+        return f"<Graph of {', '.join(parts)}>"

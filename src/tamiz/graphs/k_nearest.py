@@ -1,4 +1,4 @@
-"""The graph of nearest neighbours."""
+"""The k-nearest-neighbour graph, which is also the default graph of methods that need one."""
 
 from __future__ import annotations
 
@@ -28,23 +28,26 @@ SYMMETRIES = ("or", "mutual", "directed")
 
 
 class KNearest(GraphBuilder):
-    """Rows joined to their nearest neighbours.
+    """Join every row to its k nearest neighbours.
 
     Parameters
     ----------
     n_neighbors : int, default=15
-        Neighbours of a row: exactly as many, at equal distances those of the lower number. A row is never its own.
+        Number of neighbours of each row. Of rows at equal distances, those with the lower row number are used. A row is never
+        its own neighbour.
     weight : Weight, default=None
-        None is HeatKernel().
+        Weight of the edges; None is HeatKernel().
     symmetry : {"or", "mutual", "directed"}, default="or"
-        Join two rows where either is among the other's nearest, where both are, or in the one direction only.
+        "or" joins two rows if at least one is among the other's nearest, "mutual" if both are. "directed" keeps an edge from
+        each row to its neighbours only.
     within_class : bool, default=False
-        Look for the neighbours of a row among the rows of its class.
+        Search the neighbours of a row among the rows of its class.
     metric : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed"}, default="euclidean"
-        Distance of two rows; "seuclidean" divides numeric columns by their standard deviation, "gower" takes mixed columns with
-        missing values, "precomputed" says that X holds the distances.
+        Distance between two rows. "seuclidean" divides numeric columns by their standard deviation. "gower" accepts mixed
+        columns with missing values. With "precomputed", X is the matrix of distances.
     search : NeighborSearch, default=None
-        `BruteForce()`, `Tree()` or `Descent()`; None chooses by the number of rows and columns, and the graph's `search` tells which.
+        `BruteForce()`, `KDTree()` or `NNDescent()`. None chooses by the number of rows and columns; the graph reports the choice
+        in `search_description`.
 
     Raises
     ------
@@ -53,10 +56,11 @@ class KNearest(GraphBuilder):
 
     Notes
     -----
-    Cost O(n^2 p) for an exact search of many columns, about O(n log n) with a tree or approximately.
+    Cost O(n^2 p) for an exact search in many columns, about O(n log n) for a k-d tree or an approximate search.
 
-    Distances are equal where their float64 numbers are, squares added up over the columns. Two that are equal on paper may differ
-    in the last bit: 0.1² + 0.2² + 0.3² and 0.3² + 0.1² + 0.2² do. Tables of whole numbers have no such doubt.
+    Two distances are equal if their float64 values are, computed as sums of squares over the columns. Distances that are equal
+    in exact arithmetic may differ in the last bit, as 0.1² + 0.2² + 0.3² and 0.3² + 0.1² + 0.2² do. Tables of integers are not
+    affected.
 
     References
     ----------
@@ -91,13 +95,13 @@ class KNearest(GraphBuilder):
 
     @property
     def needs_classes(self) -> bool:
-        """Whether rows are joined or weighed by their class."""
+        """Whether the edges or their weights depend on the classes of the rows."""
         return self.within_class or super().needs_classes
 
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
         symmetry = check_choice("symmetry", self.symmetry, SYMMETRIES)
         k = check_integer("n_neighbors", self.n_neighbors, low=1)
-        points, reading = read_points(X, self.metric, fill_missing=fill_missing)
+        points, encoder = read_points(X, self.metric, fill_missing=fill_missing)
         if k >= points.n_samples:
             raise ValueError(
                 f"n_neighbors must be below the number of rows = {points.n_samples:,}, got {k:,}. Lower it, or pass more rows."
@@ -111,19 +115,19 @@ class KNearest(GraphBuilder):
             search, recall = index.description, index.recall
         directed = symmetry == "directed"
         edges = directed_edges(neighbors) if directed else undirected_edges(neighbors, mutual=symmetry == "mutual")
-        origin = NeighborRule(index, reading, search, recall, n_neighbors=k)
-        return self.build_weighted_graph(edges, origin, classes, directed=directed)
+        rule = NeighborRule(index, encoder, search, recall, n_neighbors=k)
+        return self.build_weighted_graph(edges, rule, classes, directed=directed)
 
     def _query_within_classes(self, points: Points, classes: ClassLabels, k: int) -> tuple[Neighbors, str, float]:
-        """Return the neighbours of every row among the rows of its class, how those of the largest were found, and the recall."""
+        """Return the neighbours of every row within its class, the description of the largest class's search, and the recall."""
         sizes = np.bincount(classes.labels, minlength=len(classes.names))
         small = np.flatnonzero((sizes > 0) & (sizes <= k))
         if small.size:
             least = int(small[np.argmin(sizes[small])])
             rows = "row" if sizes[least] == 1 else "rows"
-            way_out = "Leave the class out." if sizes[least] == 1 else f"Use at most {sizes[least] - 1} neighbours."
+            remedy = "Leave the class out." if sizes[least] == 1 else f"Use at most {sizes[least] - 1} neighbours."
             raise DataError(
-                f"Class {classes.names[least]!r} has {sizes[least]} {rows}, too few for {k} neighbours within the class. {way_out}"
+                f"Class {classes.names[least]!r} has {sizes[least]} {rows}, too few for {k} neighbours within the class. {remedy}"
             )
         n = points.n_samples
         indices, distances = np.empty((n, k), dtype=np.int32), np.empty((n, k))
@@ -131,9 +135,9 @@ class KNearest(GraphBuilder):
         for number in np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :]:
             members = np.flatnonzero(classes.labels == number)
             part = points.take(members)
-            # What suits the table may not suit a small class of it.
-            asked = self.search if self.search is not None and self.search.unsupported_reason(part) is None else None
-            index = choose_search(asked, part).fit(part)
+            # A search that supports the whole table may not support a small class.
+            supported = self.search is not None and self.search.unsupported_reason(part) is None
+            index = choose_search(self.search if supported else None, part).fit(part)
             near = index.query(k)
             indices[members] = members[near.indices].reshape(-1, k)
             distances[members] = near.distances.reshape(-1, k)
@@ -142,12 +146,12 @@ class KNearest(GraphBuilder):
 
 
 def default_builder(n_samples: int) -> KNearest:
-    """Return what a graph is built by where nobody said: 15 nearest neighbours, fewer where there are no more rows."""
+    """Return the default builder: 15 nearest neighbours, or n_samples - 1 if there are fewer rows."""
     return KNearest(max(1, min(15, n_samples - 1)))
 
 
 def resolve_builder(graph: Any, X: Any) -> GraphBuilder | Graph:
-    """Return what a parameter `graph` was given, the default for X where that is None; refuse what is no builder and no graph."""
+    """Return the builder or graph that a parameter `graph` means: itself, or the default builder for X if it is None."""
     if X is None and not isinstance(graph, Graph):
         raise ValueError(
             "X is None, and fit requires rows to build a graph of; without them pass graph= a built Graph."
@@ -156,5 +160,5 @@ def resolve_builder(graph: Any, X: Any) -> GraphBuilder | Graph:
 
 
 def builder_metric(graph: Any) -> str:
-    """Return the metric by which X is read where a parameter `graph` was given: a built graph reads no rows, whatever they are."""
+    """Return the metric under which a parameter `graph` reads X; "euclidean" for a built graph, which does not read X."""
     return graph.metric if isinstance(graph, GraphBuilder) else "euclidean"

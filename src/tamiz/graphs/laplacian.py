@@ -1,4 +1,4 @@
-"""The Laplacian of a graph, as an operator."""
+"""The Laplacian of a graph, as a linear operator."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tamiz.statistics.base import Floats
 
 LAPLACIAN_KINDS = ("unnormalized", "symmetric", "random_walk")
 
-# Entries and rows of a piece of work: about a millisecond for four columns.
+# Entries and rows per block of work: about 1 ms for four columns.
 _CHUNK_WORK = 400_000
 _STEP_KERNELS = {1: laplacian_step_1, 4: laplacian_step_4, 8: laplacian_step_8}
 MAX_PANEL_WIDTH = max(_STEP_KERNELS)
 
 
 class LaplacianProduct:
-    """Products with L = D - S by differences along the edges, in pieces of rows, up to eight columns at a time.
+    """Products with L = D - S, computed from differences along the edges in blocks of rows, for panels of up to eight columns.
 
     Parameters
     ----------
     indptr, indices, weights : ndarray
-        A symmetric matrix in CSR form.
+        The symmetric weight matrix S in CSR form.
     """
 
     def __init__(self, indptr: NDArray[np.integer], indices: NDArray[np.integer], weights: Floats) -> None:
@@ -43,7 +43,7 @@ class LaplacianProduct:
         self._row_spans = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
     def permute(self, order: NDArray[np.int32]) -> LaplacianProduct:
-        """Return the same with the rows in another order."""
+        """Return the operator with rows and columns in another order."""
         position = np.empty_like(order)
         position[order] = np.arange(len(order), dtype=np.int32)
         indptr, indices, weights = np.empty_like(self.indptr), np.empty_like(self.indices), np.empty_like(self.weights)
@@ -51,19 +51,17 @@ class LaplacianProduct:
         return LaplacianProduct(indptr, indices, weights)
 
     def recurrence_step(self, left_scale: Floats, x: Floats, out: Floats, a: float, c: float, b: float) -> None:
-        """Fill out with a (left L x - c x) - b out, for x and out as wide as a panel."""
+        """Fill out with a (left_scale L x - c x) - b out; x and out are panels (`panel_width`)."""
         kernel = _STEP_KERNELS[x.shape[1]]
 
-        def piece(span: tuple[int, int]) -> None:
+        def step(span: tuple[int, int]) -> None:
             kernel(self.indptr, self.indices, self.weights, left_scale, x, out, a, c, b, *span)
 
-        for _ in (
-            parallel.map_blocks(piece, self._row_spans) if len(self._row_spans) > 1 else map(piece, self._row_spans)
-        ):
+        for _ in parallel.map_blocks(step, self._row_spans) if len(self._row_spans) > 1 else map(step, self._row_spans):
             pass
 
     def multiply(self, left_scale: Floats, X: Floats) -> Floats:
-        """Return left L X for any number of columns."""
+        """Return left_scale L X for any number of columns."""
         if X.shape[1] <= MAX_PANEL_WIDTH:
             x = pad_panel(X)
             out = np.zeros(x.shape)
@@ -78,47 +76,47 @@ class LaplacianProduct:
 
 
 def panel_width(n_columns: int) -> int:
-    """Return the columns of the narrowest panel that up to eight columns fit in."""
+    """Return the width of the narrowest panel that n_columns <= 8 columns fit into: 1, 4 or 8."""
     return next(wide for wide in _STEP_KERNELS if wide >= n_columns)
 
 
 def pad_panel(X: Floats) -> Floats:
-    """Return up to eight columns side by side in memory, columns of zeros beside them where no kernel is as narrow."""
+    """Return up to eight columns as a C-contiguous panel, padded with columns of zeros."""
     n, width = X.shape
-    room = panel_width(width)
-    if room == width:
+    padded_width = panel_width(width)
+    if padded_width == width:
         return np.ascontiguousarray(X, dtype=np.float64)
-    wider = np.zeros((n, room))
-    wider[:, :width] = X
-    return wider
+    padded = np.zeros((n, padded_width))
+    padded[:, :width] = X
+    return padded
 
 
 class Laplacian(LinearOperator):
-    """The Laplacian of a graph, an operator for `@` that is never written out as a matrix.
+    """The Laplacian of a graph, a `LinearOperator` for `@` whose matrix is never stored.
 
     Parameters
     ----------
     adjacency : csr_array of shape (n_samples, n_samples)
-        The weights S: symmetric, not negative. What a row has with itself counts in D and in S alike.
+        The weights S: symmetric and non-negative. A diagonal entry counts in both D and S.
     kind : {"unnormalized", "symmetric", "random_walk"}, default="unnormalized"
         D - S, 1 - D^-1/2 S D^-1/2 or 1 - D^-1 S.
     components : Components, default=None
-        Those of the graph, where they are known already.
+        Components of the graph; None computes them.
 
     Attributes
     ----------
     kind : str
     adjacency : csr_array of shape (n_samples, n_samples)
     degrees : ndarray of shape (n_samples,)
-        The sums of the weights, D.
+        The sum of the weights of each row's edges, D.
     components : Components
-        `labels` of shape (n_samples,) and `sizes`, numbered by their first row.
+        `labels` of shape (n_samples,) and `sizes`, numbered in the order of their first rows.
 
     Notes
     -----
-    Products take O(edges) a column, on the threads of the session, to the same bits at any number of them. They are sums of
-    differences along the edges: a constant (times D^1/2 for "symmetric") has a product of 0. A row without an edge is a component
-    of its own; D^-1 and D^-1/2 are 0 there, so that its row and column of L are 0 for every kind.
+    A product costs O(n_edges) per column. It runs on the threads of the session, and its bits do not depend on their number.
+    Products are sums of differences along the edges, so a constant vector (times D^1/2 for "symmetric") is mapped to exactly 0.
+    A row without edges is a component of its own. D^-1 and D^-1/2 are 0 there, so its row and column of L are 0 for every kind.
 
     References
     ----------
@@ -145,7 +143,7 @@ class Laplacian(LinearOperator):
         ones = np.ones(adjacency.shape[0])
         with np.errstate(divide="ignore"):
             inverse = np.where(self.degrees > 0, 1.0 / self.degrees, 0.0)
-        # L is left (D - S) right.
+        # Every kind is left_scale (D - S) right_scale.
         self._left_scale, self._right_scale = {
             "unnormalized": (ones, ones),
             "symmetric": (np.sqrt(inverse), np.sqrt(inverse)),

@@ -1,4 +1,4 @@
-"""The graph of all rows within a radius."""
+"""The radius graph: every row is joined to all rows within a radius."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from tamiz.runtime.validation import check_real
 
 
 class Radius(GraphBuilder):
-    """Rows joined to all rows within a radius.
+    """Join every row to all rows within a radius.
 
     Parameters
     ----------
     radius : float
-        The largest distance that is joined, in the unit of the columns.
+        Largest distance of two rows that are joined, in the unit of the columns.
     weight : Weight, default=None
-        None is HeatKernel().
+        Weight of the edges; None is HeatKernel().
     metric : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed"}, default="euclidean"
         As in `KNearest`.
 
     Raises
     ------
     ValueError
-        When the radius joins no two rows.
+        When no two rows are within the radius.
     MemoryError
-        When there are more edges than memory for them, before they are looked for.
+        When the edges do not fit into memory. This is checked before the search.
 
     Notes
     -----
-    Cost O(n^2 p), less with a tree in few columns; the edges may be many.
+    Cost O(n^2 p), less in few columns, where a k-d tree is used. The number of edges can be up to n^2 / 2.
 
     References
     ----------
@@ -57,9 +57,9 @@ class Radius(GraphBuilder):
 
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
         radius = check_real("radius", self.radius, low=0.0)
-        points, reading = read_points(X, self.metric, fill_missing=fill_missing)
+        points, encoder = read_points(X, self.metric, fill_missing=fill_missing)
         index = choose_exact_search(points).fit(points)
-        return build_radius_graph(self, index, reading, radius, classes)
+        return build_radius_graph(self, index, encoder, radius, classes)
 
 
 def build_radius_graph(
@@ -70,8 +70,8 @@ def build_radius_graph(
     if not len(neighbors.indices):
         nearest = float(np.min(index.query(1).distances))
         raise DataError(
-            f"radius={radius:g} joins no two rows: the nearest two are {nearest:.6g} apart. Take a larger one; "
-            "ConnectedRadius() finds the smallest that connects all rows."
+            f"radius={radius:g} joins no two rows: the nearest two are {nearest:.6g} apart. Use a larger radius; "
+            "ConnectedRadius() computes the smallest one that connects all rows."
         )
-    origin = NeighborRule.from_index(index, row_encoder, radius=radius)
-    return builder.build_weighted_graph(directed_edges(neighbors), origin, classes, radius=radius)
+    rule = NeighborRule.from_index(index, row_encoder, radius=radius)
+    return builder.build_weighted_graph(directed_edges(neighbors), rule, classes, radius=radius)

@@ -1,4 +1,8 @@
-"""The graph in which all rows of a class are joined."""
+"""The same-class graph: every row is joined to all rows of its class, itself among them.
+
+`SameClass` builds it. If the weight depends on the class alone, the result is a `ClassGraph`, which stores the class of every
+row and no edges; with a weight that needs lengths it is an `EdgeGraph`.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +26,14 @@ from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Codes, Floats
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants
 
-
-# MERGED: The graph in which every two rows of a class are joined, and every row with itself: kept as classes, not as edges.
-def format_n_classes(n_classes: int) -> str:
-    """Return "1 class" or "3 classes"."""
-    return "1 class" if n_classes == 1 else f"{n_classes:,} classes"
+# Peak bytes per pair: its two rows and length, in order of finding and sorted, and its weight.
+_BYTES_PER_PAIR = 80
 
 
 class ClassGraph(Graph):
-    """A graph of classes; the attributes are those of `Graph`.
+    """A same-class graph that stores classes in place of edges; its attributes are those of `Graph`.
 
-    The weight of a pair depends on its class alone, so that sums over the classes do the work of edges, in O(n).
+    The weight of a pair depends on its class alone, so sums over the classes replace sums over the edges, in O(n).
     """
 
     invariants: ClassVar[Invariants] = {
@@ -53,12 +54,12 @@ class ClassGraph(Graph):
         self.n_edges = int((self._counts * (self._counts - 1) / 2).sum())
 
     def _pair_weights(self, sizes: Floats) -> Floats:
-        """Return the weight of a pair of each class."""
+        """Return the weight of an edge within each class."""
         return self.weight.edge_weights(np.zeros(self.n_classes), np.where(sizes > 0, sizes, 1.0))
 
     @cached_property
     def degrees(self) -> Floats:
-        """The sums of the weights."""
+        """The sum of the weights of each row's edges."""
         return np.asarray((self._pair_weights(self._counts) * self._counts)[self.labels])
 
     @cached_property
@@ -68,10 +69,10 @@ class ClassGraph(Graph):
 
     @property
     def adjacency(self) -> sparse.csr_array:
-        """The weights, every pair of a class written out."""
+        """The weight matrix, with an entry for every pair of rows of one class."""
         check_memory(
             12.0 * float((self._counts**2).sum()),
-            f"The {self.n_edges:,} edges of {format_n_classes(self.n_classes)}",
+            f"The {self.n_edges:,} edges of {_format_n_classes(self.n_classes)}",
             "The graph's dot and variation need no edges.",
         )
         members = sparse.csr_array(
@@ -88,13 +89,13 @@ class ClassGraph(Graph):
         return np.asarray((self._pair_weights(self._counts) * sums.T).T[self.labels])
 
     def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
-        """Return how much columns vary within the classes and in all."""
+        """Return the variation of columns within the classes and in total."""
         weight = np.ones(self.n_samples) if sample_weight is None else sample_weight
         check_n_rows("X", rows, self.n_samples)
-        check_n_rows("row_weight", weight, self.n_samples)
+        check_n_rows("sample_weight", weight, self.n_samples)
         sums = ClassSums.from_rows(as_row_major(rows), self.labels, weight, self.n_classes)
         sizes, means = sums.sizes, sums.means
-        # S_ij is s for a pair of a class of size n, so that a row's degree is s n.
+        # S_ij is s within a class of size n, so the degree of its rows is s n.
         degree = self._pair_weights(sizes[:, 0])[:, None] * sizes
         total = (degree * sizes).sum()
         mean = (degree * sizes * means).sum(axis=0) / total
@@ -103,42 +104,40 @@ class ClassGraph(Graph):
         return Variation(within, within + np.where(sums.constant, 0.0, between), sums.constant)
 
     def attach(self, X: Any) -> Attachment:  # noqa: ARG002
-        """Refuse: a new row has no class."""
-        raise DataError("A graph of classes has no place for a row without a class; build one of neighbours.")
+        """Raise DataError: a new row has no class."""
+        raise DataError("A same-class graph cannot attach a row without a class; build a nearest-neighbour graph.")
 
     def connect_components(self) -> Graph:
-        """Refuse: classes are meant to be apart."""
+        """Return the graph itself if there is one class, else raise DataError: classes are separate by definition."""
         if len(self.components) == 1:
             return self
-        raise DataError(f"The graph of classes falls into {self.components.describe()}; build one of neighbours.")
+        raise DataError(
+            f"The same-class graph falls into {self.components.describe()}; build a nearest-neighbour graph."
+        )
 
     def first_occurrences(self) -> NDArray[np.intp]:
-        """Return the rows themselves: their values are not known."""
+        """Return every row's own number: the values of the rows are not stored."""
         return np.arange(self.n_samples)
 
 
-# A pair's rows, other rows and lengths, found and put together, in order, and its weight.
-_BYTES_PER_PAIR = 80
-
-
 class SameClass(GraphBuilder):
-    """Every row joined to all rows of its class, itself among them.
+    """Join every row to all rows of its class, itself among them.
 
     Parameters
     ----------
     weight : Weight, default=None
-        None is InverseClassSize(): with it every row has the degree 1, and the Laplacian score L of a column is 1 / (1 + F) for its
-        Fisher score F. Binary() joins all with the weight 1, HeatKernel() by their distance.
+        Weight of the edges. None is InverseClassSize(): every row has degree 1, and the Laplacian score L of a column is
+        1 / (1 + F) for its Fisher score F. Binary() is 1 for every edge; HeatKernel() depends on the distance.
 
     Raises
     ------
     ValueError
-        When there are no classes, a row has none, or no class has two rows.
+        When there are no classes, a row has no class, or no class has two rows.
 
     Notes
     -----
-    With InverseClassSize and Binary no edge is ever made: sums over the classes do their work, in O(n) for a column. HeatKernel makes
-    the edges of all pairs, O(n^2 p).
+    With InverseClassSize and Binary no edges are stored: sums over the classes replace them, in O(n) per column. HeatKernel
+    computes the edges of all pairs, O(n^2 p).
 
     References
     ----------
@@ -157,32 +156,37 @@ class SameClass(GraphBuilder):
 
     @property
     def needs_classes(self) -> bool:
-        """Yes."""
+        """Always True."""
         return True
 
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> Graph:
         assert classes is not None
         if classes.sizes.max() < 2:
             raise DataError(
-                f"No class has two rows: y names {format_n_classes(len(classes.names))} for {len(classes.labels):,} rows, and no two "
-                "rows are joined. Pass classes of at least 2 rows."
+                f"No class has two rows: y has {_format_n_classes(len(classes.names))} for {len(classes.labels):,} rows, so no "
+                "two rows are joined. Pass classes of at least 2 rows."
             )
         weight = InverseClassSize() if self.weight is None else self.weight
         if not weight.needs_lengths:
             return ClassGraph(np.ascontiguousarray(classes.labels), len(classes.names), weight)
         check_memory(
             _BYTES_PER_PAIR * float((classes.sizes**2).sum()),
-            f"The edges of {format_n_classes(len(classes.names))} of up to {int(classes.sizes.max()):,} rows",
+            f"The edges of {_format_n_classes(len(classes.names))} of up to {int(classes.sizes.max()):,} rows",
             "InverseClassSize() and Binary() need no edges.",
         )
-        points, reading = read_points(X, "euclidean", fill_missing=fill_missing)
+        points, encoder = read_points(X, "euclidean", fill_missing=fill_missing)
         return self.build_weighted_graph(
-            _within_class_edges(points, classes), NeighborRule.from_index(BruteForce().fit(points), reading), classes
+            _within_class_edges(points, classes), NeighborRule.from_index(BruteForce().fit(points), encoder), classes
         )
+
+
+def _format_n_classes(n_classes: int) -> str:
+    """Return "1 class" or "3 classes"."""
+    return "1 class" if n_classes == 1 else f"{n_classes:,} classes"
 
 
 def _within_class_edges(points: Points, classes: ClassLabels) -> Edges:
-    """Return every pair of rows of a class with its distance, and every row with itself."""
+    """Return all pairs of rows of one class with their distances, and every row with itself."""
     n = points.n_samples
     rows, others, lengths = [np.arange(n)], [np.arange(n)], [np.zeros(n)]
     for number in range(len(classes.names)):

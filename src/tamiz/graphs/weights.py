@@ -1,4 +1,4 @@
-"""How strongly an edge ties its two rows together."""
+"""Edge weights: heat kernel, binary, inverse class size."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_real
 from tamiz.statistics.base import Floats
 
-# Weights below this are as if they were 0. float64 goes down to 2e-308 in full precision; the room left keeps the digits of
-# degrees, their inverses and weighted squares.
+# Smaller weights are set to 0. The smallest normal float64 is 2e-308; the margin keeps the digits of degrees, their inverses and
+# weighted squares.
 MIN_WEIGHT = 1e-290
-# exp(-x) is above the least weight up to here.
+# exp(-x) > MIN_WEIGHT for x up to this value.
 _MAX_EXPONENT = 667.0
 
 
 class Weight(BaseEstimator, ABC):
-    """A weight for every edge, above 0.
+    """Abstract base class of edge weights, which are above 0.
 
     Attributes
     ----------
     needs_classes : bool
-        Whether an edge is weighed by the class of its rows.
+        Whether the weight of an edge depends on the class of its rows.
     needs_lengths : bool
-        Whether an edge is weighed by its length.
+        Whether the weight of an edge depends on its length.
     t : float or None
-        The width of the kernel, where it has one.
+        Width of the kernel; None for weights without one.
     """
 
     needs_classes: ClassVar[bool] = False
@@ -38,18 +38,18 @@ class Weight(BaseEstimator, ABC):
     t: float | None = None
 
     def resolve_parameters(self, lengths: Floats) -> Weight:  # noqa: ARG002 - a weight with a width reads them
-        """Return the weight with every parameter set, for a graph whose edges, each once, have these lengths."""
+        """Return the weight with every parameter set, for a graph with edges of these lengths (each edge once)."""
         return self
 
     @abstractmethod
     def edge_weights(self, lengths: Floats, class_sizes: Floats | None) -> Floats:
-        """Return the weights of edges from their lengths and the sizes of their classes, None where classes are not known."""
+        """Return the weights of edges from their lengths and class sizes; class_sizes is None if classes are not known."""
 
     def check_weights(self, lengths: Floats, weights: Floats) -> None:
-        """Refuse weights that leave no graph."""
+        """Raise ValueError if all weights are 0, and warn if some are."""
 
     def relative_weights(self, lengths: Floats, nearest: Floats) -> Floats:  # noqa: ARG002 - a weight with a width reads it
-        """Return the weights of the edges of one row in units of that of its nearest: they do not vanish far away."""
+        """Return the weights of a new row's edges divided by the weight of its nearest; these do not underflow far away."""
         return self.edge_weights(lengths, None)
 
 
@@ -61,17 +61,17 @@ class HeatKernel(Weight):
     Parameters
     ----------
     t : float or None, default=None
-        Width, in the square of the unit of the distances; None is the mean squared length of the graph's edges, and
-        infinity makes every weight 1.
+        Width, in squared units of the distances. None is the mean squared length of the graph's edges; infinity makes every
+        weight 1.
 
     Raises
     ------
     ValueError
-        When t is not above 0, or so small that no weight is left, or when the mean squared length leaves the range of float64.
+        When t is not above 0, t is so small that every weight is 0, or the mean squared length leaves the range of float64.
 
     Notes
     -----
-    A weight below 1e-290 counts as 0, and the edge as not there, which is told.
+    A weight below 1e-290 is set to 0, which removes the edge, with a warning.
 
     References
     ----------
@@ -95,11 +95,11 @@ class HeatKernel(Weight):
         if self.t is not None:
             width = check_real("t", self.t)
             if width <= 0:
-                raise ValueError(f"t must be above 0, got {width:g}. None takes the mean squared length of the edges.")
+                raise ValueError(f"t must be above 0, got {width:g}. None uses the mean squared length of the edges.")
             return HeatKernel(width)
         longest = float(lengths.max(initial=0.0))
         if longest == 0.0:
-            # Edges of length zero weigh 1 at any width.
+            # Edges of length 0 have weight 1 at any width.
             return HeatKernel(np.inf)
         with np.errstate(over="ignore"):
             mean = float(np.mean(lengths**2))
@@ -119,20 +119,17 @@ class HeatKernel(Weight):
         return weights
 
     def check_weights(self, lengths: Floats, weights: Floats) -> None:
-        """Refuse a width at which no edge has a weight left, and tell of one at which some have none."""
-        n_lost = len(weights) - int(np.count_nonzero(weights))
-        if not n_lost:
+        """Raise ValueError if t makes all weights 0, and warn if it makes some weights 0."""
+        n_zero = len(weights) - int(np.count_nonzero(weights))
+        if not n_zero:
             return
-        way_out = f"t={_smallest_width(float(lengths.max())):.3g} or more leaves a weight to all of them."
-        if n_lost == len(weights):
+        remedy = f"t={_smallest_width(float(lengths.max())):.3g} or more keeps all weights above 0."
+        if n_zero == len(weights):
             raise ValueError(
-                f"t={self.t:g} makes the weight of every edge 0: the shortest is {lengths.min():.4g} long. {way_out}"
+                f"t={self.t:g} makes the weight of every edge 0: the shortest is {lengths.min():.4g} long. {remedy}"
             )
         warn_user(
-            [
-                f"t={self.t:g} makes the weight of {n_lost:,} of {len(weights):,} edges 0, as if they were not there; "
-                f"{way_out}"
-            ]
+            [f"t={self.t:g} makes the weight of {n_zero:,} of {len(weights):,} edges 0, which removes them; {remedy}"]
         )
 
     def relative_weights(self, lengths: Floats, nearest: Floats) -> Floats:
@@ -145,14 +142,14 @@ def _heat_kernel(a: Floats, b: Floats, t: float) -> Floats:
     """Return exp(-a b / t)."""
     if np.isinf(t):
         return np.ones(len(a))
-    # In a unit near the root of t, a power of two that changes no bit, a product leaves the range only where the weight is 0.
+    # Scaled by a power of two near 1 / sqrt(t), which changes no digit, the product overflows only where the weight is 0.
     unit = np.ldexp(1.0, -(np.frexp(t)[1] // 2))
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(-(a * unit) * (b * unit) / (t * unit * unit)))
 
 
 def _smallest_width(length: float) -> float:
-    """Return a round width at which an edge of this length keeps a weight."""
+    """Return a rounded-up width at which an edge of this length has a weight above 0."""
     exact = max(length * length / _MAX_EXPONENT, float(np.finfo(np.float64).tiny))
     if np.isinf(exact):
         return exact
@@ -161,7 +158,7 @@ def _smallest_width(length: float) -> float:
 
 
 class Binary(Weight):
-    """Weight 1 for every edge: the heat kernel of infinite width.
+    """Weight 1 for every edge, as a heat kernel of infinite width.
 
     References
     ----------
@@ -181,11 +178,11 @@ class Binary(Weight):
 
 
 class InverseClassSize(Weight):
-    """Weight 1 / n for an edge between two rows of a class of n rows.
+    """Weight 1 / n for an edge within a class of n rows.
 
     .. math:: w_{ij} = 1 / n_c
 
-    With every pair of a class joined, and every row with itself, each row has the degree 1.
+    In a same-class graph, which joins every row to all rows of its class and to itself, each row then has degree 1.
 
     References
     ----------
@@ -202,9 +199,9 @@ class InverseClassSize(Weight):
     needs_classes: ClassVar[bool] = True
 
     def edge_weights(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
-        """Return the shares."""
+        """Return 1 / class_sizes."""
         if class_sizes is None:
             raise DataError(
-                "InverseClassSize weighs rows of one class; use SameClass() or KNearest(within_class=True)."
+                "InverseClassSize requires edges within classes; use SameClass() or KNearest(within_class=True)."
             )
         return np.asarray(1.0 / class_sizes)

@@ -1,4 +1,4 @@
-"""Directions towards the smallest eigenvalues by polynomials of the matrix."""
+"""New directions for the smallest eigenvectors by Chebyshev polynomial filters of the matrix."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tamiz.spectral.pencil import Pencil
 from tamiz.spectral.rayleigh_ritz import RitzPairs
 from tamiz.statistics.base import Floats
 
-# How much larger the polynomial is at the lowest value than above the cut: with more, few directions crowd out the others.
+# Ratio of the polynomial at the lowest value to its maximum above the cut. A larger gain makes the directions nearly dependent.
 FILTER_GAIN = 20.0
-# Share of the block's largest value up to which its residual tells where the spectrum lies.
+# The Ritz values above the block are used only once the residual of the block's largest value is below this share of the value.
 _MAX_RELATIVE_RESIDUAL = 0.3
-# Place of the Ritz value that the polynomials are cut at, once the spectrum shows.
+# Position of the Ritz value that is then used as the cut.
 _CUT_POSITION = 12
 _MAX_CUT_RATIO = 3.0
 _MIN_DEGREE, _MAX_DEGREE = 3, 2000
@@ -24,9 +24,9 @@ _LANCZOS_STEPS = 8
 
 
 class ChebyshevFilter:
-    """Polynomials of M that stay below 1 from a cut to the top of the spectrum and grow steeply below the cut.
+    """Polynomials of M that are at most 1 from a cut to the top of the spectrum and grow steeply below the cut.
 
-    The degree follows from the spectrum as it shows: a wide gap needs few products, a narrow one many.
+    The degree depends on the Ritz values: the closer the wanted eigenvalues are to the cut, the more products are needed.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ChebyshevFilter:
 
     @property
     def description(self) -> str:
-        """What was done, in words."""
+        """Description of the method for reports."""
         return (
             f"Chebyshev polynomials of degree up to {self._largest_degree}"
             if self._largest_degree
@@ -52,12 +52,12 @@ class ChebyshevFilter:
         )
 
     def start_directions(self, X: Floats) -> Floats:
-        """Return directions from random columns."""
+        """Return start directions: filtered random columns."""
         return self._apply(X, self._pencil.multiply(X), 0.4 * self.upper_bound, 6)
 
     def choose_polynomial(self, ritz: RitzPairs) -> tuple[float, int]:
-        """Return the cut and the degree that suit what is known of the spectrum."""
-        # A direction above the top shows as soon as the polynomial has made it grow.
+        """Return the cut and the degree for the next polynomial, from the current Ritz values."""
+        # The polynomial amplifies directions above the upper bound, so a bound that is too low is detected here and raised.
         highest = float(ritz.higher_values.max(initial=ritz.values[-1]))
         if highest > self.upper_bound:
             self.upper_bound = min(self._pencil.eigenvalue_bound, 1.02 * highest)
@@ -66,8 +66,8 @@ class ChebyshevFilter:
         if ritz.residuals[-1] > _MAX_RELATIVE_RESIDUAL * largest:
             cut = largest
         else:
-            place = max(_CUT_POSITION, 3 * len(ritz.values) // 2) - len(ritz.values)
-            cut = min(float(ritz.higher_values[:place].max(initial=largest)), _MAX_CUT_RATIO * largest)
+            n_higher = max(_CUT_POSITION, 3 * len(ritz.values) // 2) - len(ritz.values)
+            cut = min(float(ritz.higher_values[:n_higher].max(initial=largest)), _MAX_CUT_RATIO * largest)
         cut = min(max(cut, 1.05 * lowest), (lowest + self.upper_bound) / 2)
         growth = math.acosh(1 + 2 * (cut - lowest) / (self.upper_bound - cut))
         return cut, max(_MIN_DEGREE, math.ceil(math.acosh(FILTER_GAIN) / max(growth, _MIN_GROWTH)))
@@ -86,7 +86,7 @@ class ChebyshevFilter:
         out = np.empty(X.shape)
         for columns, x in pencil.panels(X):
             width = columns.stop - columns.start
-            # Scaled so that the polynomial is 1 at 0: nothing overflows.
+            # The polynomial is scaled to 1 at 0, which avoids overflow.
             scale = ratio = half / -middle
             before, y = x, pencil.scratch_panel(x.shape[1], 2)
             y[:, width:] = 0.0
@@ -102,11 +102,11 @@ class ChebyshevFilter:
 
 
 def _bound_largest_eigenvalue(pencil: Pencil) -> float:
-    """Return a number close above the largest eigenvalue, by some steps of Lanczos."""
+    """Return a close upper bound of the largest eigenvalue, from a few Lanczos steps."""
     v = make_rng(0).uniform(-1.0, 1.0, size=(pencil.n, 1))
     v /= np.linalg.norm(v)
     before, beta = np.zeros_like(v), 0.0
-    diagonal, beside = [], []
+    diagonal, off_diagonal = [], []
     for _ in range(min(_LANCZOS_STEPS, pencil.n)):
         w = pencil.multiply(v)
         alpha = float(v[:, 0] @ w[:, 0])
@@ -114,10 +114,10 @@ def _bound_largest_eigenvalue(pencil: Pencil) -> float:
         w -= beta * before
         beta = float(np.linalg.norm(w))
         diagonal.append(alpha)
-        beside.append(beta)
+        off_diagonal.append(beta)
         if beta < 1e-12 * pencil.eigenvalue_bound:
             break
         w /= beta
         before, v = v, w
-    values, Y = np.linalg.eigh(np.diag(diagonal) + np.diag(beside[:-1], 1) + np.diag(beside[:-1], -1))
-    return float(values[-1] + abs(beside[-1] * Y[-1, -1]))
+    values, Y = np.linalg.eigh(np.diag(diagonal) + np.diag(off_diagonal[:-1], 1) + np.diag(off_diagonal[:-1], -1))
+    return float(values[-1] + abs(off_diagonal[-1] * Y[-1, -1]))

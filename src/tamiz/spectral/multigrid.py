@@ -1,4 +1,4 @@
-"""Directions towards the smallest eigenvalues by an algebraic multigrid."""
+"""New directions for the smallest eigenvectors by an algebraic multigrid preconditioner."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tamiz.spectral.pencil import Pencil
 from tamiz.spectral.rayleigh_ritz import RitzPairs
 from tamiz.statistics.base import Floats
 
-# Jacobi's weight, under which errors along differences become smooth.
+# Damping of the Jacobi smoother, which reduces high-frequency errors.
 _JACOBI_WEIGHT = 2.0 / 3.0
 _STRENGTH_THRESHOLD = 0.25
 _MAX_COARSEST_ROWS = 300
-# Coarser levels with more entries in all than this next to the graph, or one with nearly as many rows as that above it, cost more
-# than they bring.
+# Multigrid is not worth its cost if the coarse levels together have more entries than this multiple of the graph's, or if a level
+# has nearly as many rows as the level above it.
 _MAX_ENTRY_RATIO = 5
 _MAX_ROW_RATIO = 0.8
 
 
 @dataclass(frozen=True)
 class _Level:
-    """A matrix, and how its rows hang on those of the next coarser one."""
+    """One level of the hierarchy, and its interpolation to and from the next coarser level."""
 
     multiply: Callable[[Floats], Floats]
     smoother: Floats
@@ -34,7 +34,7 @@ class _Level:
 
 
 class Multigrid:
-    """A V-cycle of Ruge and Stuben's hierarchy on the residuals: L^-1 for what is smooth, Jacobi for the rest.
+    """A V-cycle of Ruge and Stuben's algebraic multigrid, an approximate L^-1 applied to the residuals.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Multigrid:
     Attributes
     ----------
     useful : bool
-        Whether the levels shrink down to one that is small enough to be inverted.
+        Whether the levels shrink quickly enough to one that is small enough to be inverted.
 
     References
     ----------
@@ -77,18 +77,18 @@ class Multigrid:
 
     @property
     def description(self) -> str:
-        """What was done, in words."""
+        """Description of the method for reports."""
         return f"algebraic multigrid of {len(self._levels) + 1} levels"
 
     def directions(self, ritz: RitzPairs) -> Floats:
-        """Return the answers to the residuals that are over target."""
+        """Return the V-cycle applied to the residuals of the active vectors."""
         active = ritz.active_indices
         residuals = np.take(ritz.products, active, axis=1)
         residuals -= np.take(ritz.vectors, active, axis=1) * ritz.values[active]
         root = self._pencil.sqrt_b[:, None]
-        answers = self._cycle(0, residuals * root)
-        answers *= root
-        return answers
+        corrections = self._cycle(0, residuals * root)
+        corrections *= root
+        return corrections
 
     def _cycle(self, depth: int, b: Floats) -> Floats:
         if depth == len(self._levels):
@@ -101,8 +101,8 @@ class Multigrid:
 
 
 def _interpolation_matrix(matrix: sparse.csr_matrix) -> sparse.csr_array:
-    """Return what the rows of a matrix are, in terms of those that stay in the next coarser one."""
-    # Its import takes a sixth of a second, and must not leave changed filters of warnings behind.
+    """Return the interpolation from the next coarser level to the rows of a matrix."""
+    # Imported here because pyamg needs 1/6 s to import, and it changes the warning filters.
     with warnings.catch_warnings():
         from pyamg.classical import split
         from pyamg.classical.interpolate import direct_interpolation

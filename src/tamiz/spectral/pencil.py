@@ -1,4 +1,4 @@
-"""The eigenproblem of a Laplacian in the form that every solver works on."""
+"""The eigenproblem of a Laplacian in the symmetric standard form that all solvers use."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tamiz.kernels.sparse_graphs import project_out_null
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 
-# With more rows than this a panel leaves the cache of a core: products are up to twice as fast when rows that are near in the graph
-# are near in memory.
+# With more rows than this a panel does not fit into the cache of a core. Products are then up to twice as fast if neighbouring rows
+# of the graph are close in memory.
 _MAX_CACHED_ROWS = 32768
 
 
 class Pencil:
-    """L y = lambda B y as M u = lambda u, with u = B^1/2 y and M = B^-1/2 L B^-1/2, next to its known null vectors.
+    """The problem L y = lambda B y as M u = lambda u, with u = B^1/2 y and M = B^-1/2 L B^-1/2, and its known null vectors.
 
-    B is 1 for "unnormalized" and D for the other two kinds, which are one problem. There is a null vector for each component,
-    B^1/2 on its rows; a row without an edge is its own.
+    B is 1 for "unnormalized" and D for the other two kinds, which are the same problem. Each component of the graph has one null
+    vector, which is B^1/2 on its rows and 0 elsewhere; for a row without edges it is the unit vector.
 
     Parameters
     ----------
@@ -33,19 +33,19 @@ class Pencil:
     n : int
         Rows.
     row_order : ndarray of shape (n,), int32
-        The rows of the graph in the order that all arrays here have.
+        The graph's rows in the order of all arrays of this class.
     n_entries : int
-        Numbers of the graph that a product reads.
+        Stored entries of the weight matrix.
     n_nonnull : int
-        Eigenvalues that are not known to be 0.
+        Number of eigenvalues that are not known to be 0.
     sqrt_b, inverse_sqrt_b : ndarray of shape (n,)
         B^1/2 and B^-1/2, 0 where B is 0.
     eigenvalue_bound, rounding_residual : float
-        A number that no eigenvalue exceeds, and what residual rounding may leave at any.
+        Upper bound of all eigenvalues, and the residual that rounding may leave.
     null_entries : ndarray of shape (n,)
-        The entries of all null vectors, unit vectors whose supports are the components.
+        Entries of all null vectors together: they have length 1, and their supports are the components.
     null_norms : ndarray of shape (n_null,)
-        Those of B^1/2 on the components, 1 for a row without an edge.
+        Norm of B^1/2 on each component, 1 for a row without edges.
     """
 
     def __init__(self, laplacian: Laplacian) -> None:
@@ -66,13 +66,13 @@ class Pencil:
         entries = np.where(self.sqrt_b > 0, self.sqrt_b, 1.0)
         self.null_norms = np.sqrt(np.bincount(self.component_labels, entries**2, minlength=self.n_null))
         self.null_entries = entries / self.null_norms[self.component_labels]
-        # By Gershgorin no eigenvalue exceeds twice the largest entry of the diagonal.
+        # Gershgorin: no eigenvalue exceeds twice the largest diagonal entry.
         self.eigenvalue_bound = 2.0 * float((self._degrees * self._inverse_b).max(initial=0.0))
         self.rounding_residual = 64 * float(np.finfo(np.float64).eps) * self.eigenvalue_bound
         self._panels: dict[tuple[int, int], Floats] = {}
 
     def matrix(self) -> sparse.csr_array:
-        """Return L = D - S, written out."""
+        """Return L = D - S as a sparse matrix."""
         graph = self.laplacian_product
         weights = sparse.csr_array(
             (graph.weights, graph.indices, graph.indptr.astype(np.int32)), shape=(self.n, self.n)
@@ -80,14 +80,14 @@ class Pencil:
         return sparse.csr_array(sparse.diags_array(self._degrees) - weights)
 
     def scratch_panel(self, width: int, number: int) -> Floats:
-        """Return memory for a panel that is used again and again; numbers from 1 on are the caller's."""
+        """Return a reused buffer for a panel; number 0 is used by `multiply`, number 1 by `panels`, others by callers."""
         key = (width, number)
         if key not in self._panels:
             self._panels[key] = np.zeros((self.n, width))
         return self._panels[key]
 
     def panels(self, X: Floats) -> Iterator[tuple[slice, Floats]]:
-        """Return the columns of X in groups as wide as a kernel, each as y = B^-1/2 u in scratch memory 1."""
+        """Yield the columns u of X in panels, as y = B^-1/2 u in scratch panel 1."""
         for start, stop in parallel.block_ranges(X.shape[1], MAX_PANEL_WIDTH):
             width = stop - start
             y = self.scratch_panel(panel_width(width), 1)
@@ -96,7 +96,7 @@ class Pencil:
             yield slice(start, stop), y
 
     def recurrence_step(self, y: Floats, out: Floats, a: float, c: float, b: float) -> None:
-        """Fill out with a (B^-1 L y - c y) - b out, for panels."""
+        """Fill out with a (B^-1 L y - c y) - b out; y and out are panels."""
         self.laplacian_product.recurrence_step(self._inverse_b, y, out, a, c, b)
 
     def multiply(self, X: Floats) -> Floats:
@@ -109,5 +109,5 @@ class Pencil:
         return out
 
     def remove_null_space(self, X: Floats) -> None:
-        """Take from the columns of X, in place, what they have along the null vectors."""
+        """Project the columns of X, in place, onto the complement of the null vectors."""
         project_out_null(self.component_labels, self.null_entries, X, np.empty((self.n_null, X.shape[1])))

@@ -1,4 +1,4 @@
-"""An orthonormal basis that grows and shrinks, with its Rayleigh-Ritz pairs."""
+"""An orthonormal basis that grows and restarts, and its Rayleigh-Ritz pairs with residuals."""
 
 from __future__ import annotations
 
@@ -14,12 +14,22 @@ from tamiz.runtime import parallel
 from tamiz.spectral.pencil import Pencil
 from tamiz.statistics.base import Floats
 
-# MERGED: Approximate eigenpairs, as far as they have come.
-# Pairs that are worked on at a time: with more, the lowest have converged before the others needed it.
+Output = TypeVar("Output")
+# Rows per block of tall products.
+_CHUNK_ROWS = 16384
+_ROUNDING = float(np.finfo(np.float64).eps) ** 2
+# If projecting out the basis leaves at most this share of a column's square, the column was in the basis up to rounding.
+_MIN_REMAINING = 1e-26
+# If it leaves less than this share, the column is orthogonalised again; otherwise errors would grow from block to block.
+_REORTHOGONALIZE_BELOW = 1e-2
+_MAX_PASSES = 5
+# Unit columns are linearly dependent if the smallest eigenvalue of their Gram matrix is below this.
+_MIN_GRAM_EIGENVALUE = 1e-13
+# Pairs that are improved at a time: with more, the lowest would converge long before the others.
 _MAX_ACTIVE = 16
-# Pairs are worked on until they are this far below target, for the sake of those above them.
+# Pairs are improved until their residual is this share of the target, because the pairs above them depend on them.
 _TARGET_SHARE = 0.3
-# Values closer than this share of the tolerance are one eigenvalue: vectors turned into each other keep their residuals.
+# Values closer than this share of the tolerance count as one eigenvalue: rotating their vectors hardly changes residuals.
 _TIE_SHARE = 0.01
 
 
@@ -34,9 +44,9 @@ class RitzPairs:
     vectors, products : ndarray of shape (n, block)
         X and M X.
     residual_targets, tie_tolerances : ndarray of shape (block,)
-        What the residuals are to come down to, and the distance within which a value is equal to its neighbour.
+        Residuals at which pairs have converged, and the difference up to which a value counts as equal to its neighbour.
     higher_values : ndarray of shape (size of the basis - block,)
-        The values of the pairs above these.
+        The Ritz values above these.
     """
 
     values: Floats
@@ -49,7 +59,7 @@ class RitzPairs:
 
     @classmethod
     def from_vectors(cls, pencil: Pencil, X: Floats, values: Floats, tol: float) -> RitzPairs:
-        """Return orthonormal vectors with their residuals, for the values of all pairs."""
+        """Return the pairs of orthonormal vectors X with their residuals; `values` are all Ritz values of the basis."""
         products = pencil.multiply(X)
         own = values[: X.shape[1]]
         rest = X * own
@@ -66,23 +76,23 @@ class RitzPairs:
 
     @property
     def unconverged(self) -> NDArray[np.bool_]:
-        """Which pairs are still to be worked on."""
+        """Which pairs have not converged."""
         return self.residuals > _TARGET_SHARE * self.residual_targets
 
     @property
     def active_indices(self) -> NDArray[np.intp]:
-        """The lowest open pairs, as many as are worked on at a time, and as many of the highest others as fill the registers."""
+        """The lowest unconverged pairs, up to 16, padded with the highest other pairs to a multiple of 4."""
         lowest = np.flatnonzero(self.unconverged)[:_MAX_ACTIVE]
-        closed = np.setdiff1d(np.arange(len(self.values)), lowest)
-        return np.sort(np.concatenate([lowest, closed[len(closed) - min(-len(lowest) % 4, len(closed)) :]]))
+        others = np.setdiff1d(np.arange(len(self.values)), lowest)
+        return np.sort(np.concatenate([lowest, others[len(others) - min(-len(lowest) % 4, len(others)) :]]))
 
     def digits_over_target(self, n_wanted: int) -> float:
-        """Return the digits by which the residuals of the wanted pairs are over target."""
+        """Return log10 of the largest ratio of residual to target of the wanted pairs, at least 0."""
         over = self.residuals[:n_wanted] / np.maximum(self.residual_targets[:n_wanted], np.finfo(np.float64).tiny)
         return float(np.log10(max(1.0, over.max(initial=1.0))))
 
     def multiplet_end(self, n_wanted: int) -> tuple[int, bool]:
-        """Return how many pairs there are up to the last that equals the last one wanted, and whether that is known for sure."""
+        """Return the number of pairs up to the last with the eigenvalue of the last wanted one, and whether it is certain."""
         end = n_wanted
         while end < len(self.values) and self.values[end] - self.values[end - 1] <= self.tie_tolerances[end]:
             if self.residuals[end] > self.residual_targets[end]:
@@ -93,33 +103,19 @@ class RitzPairs:
         return end, bool(self.values[end] - self.residuals[end] > self.values[end - 1] + self.tie_tolerances[end])
 
 
-Output = TypeVar("Output")
-
-# Rows of a piece of the tall products.
-_CHUNK_ROWS = 16384
-_ROUNDING = float(np.finfo(np.float64).eps) ** 2
-# A direction of whose square no more than this is left was in the basis already: the rest is rounding.
-_MIN_REMAINING = 1e-26
-# One that shrank to less is freed of the basis again: what a pass leaves would grow from block to block.
-_REORTHOGONALIZE_BELOW = 1e-2
-_MAX_PASSES = 5
-# Below this, the least eigenvalue of the products of unit columns says that they are dependent.
-_MIN_GRAM_EIGENVALUE = 1e-13
-
-
 class Basis:
-    """Orthonormal columns, none along a null vector, and what M is between them.
+    """Orthonormal columns Q, orthogonal to the null vectors, with the projected matrix Q' M Q.
 
     Parameters
     ----------
     pencil : Pencil
     capacity : int
-        Columns at most.
+        Largest number of columns.
 
     Attributes
     ----------
     size : int
-        Columns at present.
+        Current number of columns.
     """
 
     def __init__(self, pencil: Pencil, capacity: int) -> None:
@@ -131,10 +127,10 @@ class Basis:
         self.capacity = capacity
 
     def add(self, new: Floats, near: Floats) -> None:
-        """Extend by new columns, which are used up; those that lie in it already are left out.
+        """Add columns, which are overwritten; columns that are already in the span of the basis are left out.
 
-        `near` are orthonormal vectors of the basis that the new ones are close to. Taken from it first, they save a reading of
-        the basis.
+        `near` are orthonormal vectors in the span of the basis that the new columns are close to. Projecting them out first
+        saves a pass over the basis.
         """
         new = self._orthonormalize(new, near)
         start, stop = self.size, self.size + new.shape[1]
@@ -151,21 +147,21 @@ class Basis:
         return values, Y
 
     def combine(self, Y: Floats) -> Floats:
-        """Return the vectors of some coefficients."""
+        """Return the linear combinations Q Y."""
         out = np.empty((self._pencil.n, Y.shape[1]))
         Y = np.ascontiguousarray(Y)
         self._for_each_chunk(lambda rows: np.matmul(self._Q[: self.size, rows].T, Y, out=out[rows]))
         return out
 
     def restart(self, values: Floats, Y: Floats) -> None:
-        """Keep some Ritz vectors only."""
+        """Replace the basis by some of its Ritz vectors, with coefficients Y and these values."""
         kept = Y.shape[1]
         Y = np.ascontiguousarray(Y.T)
 
-        def piece(rows: slice) -> None:
+        def combine_rows(rows: slice) -> None:
             self._Q[:kept, rows] = Y @ self._Q[: self.size, rows]
 
-        self._for_each_chunk(piece)
+        self._for_each_chunk(combine_rows)
         self.size = kept
         self._H[:kept, :kept] = np.diag(values)
 
@@ -174,11 +170,11 @@ class Basis:
         whole = self._sum_chunks(lambda rows: np.einsum("ij,ij->j", new[rows], new[rows]))
         overlaps = self._sum_chunks(lambda rows: near[rows].T @ new[rows])
 
-        def piece(rows: slice) -> Floats:
+        def remove_near(rows: slice) -> Floats:
             new[rows] -= near[rows] @ overlaps
             return np.einsum("ij,ij->j", new[rows], new[rows])
 
-        before = self._sum_chunks(piece)
+        before = self._sum_chunks(remove_near)
         along = self._project(new)
         for _ in range(_MAX_PASSES):
             self._pencil.remove_null_space(new)
@@ -192,59 +188,59 @@ class Basis:
         return new
 
     def _project(self, new: Floats) -> Floats:
-        """Return what the new columns have along the basis."""
+        """Return the coefficients Q' new."""
         return self._sum_chunks(lambda rows: self._Q[: self.size, rows] @ new[rows])
 
     def _remove_projection(self, new: Floats, along: Floats) -> tuple[Floats, Floats]:
-        """Take from the new columns, in place, what they have along the basis; return what is left of that, and their products."""
+        """Subtract Q along from the new columns in place; return their remaining coefficients Q' new and Gram matrix new' new."""
         size = self.size
 
-        def piece(rows: slice) -> Floats:
+        def subtract(rows: slice) -> Floats:
             basis = self._Q[:size, rows]
             new[rows] -= basis.T @ along
             return np.vstack([basis @ new[rows], new[rows].T @ new[rows]])
 
-        total = self._sum_chunks(piece)
+        total = self._sum_chunks(subtract)
         return total[:size], total[size:]
 
     def _combine_columns(self, new: Floats, Y: Floats) -> Floats:
         out = new if Y.shape[1] == new.shape[1] else np.empty((len(new), Y.shape[1]))
 
-        def piece(rows: slice) -> None:
+        def combine_rows(rows: slice) -> None:
             out[rows] = new[rows] @ Y
 
-        self._for_each_chunk(piece)
+        self._for_each_chunk(combine_rows)
         return out
 
-    def _for_each_chunk(self, piece: Callable[[slice], object]) -> None:
-        for _ in self._map_chunks(piece):
+    def _for_each_chunk(self, function: Callable[[slice], object]) -> None:
+        for _ in self._map_chunks(function):
             pass
 
-    def _sum_chunks(self, piece: Callable[[slice], Floats]) -> Floats:
-        parts = self._map_chunks(piece)
+    def _sum_chunks(self, function: Callable[[slice], Floats]) -> Floats:
+        parts = self._map_chunks(function)
         total = next(parts)
         for part in parts:
             total += part
         return total
 
-    def _map_chunks(self, piece: Callable[[slice], Output]) -> Iterator[Output]:
+    def _map_chunks(self, function: Callable[[slice], Output]) -> Iterator[Output]:
         run = parallel.map_blocks if len(self._spans) > 1 else map
-        return run(lambda span: piece(slice(*span)), self._spans)
+        return run(lambda span: function(slice(*span)), self._spans)
 
 
 def _independent_columns(
     gram: Floats, initial_squares: Floats, previous_squares: Floats, max_columns: int
 ) -> tuple[Floats, float]:
-    """Return combinations of columns that are orthonormal, and the least share that is left of a square.
+    """Return the coefficients of orthonormal combinations of columns, and the smallest remaining share of a squared norm.
 
     Parameters
     ----------
     gram : ndarray of shape (k, k)
-        The products of the columns.
+        Gram matrix of the columns.
     initial_squares, previous_squares : ndarray of shape (k,)
-        Squares of what the columns were at first, and before the basis was taken from them.
+        Squared norms of the columns at first, and before the basis was projected out.
     max_columns : int
-        Combinations at most.
+        Largest number of combinations.
     """
     own = np.diag(gram)
     some = np.flatnonzero(own > _MIN_REMAINING * initial_squares)

@@ -1,4 +1,4 @@
-"""Directions towards the smallest eigenvalues by solving with the matrix."""
+"""New directions for the smallest eigenvectors by inverse iteration with a sparse factorisation."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from tamiz.spectral.pencil import Pencil
 from tamiz.spectral.rayleigh_ritz import RitzPairs
 from tamiz.statistics.base import Floats
 
-# Entries of the factor a row, below which a solution costs less than what a round does beside it.
+# Factor entries per row below which a solve costs less than the rest of a round.
 _CHEAP_FACTOR_ENTRIES = 30
-# The shift, as a share of the largest value looked for. Without it a value that is 0 to rounding, as of clusters that are all but
-# apart, would be all that is left of a solution.
+# The shift as a share of the largest wanted value. Without it, an eigenvalue that is 0 up to rounding, as for nearly separate
+# clusters, would dominate every solution.
 _SHIFT = 1e-9
-# Two solutions after each other need values that are no further apart.
+# Two successive solves are used only if the smallest and largest values are no further apart than this ratio.
 _MIN_VALUE_RATIO = 1e-3
 
 
 class ShiftInvert:
-    """(M + s)^-1 for a small shift s, from an elimination of the graph's rows in an order that keeps it sparse.
+    """(M + s)^-1 for a small shift s, by a sparse factorisation in a fill-reducing order.
 
     Parameters
     ----------
     pencil : Pencil
     order : ndarray of shape (n,), int32
-        The rows in the order of their elimination.
+        The rows in elimination order.
     largest : float
-        About the largest value looked for.
+        Estimate of the largest wanted eigenvalue.
     """
 
     def __init__(self, pencil: Pencil, order: NDArray[np.int32], largest: float) -> None:
@@ -53,11 +53,11 @@ class ShiftInvert:
 
     @property
     def description(self) -> str:
-        """What was done, in words."""
+        """Description of the method for reports."""
         return f"inverse iteration by elimination, {len(self._rows):,} entries"
 
     def directions(self, ritz: RitzPairs) -> Floats:
-        """Return the solution for the vectors that have not converged, or the solution for that where it costs little more."""
+        """Return (M + s)^-1 X for the active vectors X, or (M + s)^-2 X if a second solve is cheap."""
         X = self._solve(np.take(ritz.vectors, ritz.active_indices, axis=1))
         if (
             len(self._rows) <= _CHEAP_FACTOR_ENTRIES * self._pencil.n
@@ -71,14 +71,14 @@ class ShiftInvert:
         root = self._pencil.sqrt_b[:, None]
         out = np.empty(X.shape)
 
-        def piece(span: tuple[int, int]) -> None:
+        def solve_columns(span: tuple[int, int]) -> None:
             columns = slice(*span)
             x = np.zeros((len(X), 4))
             x[:, : span[1] - span[0]] = (X[:, columns] * root)[self._order]
             substitute(self._starts, self._rows, self._factor, self._inverse_pivots, x)
             out[self._order, columns] = x[:, : span[1] - span[0]]
 
-        for _ in parallel.map_blocks(piece, parallel.block_ranges(X.shape[1], 4)):
+        for _ in parallel.map_blocks(solve_columns, parallel.block_ranges(X.shape[1], 4)):
             pass
         out *= root
         return out

@@ -1,4 +1,4 @@
-"""Which way to go on: by polynomials, by elimination or by multigrid."""
+"""The choice of the eigensolver from estimated costs: Chebyshev polynomials, sparse elimination or multigrid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tamiz.spectral.rayleigh_ritz import RitzPairs
 from tamiz.spectral.shift_invert import ShiftInvert
 from tamiz.statistics.base import Floats
 
-# Seconds, measured once. What is chosen depends on sizes and counts alone, never on a clock: it is chosen again next time.
+# Measured seconds per operation. The choice depends on sizes and counts only, never on a clock, so that it is reproducible.
 _CALL_SECONDS = 4e-5
 _PANEL_ENTRY_SECONDS = 1.5e-9
 _PANEL_ROW_SECONDS = 1.2e-8
@@ -27,37 +27,37 @@ _MULTIPLICATION_SECONDS = 1.1e-9
 _FACTOR_ENTRY_SECONDS = 4e-9
 _COARSENING_ENTRY_SECONDS = 3e-7
 _IMPORT_SECONDS = 0.2
-# Rounds that elimination and multigrid take as a rule.
+# Typical number of rounds with elimination and with multigrid.
 _ELIMINATION_ROUNDS = 7
 _MULTIGRID_ROUNDS = 20
-# Multigrid has so many rounds for a digit, after those in which it smooths what it was given.
+# Multigrid must gain one digit in this many rounds, after the first rounds, which only smooth.
 _TRIAL_ROUNDS = 8
 _SETTLING_ROUNDS = 3
-# A factor has at most so many entries, of 12 bytes: a fixed number, so that what else the machine holds decides nothing.
+# Largest factor, in entries of 12 bytes. The limit is fixed, so that the choice does not depend on free memory.
 _MAX_FACTOR_ENTRIES = 1e8
-# An order is looked for when that takes this much less than what is left to do.
+# An elimination order is computed only if the remaining polynomial work is this many times its cost.
 _MIN_SAVING_FACTOR = 3
 
 
 class EigenSolver(Protocol):
-    """Something that finds new directions."""
+    """A method that computes new directions for the basis."""
 
     @property
     def description(self) -> str:
-        """What was done, in words."""
+        """Description of the method for reports."""
 
     def directions(self, ritz: RitzPairs) -> Floats:
-        """Return columns that bring the Ritz vectors over target closer to the smallest eigenvectors."""
+        """Return columns that bring the unconverged Ritz vectors closer to the smallest eigenvectors."""
 
 
 class SolverPolicy:
-    """Begins with polynomials, and changes over when what they have yet to do is more than another way takes in all.
+    """Starts with Chebyshev polynomials and switches once their remaining work exceeds the total work of another solver.
 
     Parameters
     ----------
     pencil : Pencil
     n_wanted : int
-        Pairs to be found.
+        Number of wanted pairs.
     """
 
     def __init__(self, pencil: Pencil, n_wanted: int) -> None:
@@ -65,7 +65,7 @@ class SolverPolicy:
         self._n_wanted = n_wanted
         self._chebyshev = ChebyshevFilter(pencil)
         self._solver: EigenSolver = self._chebyshev
-        # The multiplications of an elimination, once they are known, and the seconds in which it was found not to be done.
+        # Multiplications of an elimination, infinite while unknown, and the seconds within which it is known not to finish.
         self._order = np.empty(pencil.n, dtype=np.int32)
         self._elimination_work = math.inf
         self._rejected_seconds = 0.0
@@ -77,15 +77,15 @@ class SolverPolicy:
 
     @property
     def description(self) -> str:
-        """The way that was taken in the end, in words."""
+        """Description of the solver used last."""
         return self._solver.description
 
     def start_directions(self, block: int) -> Floats:
-        """Return directions to begin with."""
+        """Return the first directions."""
         return self._chebyshev.start_directions(make_rng(0).uniform(-1.0, 1.0, size=(self._pencil.n, block)))
 
     def directions(self, ritz: RitzPairs) -> Floats:
-        """Return new directions, by another way than before where that is quicker."""
+        """Return new directions, after switching to another solver if that is faster."""
         if self._solver is self._multigrid:
             self._check_multigrid(ritz)
         if self._solver is self._chebyshev:
@@ -93,15 +93,15 @@ class SolverPolicy:
         return self._solver.directions(ritz)
 
     def _choose_solver(self, ritz: RitzPairs) -> None:
-        left = self._remaining_seconds(ritz)
-        if math.isinf(self._elimination_work) and left > max(
+        remaining = self._remaining_seconds(ritz)
+        if math.isinf(self._elimination_work) and remaining > max(
             _MIN_SAVING_FACTOR * _ORDERING_ENTRY_SECONDS * self._pencil.n_entries, 4 * self._rejected_seconds
         ):
-            self._estimate_elimination(left)
+            self._estimate_elimination(remaining)
         elimination, multigrid = self._elimination_seconds(), self._multigrid_seconds(len(ritz.active_indices))
-        if left > elimination and elimination <= multigrid:
+        if remaining > elimination and elimination <= multigrid:
             self._solver = ShiftInvert(self._pencil, self._order, float(ritz.values[-1]))
-        elif left > multigrid:
+        elif remaining > multigrid:
             self._multigrid = Multigrid(self._pencil)
             self._multigrid_excluded = not self._multigrid.useful
             self._multigrid_rounds = 0
@@ -109,7 +109,7 @@ class SolverPolicy:
                 self._solver = self._multigrid
 
     def _estimate_elimination(self, remaining_seconds: float) -> None:
-        """See whether an elimination takes no longer than twice the seconds left."""
+        """Count the work of an elimination, unless it would need more than twice the remaining seconds."""
         graph = self._pencil.laplacian_product
         work = minimum_degree(graph.indptr, graph.indices, 2 * remaining_seconds / _MULTIPLICATION_SECONDS, self._order)
         if work < 0 or self._factor_entries(work) > _MAX_FACTOR_ENTRIES:
@@ -118,7 +118,7 @@ class SolverPolicy:
             self._elimination_work = work
 
     def _check_multigrid(self, ritz: RitzPairs) -> None:
-        """Leave multigrid when it has not gained a digit for some time."""
+        """Return to polynomials if multigrid has not gained a digit in the last trial rounds."""
         self._multigrid_rounds += 1
         if self._multigrid_rounds % _TRIAL_ROUNDS == _SETTLING_ROUNDS:
             excess = ritz.digits_over_target(self._n_wanted)
@@ -139,29 +139,29 @@ class SolverPolicy:
         )
 
     def _remaining_seconds(self, ritz: RitzPairs) -> float:
-        """Return at least how many seconds polynomials take from here: a round makes the residuals as much smaller as it can."""
+        """Return a lower bound of the remaining seconds with polynomials: each round reduces residuals by at most FILTER_GAIN."""
         _, degree = self._chebyshev.choose_polynomial(ritz)
         block = len(ritz.active_indices)
         rounds = ritz.digits_over_target(self._n_wanted) / math.log10(FILTER_GAIN)
         return rounds * (self._round_seconds(block) + degree * self._product_seconds(block))
 
     def _factor_entries(self, work: float) -> float:
-        """Return at most how many entries a factor has."""
+        """Return an upper bound of the number of factor entries."""
         return math.sqrt(2 * work * self._pencil.n)
 
     def _elimination_seconds(self) -> float:
-        """Return the seconds that an elimination and the rounds after it take."""
+        """Return the estimated seconds of an elimination and the rounds after it."""
         if math.isinf(self._elimination_work):
             return math.inf
-        shares = _FACTOR_ENTRY_SECONDS * self._factor_entries(self._elimination_work)
+        factor = _FACTOR_ENTRY_SECONDS * self._factor_entries(self._elimination_work)
         return (
             _MULTIPLICATION_SECONDS * self._elimination_work
-            + 3 * shares
-            + _ELIMINATION_ROUNDS * (self._round_seconds(4) + shares)
+            + 3 * factor
+            + _ELIMINATION_ROUNDS * (self._round_seconds(4) + factor)
         )
 
     def _multigrid_seconds(self, block: int) -> float:
-        """Return the seconds that a hierarchy and the rounds after it take."""
+        """Return the estimated seconds of a multigrid setup and the rounds after it."""
         if self._multigrid_excluded:
             return math.inf
         rounds = _MULTIGRID_ROUNDS * (self._round_seconds(block) + 5 * self._product_seconds(block))
