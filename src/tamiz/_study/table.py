@@ -19,7 +19,6 @@ from tamiz.sources.duplicate_detection import (
     run_starts,
 )
 from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON
-from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON
 from tamiz.sources.row_order import describe_row_order, monotone_column_warnings
 from tamiz.sources.schema import Column, Kind, Schema
 from tamiz.sources.views import target_array

@@ -1,4 +1,4 @@
-"""Whether the score can be trusted: apparent score beside nested cross-validation, stability, permutation null."""
+"""Reliability of the selection: apparent and nested CV score, selection frequencies, and permutation null distribution."""
 
 from __future__ import annotations
 
@@ -23,35 +23,33 @@ if TYPE_CHECKING:
     from tamiz.report.score_text import ScoreFormat
 
 
-# MERGED: Charts of an assessment: the scores on one scale, and the merits that chance gives.
 _N_BARS = 14
 
 
 def scores_chart(named_scores: Sequence[tuple[str, Mapping[str, Any]]], score_format: ScoreFormat) -> dict[str, Any]:
-    """Return the scores on one scale, a row each from the top; the second is the honest one, with its folds and interval.
+    """Return the scores on one scale, a row each from the top; the second, nested CV, has its folds and interval.
 
     Parameters
     ----------
     named_scores : list of tuple
-        What each is, and its score.
+        The name and the scores of each row.
     score_format : ScoreFormat
-        How scores are written.
     """
     top = len(named_scores) - 1
-    honest = named_scores[1][1]
+    nested = named_scores[1][1]
     means = [score_format.clip(score["mean"]) for _, score in named_scores]
-    ends = [score_format.clip(end) for end in score_format.clipped_interval(honest)]
-    every = [*means, *ends, *map(score_format.clip, honest["folds"])]
+    ends = [score_format.clip(end) for end in score_format.clipped_interval(nested)]
+    every = [*means, *ends, *map(score_format.clip, nested["folds"])]
     low, high = min(every), max(every)
     span = (high - low) or 1.0
     chart = make_chart(
         [
-            _fold_points(honest["folds"], top - 1, score_format),
-            _nested_mean(honest, top - 1, score_format),
+            _fold_points(nested["folds"], top - 1, score_format),
+            _nested_mean(nested, top - 1, score_format),
             _other_means(
                 [one for k, one in enumerate(named_scores) if k != 1], [top, *range(top - 2, -1, -1)], score_format
             ),
-            # What the promise has too much, and down through all rows what no column gives.
+            # The optimism of the apparent score, and the baseline through all rows.
             _line([means[1], means[0]], [top, top], "dot"),
             _line([means[-1], means[-1]], [-0.35, top + 0.3], "dash"),
         ],
@@ -83,7 +81,7 @@ def scores_chart(named_scores: Sequence[tuple[str, Mapping[str, Any]]], score_fo
 def _fold_points(folds: Sequence[float], height: int, score_format: ScoreFormat) -> Any:
     return go.Scatter(
         x=[round_coordinate(score_format.clip(score)) for score in folds],
-        # A little apart, so that equal ones are seen.
+        # Jittered, so that equal scores do not overlap.
         y=[height + 0.1 * (k % 3 - 1) for k in range(len(folds))],
         mode="markers",
         marker={"size": 7, "opacity": 0.75},
@@ -93,7 +91,7 @@ def _fold_points(folds: Sequence[float], height: int, score_format: ScoreFormat)
 
 
 def _nested_mean(nested: Mapping[str, Any], height: int, score_format: ScoreFormat) -> Any:
-    """Return the honest mean with its interval."""
+    """Return the mark of the nested CV score with its interval."""
     ends = score_format.clipped_interval(nested)
     place, low, high = (score_format.clip(score) for score in (nested["mean"], *ends))
     return go.Scatter(
@@ -110,14 +108,14 @@ def _nested_mean(nested: Mapping[str, Any], height: int, score_format: ScoreForm
             "width": 7,
         },
         customdata=[[score_format.format_score(value) for value in (nested["mean"], *ends)]],
-        hovertemplate="Held: %{customdata[0]}, between %{customdata[1]} and %{customdata[2]}<extra></extra>",
+        hovertemplate="Nested CV score: %{customdata[0]}, between %{customdata[1]} and %{customdata[2]}<extra></extra>",
     )
 
 
 def _other_means(
     named_scores: Sequence[tuple[str, Mapping[str, Any]]], heights: Sequence[int], score_format: ScoreFormat
 ) -> Any:
-    """Return the marks of what has no interval: what the search promises first, what no column gives last."""
+    """Return the marks of the scores without an interval, from the apparent score to the baseline."""
     return go.Scatter(
         x=[round_coordinate(score_format.clip(score["mean"])) for _, score in named_scores],
         y=list(heights),
@@ -133,7 +131,7 @@ def _other_means(
 
 
 def _label_anchor(position: float) -> dict[str, Any]:
-    """Return to which side of its mark a text goes, for a mark at a place from 0 to 1."""
+    """Return the anchor of a label for a mark at a relative position from 0 to 1, so that it stays inside the chart."""
     if position < 0.35:
         return {"xanchor": "left", "xshift": -8}
     return {"xanchor": "right", "xshift": 8} if position > 0.65 else {"xanchor": "center"}
@@ -145,7 +143,7 @@ def _line(x: Sequence[float], y: Sequence[float], dash: str) -> Any:
 
 
 def null_distribution_chart(merits: Sequence[float], observed: float, statistic: str) -> dict[str, Any]:
-    """Return bars of the merits that searches on shuffled targets found, and a line at the one found on the target."""
+    """Return the permutation null distribution: a histogram of the merits on shuffled targets, and a line at the observed merit."""
     name = chart_label(statistic)
     low, high = min(merits), max(merits)
     width = _round_width((high - low) / _N_BARS or (abs(observed - low) or 1.0) / _N_BARS)
@@ -205,24 +203,24 @@ def _round_width(width: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if step * power >= width)
 
 
-# The scores from the top of the picture, and what they mean.
+# The scores from the top of the chart, and their meaning.
 _SCORES = {
     "apparent": (
         "Apparent score",
-        "The columns are chosen once with all rows, and only then cross-validated.",
+        "The columns are selected once on all rows, and only then cross-validated.",
     ),
     "nested": (
         "Nested CV score",
-        "The whole search is repeated inside each fold and scored on the rows left out.",
+        "The whole search is repeated inside each fold and scored on the test rows.",
     ),
-    "all_columns": ("All columns", "No column is left out."),
-    "baseline": ("Baseline", "The prediction uses no column: the shares of the classes, or the mean."),
+    "all_columns": ("All columns", "No selection."),
+    "baseline": ("Baseline", "A prediction without columns: the shares of the classes, or the mean."),
 }
 _ROWS_BEFORE_FOLD = 12
 
 
 def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: the verdict, the scores side by side, how often each column is chosen, and chance.
+    """Return the context of the section: verdict, scores, selection frequencies, and permutation null distribution.
 
     Parameters
     ----------
@@ -232,24 +230,24 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        The template's names; None where the selection was not assessed.
+        The variables of the template; None if the selection was not assessed.
     """
     assessed = result["assessment"]
     if assessed is None:
         return None
-    told = assessment_score_format(assessed)
+    score_format = assessment_score_format(assessed)
     n_folds = len(assessed["scores"]["nested"]["folds"])
     found = assessed["frequencies"]
-    # As in the other sections: of the columns that take part.
+    # Excluded columns are not counted.
     rest = sum(not column["left_out"] for column in result["table"]["columns"]) - len(found)
     return {
         "lead": assessment_verdict(assessed),
-        "facts": _facts(assessed["scores"], told),
-        "design": f"{told.name[0].upper()}{told.name[1:]} of {assessed['predictor']}, {count_with_noun(assessed['n_samples'], 'row')}, "
+        "facts": _facts(assessed["scores"], score_format),
+        "design": f"{score_format.name[0].upper()}{score_format.name[1:]} of {assessed['predictor']}, {count_with_noun(assessed['n_samples'], 'row')}, "
         f"{assessed['folds']}.",
-        "title": _title(assessed, told),
-        "chart": scores_chart(_present_scores(assessed["scores"]), told),
-        "clipped_note": _clipped_scores_note(assessed["scores"], told),
+        "title": _title(assessed, score_format),
+        "chart": scores_chart(_present_scores(assessed["scores"]), score_format),
+        "clipped_note": _clipped_scores_note(assessed["scores"], score_format),
         "rows": [
             {
                 **column,
@@ -261,9 +259,9 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "folded": _ROWS_BEFORE_FOLD,
         "never": ""
         if rest <= 0
-        else "The other column was never chosen."
+        else "The other column was never selected."
         if rest == 1
-        else f"The other {rest:,} columns never were.",
+        else f"The other {rest:,} columns were never selected.",
         "chosen": _frequency_title(found),
         "stability": f"Stability {assessed['stability']['sentence']}",
         "null": _permutation_null(assessed),
@@ -272,18 +270,18 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _present_scores(scores: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the scores that there are, from the apparent score down to the baseline."""
+    """Return the scores that were computed, from the apparent score to the baseline."""
     return [(name, scores[key]) for key, (name, _) in _SCORES.items() if scores[key] is not None]
 
 
 def _clipped_scores_note(scores: Mapping[str, Any], score_format: ScoreFormat) -> str:
-    """Return which scores the chart shows at its edge."""
+    """Return a note on the scores that are clipped in the chart."""
     off = [name for name, score in _present_scores(scores) if score["mean"] < score_format.min_drawn]
     return score_format.clipping_note([f"{name[:1].lower()}{name[1:]}" for name in off])
 
 
 def _facts(scores: Mapping[str, Any], score_format: ScoreFormat) -> list[tuple[str, str, str]]:
-    """Return the scores in words, and what each means."""
+    """Return the name, the value and the meaning of each score."""
     between = " to ".join(map(score_format.format_score, score_format.clipped_interval(scores["nested"])))
     return [
         (name, f"{score_format.format_score(scores[key]['mean'])}{f' ({between})' if key == 'nested' else ''}", meaning)
@@ -296,37 +294,42 @@ def _title(assessment: Mapping[str, Any], score_format: ScoreFormat) -> str:
     lost = score_format.format_optimism(assessment["optimism"])
     if not lost:
         return "Nested cross-validation confirms the apparent score"
-    return f"In nested cross-validation the score is {lost} lower"
+    return f"The nested CV score is {lost} below the apparent score"
 
 
 def _frequency_title(frequencies: Sequence[Mapping[str, Any]]) -> str:
-    """Return in words which of the columns kept are found again in every fold, and which seldom."""
+    """Return a heading on which selected columns every fold selects, or which are selected by fewer than half."""
     kept = [column for column in frequencies if column["chosen"]]
     always = [column["name"] for column in kept if column["share"] == 1]
     seldom = [column["name"] for column in kept if column["share"] < 0.5]
     if not kept:
-        return "How often each column is chosen"
+        return "How often each column is selected"
     if len(always) == len(kept):
-        return "Every fold chooses all the columns kept" if len(kept) > 1 else "Every fold chooses the column kept"
+        return (
+            "Every fold selects all columns of the subset"
+            if len(kept) > 1
+            else "Every fold selects the column of the subset"
+        )
     if seldom:
-        return f"Fewer than half of the folds choose {join_names(seldom, limit=4, width=30)}"
+        return f"Fewer than half of the folds select {join_names(seldom, limit=4, width=30)}"
     if always:
-        return f"Every fold chooses {join_names(always, limit=4, width=30)}"
-    return "At least half of the folds choose each of the columns kept"
+        return f"Every fold selects {join_names(always, limit=4, width=30)}"
+    return "At least half of the folds select each column of the subset"
 
 
 def _permutation_null(assessment: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the merits that chance gives, with the one that was found marked."""
+    """Return the title, the note and the chart of the permutation null distribution."""
     null = assessment["null"]
     if null is None or not null["merits"]:
         return None
     words = null_count_text(null)
-    meaning = "chance alone does not explain it" if assessment["beats_chance"] else "chance is not ruled out"
+    meaning = "significant at 0.05" if assessment["beats_chance"] else "not significant at 0.05"
     if assessment["beats_chance"] and null["p_value"] > SIGNIFICANCE_LEVEL:
-        # So few searches that p could not be lower, whatever they found.
-        meaning = "too few searches to tell chance from more"
+        # The smallest possible p of so few searches is above the level.
+        meaning = "too few searches for a p-value of 0.05"
     return {
         "title": f"{words[0].upper()}{words[1:]}",
-        "note": f"The same search on targets {null['how']}: p\u00a0=\u00a0{format_number(null['p_value'], digits=2)}, {meaning}.",
+        "note": f"Permutation null distribution: the same search on targets {null['how']}; "
+        f"p\u00a0=\u00a0{format_number(null['p_value'], digits=2)}, {meaning}.",
         "chart": null_distribution_chart(null["merits"], null["observed"], null["statistic"]),
     }

@@ -1,4 +1,4 @@
-"""The graph of rows: how they are joined, whether they hang together, and how many neighbours they have."""
+"""The neighbour graph of the rows: edges, components, numbers of neighbours, and warnings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tamiz.report.text import edges_text, format_count, format_number, format_pe
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Below this share of the true neighbours a graph is another one than was asked for.
+# Below this recall of the true neighbours there is a warning.
 _MIN_RECALL = 0.95
 
 
 def collect_graph(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: facts in words, what to beware of, the components and the numbers of neighbours.
+    """Return the context of the section: facts, warnings, components, and the histogram of neighbours.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def collect_graph(result: Mapping[str, Any]) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        The template's names; None where rows were not joined.
+        The variables of the template; None without a graph.
     """
     graph = result["graph"]
     if graph is None:
@@ -34,7 +34,7 @@ def collect_graph(result: Mapping[str, Any]) -> dict[str, Any] | None:
     sizes = graph["components"]["sizes"]
     several = len(sizes) > 1
     return {
-        "lead": f"{edges_text(graph)}{': each to every other, so the graph tells nothing' if _is_complete(graph) else ''}.",
+        "lead": f"{edges_text(graph)}{'; it is complete, so it has no information on neighbours' if _is_complete(graph) else ''}.",
         "facts": list(_facts(graph, result["table"]["n_rows_used"])),
         "cautions": list(_graph_warnings(graph, len(result["table"]["classes"]))),
         "components": [
@@ -48,7 +48,7 @@ def collect_graph(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _is_complete(graph: Mapping[str, Any]) -> bool:
-    """Whether every row is joined to every other, all alike."""
+    """Whether every row is joined to every other with the same weight."""
     n = graph["n_rows"]
     return bool(graph["unweighted"] and n > 2 and graph["n_edges"] == n * (n - 1) // 2)
 
@@ -81,7 +81,7 @@ def _range_text(summary: Mapping[str, float]) -> str:
 
 
 def _recall_text(graph: Mapping[str, Any]) -> str:
-    """Return the recall as a percentage that does not round up to the whole."""
+    """Return the recall as a percentage, rounded down so that it is never shown as 100 % when it is less."""
     return f"{math.floor(1000 * graph['recall']) / 10:.1f}%"
 
 
@@ -89,19 +89,19 @@ def _graph_warnings(graph: Mapping[str, Any], n_classes: int) -> Iterator[str]:
     n = graph["components"]["n"]
     if _is_complete(graph):
         yield (
-            "Every row is joined to every other, so the graph does not tell which rows are near each other, and neither do maps "
-            "and scores that are made on it."
+            "Every row is joined to every other, so neither the graph nor the maps and scores computed on it show which rows are "
+            "near each other."
         )
     if n > (n_classes if graph["by_class"] else 1):
         if graph["joining"] is None:
-            yield f"No edge leads from one of the {n:,} components to another, and no map is drawn on the graph."
+            yield f"The {n:,} components of the graph cannot be joined, so no map uses the graph."
         else:
             edges = "edge" if graph["joining"] == 1 else f"{format_count(graph['joining'])} edges"
             yield (
-                f"No edge leads from one of the {n:,} components to another. Maps on the graph join them by the shortest {edges} "
-                "there can be: each component shrinks to little more than a point, and how far apart they lie says nothing."
+                f"The graph has {n:,} components. Maps on the graph join them by the shortest possible {edges}: each component "
+                "shrinks to little more than a point, and distances between components have no meaning."
             )
-        yield "More neighbours make fewer components, and --graph connected-radius makes one."
+        yield "More neighbours give fewer components; --graph connected-radius gives one."
     if graph["recall"] is not None and graph["recall"] < _MIN_RECALL:
         yield (
             f"Only {_recall_text(graph)} of the true neighbours were found, so scores and maps may differ from those of the graph "
@@ -110,8 +110,9 @@ def _graph_warnings(graph: Mapping[str, Any], n_classes: int) -> Iterator[str]:
 
 
 def _histogram(neighbours: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chart of how many neighbours rows have, and its title; none where all have as many."""
+    """Return the histogram of the numbers of neighbours and its title; none if all rows have the same number."""
     if neighbours["min"] == neighbours["max"]:
         return {"chart": None, "title": ""}
-    title = f"Half of the rows have at most {format_number(neighbours['median'])} neighbours; the most that one has are {format_number(neighbours['max'])}"
+    median, most = format_number(neighbours["median"]), format_number(neighbours["max"])
+    title = f"The median number of neighbours is {median}, the maximum {most}"
     return {"chart": charts.neighbour_histogram(neighbours["histogram"]), "title": title}

@@ -1,4 +1,4 @@
-"""One HTML file that holds everything: text, charts, the library that draws them, and the numbers."""
+"""The report as one self-contained HTML file: text, charts, plotly, and the numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tamiz.report import charts, registry, text
 from tamiz.report.recommendation import initial_selection
 from tamiz.storage.atomic_write import write_text_atomically
 
-# What is the page's own, before its sections.
+# Assets of the page itself, before those of its sections.
 _PAGE_ASSETS = ("page", "charts", "tables", "takeaway")
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 def render(result: Mapping[str, Any]) -> str:
-    """Return a result as one HTML page that asks nothing of the network.
+    """Return a result as one HTML page without network requests.
 
-    The page depends on the result alone, so the same result gives the same bytes.
+    The page depends only on the result: the same result gives the same bytes.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def render(result: Mapping[str, Any]) -> str:
             sections=sections,
             overview=_overview(sections),
             themes=charts.themes(),
-            style=Markup(style),  # our own files, without a word of the user's
+            style=Markup(style),  # our own files, without user input
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             plotly=_plotly_library(),
@@ -70,7 +70,7 @@ def render(result: Mapping[str, Any]) -> str:
 
 
 def write(result: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Write a result as one HTML file, whole or not at all.
+    """Write a result as one HTML file, atomically.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def write(result: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
 
 
 def _collect_section(entry: Entry, result: Mapping[str, Any]) -> Any:
-    """Return what a section shows; an error says which section it is of."""
+    """Return the context of a section; an exception gets a note that names the section."""
     try:
         return entry.load()(result)
     except Exception as error:
@@ -126,12 +126,12 @@ def _environment() -> Environment:
 
 
 def _script() -> str:
-    """Return what the page does: the parts share their names with each other and with nothing else."""
+    """Return the JavaScript of the page: all parts share one function scope."""
     return f'"use strict";\n(() => {{\n{_concatenate_assets("js")}}})();\n'
 
 
 def _concatenate_assets(extension: str) -> str:
-    """Return the style or the behaviour of the page and of its sections, a file each, where a section has any of its own."""
+    """Return the concatenated CSS or JavaScript files of the page and of its sections."""
     folder = files("tamiz.report") / "templates"
     names = [*_PAGE_ASSETS, *(entry.name for entry in registry.of_kind("section"))]
     found = (folder / f"{name}.{extension}" for name in names)
@@ -139,7 +139,7 @@ def _concatenate_assets(extension: str) -> str:
 
 
 def _column_choice(result: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the columns that can be chosen on the page, and those that are at first."""
+    """Return the columns of the page's column choice, and those that are chosen initially."""
     return {
         "columns": [column["name"] for column in result["table"]["columns"]],
         "kept": initial_selection(result),
@@ -148,15 +148,15 @@ def _column_choice(result: Mapping[str, Any]) -> dict[str, list[str]]:
 
 @cache
 def _plotly_library() -> str:
-    """Return what draws the charts, packed once."""
+    """Return plotly.js, compressed once."""
     return _compress(get_plotlyjs())
 
 
 def _compress(source: str) -> str:
-    """Return text as base64 of gzip, which a browser unpacks; without the time, which is never the same twice."""
+    """Return text as base64 of gzip, without a timestamp, for reproducible bytes."""
     return base64.b64encode(gzip.compress(source.encode("utf-8", errors="replace"), mtime=0)).decode("ascii")
 
 
 def _overview(sections: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """Return the first sentence of each section: what a reader with one minute takes away."""
+    """Return the id, the label and the lead of each section, for the overview at the top of the page."""
     return [(section["id"], section["label"], section["shown"]["lead"]) for section in sections]

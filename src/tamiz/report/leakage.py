@@ -1,4 +1,4 @@
-"""Possible target leakage in words: what one column predicts or recodes, on which rows and classes."""
+"""Possible target leakage in words: how well one column predicts or recodes the target, on which rows and classes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ADJUSTED_INFORMATION = "adjusted mutual information"
 
 
 def leakage_evidence(leakage: Mapping[str, Any], target: str) -> str:
-    """Return what a column alone shows of the target, to stand behind its name.
+    """Return the evidence of possible leakage by one column, as a predicate that follows its name.
 
     Parameters
     ----------
     leakage : mapping
         One of `find_leakage`.
     target : str
-        The target's name, as it is to be printed.
+        The name of the target, as printed.
 
     Examples
     --------
@@ -33,20 +33,19 @@ def leakage_evidence(leakage: Mapping[str, Any], target: str) -> str:
     if leakage["score_name"] == ADJUSTED_INFORMATION:
         of = " (one of each group)" if leakage["by_groups"] else ""
         almost = "" if leakage["score"] > 1 - 1e-9 else "almost "
-        return (
-            f"is {almost}a recoding of {target}: {ADJUSTED_INFORMATION} {_format_floor(leakage['score'], 3)} on {rows}{of}, where 1 is a one-to-one "
-            "recoding and 0 is expected by chance"
-        )
+        score = f"{ADJUSTED_INFORMATION} {_format_floor(leakage['score'], 3)}"
+        return f"is {almost}a recoding of {target}: {score} on {rows}{of}, where 1 is a one-to-one recoding and 0 is expected by chance"
     score = f"an R² of {_format_floor(leakage['score'], 3)}"
     if leakage["score_name"] != "R2":
-        score = f"a {leakage['score_name']} of {_format_floor(100 * leakage['score'], 1)}% ({format_percent(leakage['baseline'])} by guessing)"
+        guess = f"{format_percent(leakage['baseline'])} by guessing"
+        score = f"a {leakage['score_name']} of {_format_floor(100 * leakage['score'], 1)}% ({guess})"
     subject = "by its missing values alone " if leakage["predictor"] == "missing" else "alone "
     folds = "5-fold cross-validation of whole groups" if leakage["by_groups"] else "5-fold cross-validation"
     return f"{subject}predicts {target} with {score} in {folds} on {rows}{_coverage_text(leakage)}"
 
 
 def _coverage_text(leakage: Mapping[str, Any]) -> str:
-    """Return which classes were judged, nothing where all were."""
+    """Return a note on the classes that were scored, "" if all were."""
     found = leakage["coverage"]
     if found is None:
         return ""
@@ -58,6 +57,6 @@ def _coverage_text(leakage: Mapping[str, Any]) -> str:
 
 
 def _format_floor(value: float, decimals: int) -> str:
-    """Return a score that is not rounded up to a perfect one."""
+    """Return a score rounded down, so that it never looks perfect when it is not."""
     text = f"{math.floor(value * 10**decimals + 1e-6) / 10**decimals:.{decimals}f}"
     return text.rstrip("0").rstrip(".")

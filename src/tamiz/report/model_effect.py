@@ -1,4 +1,4 @@
-"""What it buys: models on all columns and on the chosen ones, and what columns cost that tell nothing new."""
+"""Effect on models: scores of models on all and on the selected columns, and the noise experiment."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 _THEORY = {
     "random": {
-        "knn": "a random column moves all rows apart, so the nearest ones are less alike",
-        "tree": "a tree has one more column to cut small nodes by, which is good at that by chance",
+        "knn": "a random column blurs all distances, so the nearest rows are less similar",
+        "tree": "a tree can split small nodes by a random column, which fits some of them by chance",
         "naive_bayes": "naive Bayes gives it little weight",
         "ridge": "ridge regression gives it a small coefficient that fits the noise",
         "logistic": "logistic regression gives it a small coefficient that fits the noise",
-        "forest": "a random forest splits by it seldom, and averages its trees",
+        "forest": "a random forest rarely splits by it, and averages its trees",
     },
     "copies": {
-        "naive_bayes": "naive Bayes takes columns for independent, and believes what two copies say twice",
-        "knn": "a column counts in a distance as often as it is there",
-        "tree": "a tree has nothing new to cut by, and only ties between equal cuts fall otherwise",
-        "ridge": "ridge regression shares one coefficient out among the copies",
-        "logistic": "logistic regression shares one coefficient out among the copies",
+        "naive_bayes": "naive Bayes assumes independent columns, and counts the evidence of each copy again",
+        "knn": "each copy adds the column to the distance once more",
+        "tree": "a tree has no new splits, and only ties between equal splits may change",
+        "ridge": "ridge regression divides one coefficient among the copies",
+        "logistic": "logistic regression divides one coefficient among the copies",
         "forest": "a random forest tries the copied column at more nodes, and the others at fewer",
     },
 }
-# The directions of a change that agree with these; a copy may move the nearest neighbours either way.
+# The directions of a change that agree with the theory; copies may change kNN in either direction.
 _EXPECTED_DIRECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "random": {
         "knn": ("down",),
@@ -62,7 +62,7 @@ _EXPECTED_DIRECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def collect_model_effect(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: each model on all columns and on the chosen ones, and the lines as columns are added.
+    """Return the context of the section: each model on all and on the selected columns, and the noise experiment.
 
     Parameters
     ----------
@@ -72,34 +72,34 @@ def collect_model_effect(result: Mapping[str, Any]) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        The template's names; None where nothing was compared and no column added.
+        The variables of the template; None without a comparison and without a noise experiment.
     """
-    compared, argument = result["model_effect"], result["noise_experiment"]
-    if compared is None and argument is None:
+    compared, experiment = result["model_effect"], result["noise_experiment"]
+    if compared is None and experiment is None:
         return None
     return {
         "lead": model_effect_text(compared)
         if compared is not None
-        else f"{added_columns_cost(argument['panels'][0], argument)}.",
+        else f"{added_columns_cost(experiment['panels'][0], experiment)}.",
         "compared": None if compared is None else _comparison(compared, _selector_name(result)),
-        "noise_experiment": None if argument is None else _noise_experiment(argument),
+        "noise_experiment": None if experiment is None else _noise_experiment(experiment),
         "notes": _notes(compared, [*result["warnings"]]),
         "noise_experiment_notes": []
-        if argument is None
+        if experiment is None
         else [
-            *_notes(argument, [*result["warnings"], *(compared or {"notes": []})["notes"]]),
-            *_score_difference_notes(argument, compared),
+            *_notes(experiment, [*result["warnings"], *(compared or {"notes": []})["notes"]]),
+            *_score_difference_notes(experiment, compared),
         ],
     }
 
 
 def _notes(section: Mapping[str, Any] | None, shown_notes: Sequence[str]) -> list[str]:
-    """Return the notes of one half that were not told before."""
+    """Return the notes of one part of the section that the page does not already show."""
     return [] if section is None else [note for note in section["notes"] if note not in shown_notes]
 
 
 def _selector_name(result: Mapping[str, Any]) -> str:
-    """Return what chose, as the section of the subset calls it."""
+    """Return the name of the selector, as in the section of the subset."""
     subset = result["subset"]
     if subset is None:
         return str(result["model_effect"]["selector"])
@@ -129,45 +129,45 @@ def _comparison(effect: Mapping[str, Any], selector: str) -> dict[str, Any]:
 
 
 def _chart_description(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> str:
-    told = score_format_for(score["id"])
+    score_format = score_format_for(score["id"])
     each = (
-        f"{model['label']} {told.format_score(cell['all_columns']['mean'])} on all columns, {told.format_score(cell['chosen']['mean'])} on the "
-        "chosen ones"
+        f"{model['label']} {score_format.format_score(cell['all_columns']['mean'])} on all columns, "
+        f"{score_format.format_score(cell['chosen']['mean'])} on the selected ones"
         for model, cell in zip(models, score["models"], strict=True)
     )
     return f"{score_title(score['id'])}: {'; '.join(each)}."
 
 
 def _clipped_means_note(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> str:
-    """Return which means a chart shows at its edge."""
-    told = score_format_for(score["id"])
+    """Return a note on the means that are clipped in a chart."""
+    score_format = score_format_for(score["id"])
     off = [
         f"{model_name(model)} on {columns}"
         for model, cell in zip(models, score["models"], strict=True)
-        for key, columns in (("all_columns", "all columns"), ("chosen", "the chosen ones"))
-        if cell[key]["mean"] < told.min_drawn
+        for key, columns in (("all_columns", "all columns"), ("chosen", "the selected ones"))
+        if cell[key]["mean"] < score_format.min_drawn
     ]
-    return told.clipping_note(off)
+    return score_format.clipping_note(off)
 
 
 def _score_rows(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the rows of the table for one score."""
-    told = score_format_for(score["id"])
+    score_format = score_format_for(score["id"])
 
     def spread(scores: Mapping[str, Any]) -> str:
         sd = scores["standard_deviation"]
-        return f"{told.format_score(scores['mean'])} ± {f'{100 * sd:.1f}' if told.is_share else told.format_number(sd)}"
+        return f"{score_format.format_score(scores['mean'])} ± {f'{100 * sd:.1f}' if score_format.is_share else score_format.format_number(sd)}"
 
     return {
         "name": score_title(score["id"]),
-        "baseline": told.format_score(score["baseline"]["mean"]),
+        "baseline": score_format.format_score(score["baseline"]["mean"]),
         "rows": [
             {
                 "name": model["label"],
                 "all_columns": spread(cell["all_columns"]),
                 "chosen": spread(cell["chosen"]),
-                "difference": format_difference(cell["difference"]["mean"], told),
-                "between": format_interval(cell["difference"]["interval"], told),
+                "difference": format_difference(cell["difference"]["mean"], score_format),
+                "between": format_interval(cell["difference"]["interval"], score_format),
             }
             for model, cell in zip(models, score["models"], strict=True)
         ],
@@ -177,10 +177,10 @@ def _score_rows(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -
 def _noise_experiment(experiment: Mapping[str, Any]) -> dict[str, Any]:
     span = model_effect_charts.score_range(experiment)
     draws = experiment["n_draws"]
-    mean = f" Random columns were drawn {draws} times, and a line is the mean." if draws > 1 else ""
+    mean = f" Random columns were drawn {draws} times, and each line is the mean." if draws > 1 else ""
+    rows, columns = count_with_noun(experiment["n_samples"], "row"), count_with_noun(experiment["n_columns"], "column")
     return {
-        "design": f"{experiment['folds']}, {count_with_noun(experiment['n_samples'], 'row')}, {count_with_noun(experiment['n_columns'], 'column')} before "
-        f"any is added.{mean}",
+        "design": f"{experiment['folds']}, {rows}, {columns} before any is added.{mean}",
         "selector": experiment["selector"],
         "panels": [
             {
@@ -190,7 +190,7 @@ def _noise_experiment(experiment: Mapping[str, Any]) -> dict[str, Any]:
                 "reselection": reselection_text(panel, experiment),
                 "chart": model_effect_charts.added_columns_chart(panel, experiment, span),
                 "clipped_note": _clipped_lines_note(panel, experiment),
-                "described": f"Scores as columns are added, a line a model. {added_columns_cost(panel, experiment)}.",
+                "described": f"Scores as columns are added, one line per model. {added_columns_cost(panel, experiment)}.",
             }
             for panel in experiment["panels"]
         ],
@@ -200,35 +200,37 @@ def _noise_experiment(experiment: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _clipped_lines_note(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
-    """Return which lines a chart shows at its edge."""
-    told = score_format_for(experiment["scoring"])
+    """Return a note on the lines that are clipped in a chart."""
+    score_format = score_format_for(experiment["scoring"])
     pairs = zip(experiment["models"], panel["lines"], strict=True)
-    return told.clipping_note([model_name(model) for model, line in pairs if min(line["means"]) < told.min_drawn])
+    return score_format.clipping_note(
+        [model_name(model) for model, line in pairs if min(line["means"]) < score_format.min_drawn]
+    )
 
 
 def _theory_text(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
-    """Return what theory says of each model, and which did otherwise here."""
-    why, as_told = _THEORY[panel["added"]], _EXPECTED_DIRECTIONS[panel["added"]]
+    """Return the expected effect on each model, and the models whose change differs from it."""
+    why, expected = _THEORY[panel["added"]], _EXPECTED_DIRECTIONS[panel["added"]]
     models = {model["id"]: (model, line) for model, line in zip(experiment["models"], panel["lines"], strict=True)}
     words = "; ".join(sentence for name, sentence in why.items() if name in models)
-    told = score_format_for(experiment["scoring"])
+    score_format = score_format_for(experiment["scoring"])
     other = [
-        f"{model_name(model)} ({format_difference(line['changes'][-1], told)})"
+        f"{model_name(model)} ({format_difference(line['changes'][-1], score_format)})"
         for name, (model, line) in models.items()
-        if name in as_told and change_direction(line["intervals"][-1]) not in ("unknown", *as_told[name])
+        if name in expected and change_direction(line["intervals"][-1]) not in ("unknown", *expected[name])
     ]
-    here = f" Here it came out otherwise for {join_names(other)}." if other else ""
+    here = f" The result differs for {join_names(other)}." if other else ""
     return f"In theory {words}.{here}" if words else ""
 
 
 def _score_difference_notes(experiment: Mapping[str, Any], effect: Mapping[str, Any] | None) -> list[str]:
-    """Return why models on all columns score otherwise in the two halves, where they do."""
+    """Return notes on why the scores on all columns differ between the comparison and the noise experiment."""
     if effect is None:
         return []
     if effect["n_samples"] != experiment["n_samples"]:
         rows = count_with_noun(effect["n_samples"], "row")
         return [
-            f"These are other rows than the {rows} of the scores above, and so the scores at 0 columns added differ from them."
+            f"The noise experiment uses other rows than the {rows} of the comparison above, so its scores at 0 added columns differ."
         ]
     score = next((one for one in effect["scores"] if one["id"] == experiment["scoring"]), None)
     known = [model["id"] for model in effect["models"]]
@@ -241,20 +243,20 @@ def _score_difference_notes(experiment: Mapping[str, Any], effect: Mapping[str, 
         here, above = map(score_format_for(score["id"]).format_score, means)
         if here != above:
             return [
-                f"Nearest neighbours score {here} at 0 columns added and {above} on all columns "
-                "above: where rows are equally near, each takes others of them."
+                f"Nearest neighbours score {here} at 0 added columns and {above} on all columns above, because ties between equally "
+                "near rows are broken differently."
             ]
     return []
 
 
 def _panel_numbers(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbers of one panel as rows."""
-    told = score_format_for(experiment["scoring"])
+    score_format = score_format_for(experiment["scoring"])
     rows = []
     for model, line, again in zip(experiment["models"], panel["lines"], panel["chosen"], strict=True):
-        rows.append((short_model_name(model), [told.format_score(mean) for mean in line["means"]]))
+        rows.append((short_model_name(model), [score_format.format_score(mean) for mean in line["means"]]))
         at = dict(zip(experiment["selection_n_added"], again["means"], strict=True))
-        chosen = [told.format_score(at[n]) if n in at else "" for n in experiment["numbers"]]
-        rows.append((f"{short_model_name(model)}, chosen", chosen))
+        chosen = [score_format.format_score(at[n]) if n in at else "" for n in experiment["numbers"]]
+        rows.append((f"{short_model_name(model)}, selected", chosen))
     name = "Random columns" if panel["added"] == "random" else f"Copies of {shorten(experiment['copied'], 40)}"
     return {"name": name, "rows": rows}

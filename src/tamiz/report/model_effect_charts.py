@@ -1,4 +1,4 @@
-"""Charts of what a choice buys: models on all columns beside the chosen ones, and scores as columns are added."""
+"""Charts of the effect on models: scores on all and on the selected columns, and scores as columns are added."""
 
 from __future__ import annotations
 
@@ -24,24 +24,30 @@ if TYPE_CHECKING:
 
 _ROW, _LANE_OFFSET = 84, 0.14
 _HEIGHT, _LABEL = 380, 17
-# Lines are told apart without their colours too.
+# Lines differ by marker as well as by colour.
 _SYMBOLS = ["circle", "square", "diamond", "triangle-up"]
 
 
 def comparison_chart(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the models from the top, each with its score on all columns over that on the chosen ones, folds and intervals."""
-    told = score_format_for(score["id"])
+    """Return one row per model: its score on all columns above that on the selected ones, with folds and intervals."""
+    score_format = score_format_for(score["id"])
     heights = list(range(len(models) - 1, -1, -1))
     cells = score["models"]
-    sides = [("all_columns", _LANE_OFFSET, "All columns"), ("chosen", -_LANE_OFFSET, "Chosen columns")]
-    folds, means = zip(*(_folds_and_means(cells, heights, *side, told) for side in sides), strict=True)
+    sides = [("all_columns", _LANE_OFFSET, "All columns"), ("chosen", -_LANE_OFFSET, "Selected columns")]
+    folds, means = zip(*(_folds_and_means(cells, heights, *side, score_format) for side in sides), strict=True)
     every = [x for trace in folds for x in trace.x]
-    every += [told.clip(end) for cell in cells for key, *_ in sides for end in score_interval(cell[key], score["id"])]
+    every += [
+        score_format.clip(end) for cell in cells for key, *_ in sides for end in score_interval(cell[key], score["id"])
+    ]
     low, high = min(every), max(every)
     pad = 0.05 * ((high - low) or 0.1)
-    # The page's colours go by the order: faint, strong, ink, faint.
-    means[0].marker = {"size": 11, "symbol": _symbols(cells, "all_columns", told, "-open"), "line": {"width": 2.5}}
-    means[1].marker = {"size": 12, "symbol": _symbols(cells, "chosen", told, "")}
+    # The theme colours traces in this order: faint, strong, ink, faint.
+    means[0].marker = {
+        "size": 11,
+        "symbol": _symbols(cells, "all_columns", score_format, "-open"),
+        "line": {"width": 2.5},
+    }
+    means[1].marker = {"size": 12, "symbol": _symbols(cells, "chosen", score_format, "")}
     chart = make_chart(
         [folds[0], means[1], means[0], folds[1]],
         height=44 + _ROW * len(models),
@@ -52,7 +58,7 @@ def comparison_chart(score: Mapping[str, Any], models: Sequence[Mapping[str, Any
             "zeroline": False,
             "fixedrange": True,
             "nticks": 5,
-            **told.tick_format(low, high),
+            **score_format.tick_format(low, high),
         },
         yaxis={"range": [-0.45, len(models) - 0.4], "visible": False, "fixedrange": True},
     )
@@ -62,7 +68,7 @@ def comparison_chart(score: Mapping[str, Any], models: Sequence[Mapping[str, Any
             "xref": "paper",
             "xanchor": "left",
             "y": height + 0.42,
-            "text": f"<b>{chart_label(_capitalize(model_name(model)), 30)}</b>  {_change_text(cell['difference'], told)}",
+            "text": f"<b>{chart_label(_capitalize(model_name(model)), 30)}</b>  {_change_text(cell['difference'], score_format)}",
             "showarrow": False,
         }
         for height, model, cell in zip(heights, models, cells, strict=True)
@@ -71,7 +77,7 @@ def comparison_chart(score: Mapping[str, Any], models: Sequence[Mapping[str, Any
 
 
 def _symbols(cells: Sequence[Mapping[str, Any]], key: str, score_format: ScoreFormat, kind: str) -> list[str]:
-    """Return the marks of means: a mean below the chart points to where it is."""
+    """Return the marker symbols of means: a clipped mean is a triangle that points left."""
     shapes = ("triangle-left" if cell[key]["mean"] < score_format.min_drawn else "circle" for cell in cells)
     return [f"{shape}{kind}" for shape in shapes]
 
@@ -89,7 +95,7 @@ def _folds_and_means(
     folds = go.Scatter(
         x=[round_coordinate(score_format.clip(score)) for scores in found for score in scores["folds"]],
         y=[
-            # A little apart, so that equal ones are seen.
+            # Jittered, so that equal scores do not overlap.
             height + lane + 0.035 * (k % 3 - 1)
             for scores, height in zip(found, heights, strict=True)
             for k in range(len(scores["folds"]))
@@ -146,9 +152,9 @@ def score_range(experiment: Mapping[str, Any]) -> tuple[float, float]:
             every += line["means"]
         for line in panel["lines"]:
             every += [line["means"][0] + end for interval in line["intervals"] for end in interval]
-    told = score_format_for(experiment["scoring"])
-    low, high = told.clip(min(every)), told.clip(max(every))
-    if told.is_share:
+    score_format = score_format_for(experiment["scoring"])
+    low, high = score_format.clip(min(every)), score_format.clip(max(every))
+    if score_format.is_share:
         low, high = max(low, 0.0), min(high, 1.0)
     pad = 0.04 * ((high - low) or 0.1)
     return low - pad, high + pad
@@ -157,8 +163,8 @@ def score_range(experiment: Mapping[str, Any]) -> tuple[float, float]:
 def added_columns_chart(
     panel: Mapping[str, Any], experiment: Mapping[str, Any], y_range: tuple[float, float]
 ) -> dict[str, Any]:
-    """Return a line a model as columns are added, with a band, its name at the end, and dashed where columns are chosen again."""
-    told = score_format_for(experiment["scoring"])
+    """Return one line per model as columns are added, with its interval band and name; dashed with columns selected again."""
+    score_format = score_format_for(experiment["scoring"])
     numbers, chosen = experiment["numbers"], experiment["selection_n_added"]
     what = "random columns" if panel["added"] == "random" else "copies"
     bands, lines, dashes = [], [], []
@@ -168,7 +174,7 @@ def added_columns_chart(
         bands.append(
             go.Scatter(
                 x=[*numbers, *reversed(numbers)],
-                y=[round_coordinate(told.clip(first + end)) for end in (*lows, *reversed(highs))],
+                y=[round_coordinate(score_format.clip(first + end)) for end in (*lows, *reversed(highs))],
                 mode="lines",
                 line={"width": 0},
                 fill="toself",
@@ -177,9 +183,11 @@ def added_columns_chart(
             )
         )
         name = chart_label(_capitalize(model_name(model)), 30)
-        lines.append(_line(numbers, line, name, what, told, k, line={"width": 2.5}, marker=_marker(k, "")))
+        lines.append(_line(numbers, line, name, what, score_format, k, line={"width": 2.5}, marker=_marker(k, "")))
         dashed = {"width": 2, "dash": "dash"}
-        dashes.append(_line(chosen, again, f"{name}, chosen", what, told, k, line=dashed, marker=_marker(k, "-open")))
+        dashes.append(
+            _line(chosen, again, f"{name}, chosen", what, score_format, k, line=dashed, marker=_marker(k, "-open"))
+        )
     chart = make_chart(
         [*bands, *dashes, *lines],
         height=_HEIGHT,
@@ -195,15 +203,15 @@ def added_columns_chart(
             "fixedrange": True,
         },
         yaxis={
-            "title": {"text": f"{chart_label(_capitalize(told.name), 30)} on rows not learned from"},
+            "title": {"text": f"{chart_label(_capitalize(score_format.name), 30)} on test rows"},
             "range": [round_coordinate(end) for end in y_range],
             "zeroline": False,
             "fixedrange": True,
             "nticks": 7,
-            **told.tick_format(*y_range),
+            **score_format.tick_format(*y_range),
         },
     )
-    ends = [told.clip(line["means"][-1]) for line in panel["lines"]]
+    ends = [score_format.clip(line["means"][-1]) for line in panel["lines"]]
     least = _LABEL * (y_range[1] - y_range[0]) / (_HEIGHT - 60)
     chart["layout"]["annotations"] = [
         {
@@ -249,9 +257,9 @@ def _line(
 
 
 def separate_labels(positions: Sequence[float], min_distance: float) -> list[float]:
-    """Return places moved up and down, as little as need be, until neighbours are at least so far apart."""
+    """Return label positions moved as little as possible until neighbours are at least `min_distance` apart."""
     order = sorted(range(len(positions)), key=lambda k: positions[k])
-    # Runs of labels that touch stand about the mean of their places.
+    # A run of touching labels is centred at the mean of its positions.
     runs: list[list[int]] = []
     for k in order:
         runs.append([k])

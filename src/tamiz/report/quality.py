@@ -1,4 +1,4 @@
-"""The quality of the maps: what each keeps of the distances and the neighbours of the rows, side by side."""
+"""The quality of the maps: how well each preserves the distances and the neighbours of the rows."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-# MERGED: Charts of what maps keep: curves of neighbours, and pairs of rows by their distances.
-# Lines are told apart without their colours too.
+# Lines differ by dash as well as by colour.
 _DASHES = ["solid", "dash", "dot", "dashdot", "longdash"]
 
 
 def agreement_chart(curves: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return how many neighbours each map keeps beyond chance, by the size of the neighbourhood; the page colours the lines."""
+    """Return the curves R_NX of all maps by neighbourhood size; the page colours the lines."""
     sizes = curves["n_neighbors"]
     lines = [
         go.Scatter(
@@ -53,14 +52,14 @@ def agreement_chart(curves: dict[str, Any], names: Sequence[str]) -> dict[str, A
             "showgrid": False,
             "zeroline": False,
         },
-        yaxis={"title": {"text": "Kept beyond chance (R_NX)"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": "Neighbours preserved beyond chance (R_NX)"}, "rangemode": "tozero"},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )
     return {**chart, "levels": True}
 
 
 def shepard_chart(in_table: Sequence[float], on_map: Sequence[float]) -> dict[str, Any]:
-    """Return pairs of rows by their distances in the table and on a map, and the line where both are equal."""
+    """Return the Shepard diagram of a map, with the line of equal distances."""
     widest = 1.04 * max(in_table)
     axis = {"zeroline": False, "fixedrange": True, "nticks": 6}
     return make_chart(
@@ -78,29 +77,29 @@ def shepard_chart(in_table: Sequence[float], on_map: Sequence[float]) -> dict[st
         height=320,
         showlegend=False,
         xaxis={**axis, "range": [0, widest], "title": {"text": "Distance in the table"}},
-        # The same height on every map, unless a map goes beyond it.
+        # The same range for all maps, unless distances on a map exceed it.
         yaxis={**axis, "range": [0, max(widest, 1.04 * max(on_map))], "title": {"text": "Distance on the map"}},
     )
 
 
-# A number's name for readers, and what it means.
+# The label and the meaning of each measure.
 _MEASURE_TEXTS = {
     "kruskal_stress": (
         "Kruskal’s stress-1",
-        "What distances on the map, at its best scale, differ from those of the rows by, over their size: 0 where all agree. A map "
-        "that keeps their order alone is judged by the next row.",
+        "Relative error of the distances on the map, at its best scale: 0 if all agree. For a map that preserves only the order of "
+        "the distances, read the next row.",
     ),
     "rank_correlation": (
         "Shepard correlation",
-        "Whether pairs of rows that are farther apart are farther apart on the map: 1 where the order of all is kept.",
+        "Rank correlation of the distances in the table and on the map: 1 if their order is the same.",
     ),
     "trustworthiness": (
         "Trustworthiness",
-        "Whether the {k} nearest on the map are near in the table: 1 where no stranger came among them.",
+        "Whether the {k} nearest rows on the map are near in the table: 1 if there are no false neighbours.",
     ),
     "continuity": (
         "Continuity",
-        "Whether the {k} nearest in the table are near on the map: 1 where none was torn away.",
+        "Whether the {k} nearest rows in the table are near on the map: 1 if no neighbours are lost.",
     ),
     "neighborhood_recall": (
         "Neighbourhood recall",
@@ -108,11 +107,11 @@ _MEASURE_TEXTS = {
     ),
     "rank_agreement": (
         "Area under R_NX",
-        "Neighbours kept beyond chance, over neighbourhoods of all sizes: 1 where all are kept, 0 for a map by chance.",
+        "Neighbours preserved beyond chance, averaged over neighbourhoods of all sizes: 1 if all are, 0 for a random map.",
     ),
     "label_accuracy": (
-        "Target told by neighbours",
-        "Share of rows whose {k} nearest on the map vote for their own {target}{guess}.",
+        "Accuracy of kNN on the map",
+        "Share of rows for which the {k} nearest rows on the map predict {target} correctly{guess}.",
     ),
 }
 _DISTANCE_MEASURE, _ORDER_MEASURE, _NEIGHBOUR_MEASURE = "kruskal_stress", "rank_correlation", "rank_agreement"
@@ -121,7 +120,7 @@ _DECIMALS = 3
 
 
 def collect_quality(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: a row for each number and a column for each map, the curves and the pairs of distances.
+    """Return the context of the section: a row per measure, a column per map, the curves R_NX and the Shepard diagrams.
 
     Parameters
     ----------
@@ -131,7 +130,7 @@ def collect_quality(result: Mapping[str, Any]) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        The template's names; None where no map was judged.
+        The variables of the template; None if no map was evaluated.
     """
     quality = result["quality"]
     if quality is None:
@@ -156,31 +155,31 @@ def collect_quality(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _meaning_fields(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return what stands in the sentences of this table."""
+    """Return the values of the placeholders in `_MEASURE_TEXTS`."""
     table = result["table"]
     weights = [c["weight"] for c in table["classes"]]
-    guess = f"; guessing the largest class gives {format_percent(max(weights) / sum(weights))}" if weights else ""
+    guess = (
+        f"; always predicting the largest class reaches {format_percent(max(weights) / sum(weights))}"
+        if weights
+        else ""
+    )
     target = "" if table["target"] is None else shorten(table["target"], 40)
     return {"k": format_count(result["quality"]["n_neighbors"]), "target": target, "guess": guess}
 
 
 def _comparison_text(quality: Mapping[str, Any], n_rows: int) -> str:
     n = quality["n_rows"]
-    rows = (
-        f"all {count_with_noun(n, 'row')}"
-        if n == n_rows
-        else f"the {count_with_noun(n, 'row')} drawn, each compared with all of these"
-    )
-    return f"By {rows}. Distances in the table: {quality['metric']['label']}."
+    rows = f"all {count_with_noun(n, 'row')}" if n == n_rows else f"a sample of {count_with_noun(n, 'row')}"
+    return f"Evaluated on {rows}. Distances in the table: {quality['metric']['label']}."
 
 
 def _shown_values(measure: Mapping[str, Any]) -> list[float | None]:
-    """Return the values as they are shown, so that equal ones look equal."""
+    """Return the values rounded as shown, so that values that look equal are ties."""
     return [None if value is None else round(value, _DECIMALS) for value in measure["values"]]
 
 
 def _best_maps(measure: Mapping[str, Any]) -> list[int]:
-    """Return the maps that no other one beats, none where all are equal."""
+    """Return the best maps by a measure, none if all are equal."""
     values = _shown_values(measure)
     known = [value for value in values if value is not None]
     if len(set(known)) < 2:
@@ -200,27 +199,29 @@ def _row(measure: Mapping[str, Any], label: str, meaning: str) -> dict[str, Any]
 
 
 def _lead(measures: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> str:
-    """Return which map keeps distances best, and which neighbours: the best by most measures, and by how many of them."""
+    """Return which map preserves distances best, and which map preserves neighbours best by most measures."""
     if len(names) == 1:
         stress, kept = (_shown_values(measures[name])[0] for name in (_DISTANCE_MEASURE, _NEIGHBOUR_MEASURE))
         return f"{_short_map_name(names[0])} has a stress of {stress} and an area under R_NX of {kept}."
     distances, order = (_best_maps(measures[name]) for name in (_DISTANCE_MEASURE, _ORDER_MEASURE))
     neighbors, agreeing, n = _most_wins([_best_maps(measures[name]) for name in _NEIGHBOUR_MEASURES])
-    told = []
+    parts = []
     if distances:
         also = f" (their order by {_join_map_names(order, names)})" if order and order != distances else ""
-        told.append(f"distances are kept best by {_join_map_names(distances, names)}{also}")
+        parts.append(f"distances are preserved best by {_join_map_names(distances, names)}{also}")
     if neighbors:
         among = f" ({'each ' if len(neighbors) > 1 else ''}by {agreeing} of {n} measures)" if agreeing < n else ""
         if neighbors == distances and not also and not among:
-            return f"Distances and neighbours are kept best by {_join_map_names(distances, names)}."
-        told.append(f"neighbours {'by' if told else 'are kept best by'} {_join_map_names(neighbors, names)}{among}")
-    sentence = ", ".join(told) or "all maps keep distances and neighbours equally well"
+            return f"Distances and neighbours are preserved best by {_join_map_names(distances, names)}."
+        parts.append(
+            f"neighbours {'by' if parts else 'are preserved best by'} {_join_map_names(neighbors, names)}{among}"
+        )
+    sentence = ", ".join(parts) or "all maps preserve distances and neighbours equally well"
     return f"{sentence[0].upper()}{sentence[1:]}."
 
 
 def _most_wins(best: Sequence[Sequence[int]]) -> tuple[list[int], int, int]:
-    """Return the maps that are the best by most measures, by how many they are, and how many tell the maps apart."""
+    """Return the maps that win most measures, the number of these measures, and the number of measures with a winner."""
     votes = Counter(k for maps in best for k in maps)
     most = max(votes.values(), default=0)
     return sorted(k for k, n in votes.items() if n == most), most, sum(map(bool, best))
@@ -235,17 +236,17 @@ def _short_map_name(label: str) -> str:
 
 
 def _curves(quality: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
-    """Return the curves R_NX, with a title that says who keeps near and who wide neighbourhoods."""
+    """Return the curves R_NX, with a title that names the best map for small and for large neighbourhoods."""
     curves = quality["agreement"]
     sizes = curves["n_neighbors"]
     if len(sizes) < 3:
         return None
     near = min(range(len(sizes)), key=lambda at: abs(sizes[at] - quality["n_neighbors"]))
     wide = min(range(len(sizes)), key=lambda at: abs(sizes[at] - quality["n_rows"] / 4))
-    title = "How many of its nearest rows a row keeps"
+    title = "Preserved neighbours by neighbourhood size"
     if len(names) > 1 and near < wide:
         first, second = (_best_map_at(curves["r_nx"], names, at) for at in (near, wide))
-        title = f"Of the {format_count(sizes[near])} nearest rows most are kept by {first}, "
+        title = f"Of the {format_count(sizes[near])} nearest rows most are preserved by {first}, "
         title += f"of the {format_count(sizes[wide])} nearest {'too' if second == first else f'by {second}'}"
     return {"title": title, "chart": agreement_chart(dict(curves), names)}
 

@@ -29,7 +29,7 @@ _LARGEST_LOSS = 0.03
 
 
 def collect_recommendation(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: the recommended columns, what they cost each model, and the selections side by side.
+    """Return the context of the section: the recommended columns, their cost for each model, and all selections compared.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def collect_recommendation(result: Mapping[str, Any]) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        The template's names; None where selections were not compared.
+        The variables of the template; None if selections were not compared.
     """
     found = result["recommendation"]
     if found is None:
@@ -51,8 +51,8 @@ def collect_recommendation(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "columns": found["columns"]
         if found["recommended"] != _ALL_COLUMNS and _beats_baseline(found, _recommended_candidate(found))
         else [],
-        "design": f"{count_with_noun(found['n_samples'], 'row')}, {found['folds']}. Every selection is searched for again inside each fold, "
-        "with the rows that the fold does not test. Beside each score: its difference from the score with all columns.",
+        "design": f"{count_with_noun(found['n_samples'], 'row')}, {found['folds']}. Every selection is repeated inside each fold, on "
+        "its training rows. Beside each score: its difference from the score with all columns.",
         "models": [model["label"] for model in found["models"]],
         "groups": [_score_rows(found, k) for k in range(len(found["scores"]))],
         "notes": [note for note in found["notes"] if note not in warnings],
@@ -60,7 +60,7 @@ def collect_recommendation(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def initial_selection(result: Mapping[str, Any]) -> list[str]:
-    """Return the columns that the reader's own choice begins with: those recommended, else the subset, else none.
+    """Return the initial choice of columns on the page: those recommended, else the subset, else none.
 
     Parameters
     ----------
@@ -78,19 +78,19 @@ def recommendation_text(recommendation: Mapping[str, Any]) -> str:
     """Return in a sentence which columns to keep, with the rows, the scores and the baseline."""
     name, candidates = recommendation["recommended"], {one["id"]: one for one in recommendation["candidates"]}
     chosen, score = candidates[name], recommendation["scores"][0]
-    told = score_format_for(score["id"])
+    score_format = score_format_for(score["id"])
     means = [cell["mean"] for cell in chosen["scores"][0]]
     reached = (
-        told.format_score(means[0])
+        score_format.format_score(means[0])
         if len(means) == 1
-        else f"{told.format_score(min(means))} to {told.format_score(max(means))}"
+        else f"{score_format.format_score(min(means))} to {score_format.format_score(max(means))}"
     )
     measured = (
         f"{_capital_score_name(score['id'])} {reached} over {count_with_noun(len(means), 'model')} in nested cross-validation of "
-        f"{count_with_noun(recommendation['n_samples'], 'row')}; baseline {told.format_score(score['baseline']['mean'])}"
+        f"{count_with_noun(recommendation['n_samples'], 'row')}; baseline {score_format.format_score(score['baseline']['mean'])}"
     )
     if not _beats_baseline(recommendation, chosen):
-        return f"No selection, and not all columns together, scores above the baseline: {measured}."
+        return f"Neither a selection nor all columns together score above the baseline: {measured}."
     if name == _ALL_COLUMNS:
         return f"Keep all {count_with_noun(recommendation['n_columns'], 'column')}: {_keep_all_reason(recommendation)}. {measured}."
     kept = f"{len(chosen['columns']):,} of {count_with_noun(recommendation['n_columns'], 'column')}"
@@ -119,20 +119,20 @@ def _worst_change(candidate: Mapping[str, Any]) -> float:
 
 
 def recommendation_cost(recommendation: Mapping[str, Any]) -> str:
-    """Return in a sentence what the recommended columns change for each model, beside all columns."""
-    told = score_format_for(recommendation["scores"][0]["id"])
+    """Return in a sentence how the recommended columns change the score of each model, compared with all columns."""
+    score_format = score_format_for(recommendation["scores"][0]["id"])
     name = recommendation["recommended"]
     if name == _ALL_COLUMNS:
         others = _other_candidates(recommendation)
         if not others:
             return ""
         nearest = max(others, key=_worst_change)
-        changes = _changes_text(recommendation["models"], nearest["changes"][0], told)
+        changes = _changes_text(recommendation["models"], nearest["changes"][0], score_format)
         size = count_with_noun(len(nearest["columns"]), "column")
         return f"The nearest selection, {_label_in_sentence(nearest['label'])} ({size}), changes {changes}."
     chosen = _recommended_candidate(recommendation)
-    changes = _changes_text(recommendation["models"], chosen["changes"][0], told)
-    return f"Beside all columns, {told.name} changes {changes}."
+    changes = _changes_text(recommendation["models"], chosen["changes"][0], score_format)
+    return f"Compared with all columns, {score_format.name} changes {changes}."
 
 
 def _changes_text(
@@ -141,7 +141,8 @@ def _changes_text(
     """Return the change of each model with its interval, the largest loss first."""
     pairs = sorted(zip(models, changes, strict=True), key=lambda pair: pair[1]["mean"])
     parts = [
-        f"by {format_difference(change['mean'], score_format)} ({format_interval(change['interval'], score_format)}) for {model_name(model)}"
+        f"by {format_difference(change['mean'], score_format)} ({format_interval(change['interval'], score_format)}) "
+        f"for {model_name(model)}"
         for model, change in pairs
     ]
     return join_names(parts, width=_FULL_WIDTH)
@@ -153,7 +154,7 @@ def _recommended_candidate(recommendation: Mapping[str, Any]) -> Mapping[str, An
 
 
 def _beats_baseline(recommendation: Mapping[str, Any], candidate: Mapping[str, Any]) -> bool:
-    """Return whether some model scores above the baseline by more than the interval of its mean."""
+    """Return whether, for some model, the interval of its mean score is above the baseline."""
     baseline = recommendation["scores"][0]["baseline"]["mean"]
     return any(cell["interval"][0] > baseline for cell in candidate["scores"][0])
 
@@ -161,10 +162,10 @@ def _beats_baseline(recommendation: Mapping[str, Any], candidate: Mapping[str, A
 def _score_rows(recommendation: Mapping[str, Any], k: int) -> dict[str, Any]:
     """Return the rows of the table for one score."""
     score = recommendation["scores"][k]
-    told = score_format_for(score["id"])
+    score_format = score_format_for(score["id"])
     return {
         "name": score_title(score["id"]),
-        "baseline": told.format_score(score["baseline"]["mean"]),
+        "baseline": score_format.format_score(score["baseline"]["mean"]),
         "rows": [
             {
                 "label": one["label"],
@@ -172,8 +173,8 @@ def _score_rows(recommendation: Mapping[str, Any], k: int) -> dict[str, Any]:
                 "size": n_chosen_text(one["n_chosen"]),
                 "cells": [
                     (
-                        told.format_score(cell["mean"]),
-                        "" if one["id"] == _ALL_COLUMNS else format_difference(change["mean"], told),
+                        score_format.format_score(cell["mean"]),
+                        "" if one["id"] == _ALL_COLUMNS else format_difference(change["mean"], score_format),
                         "" if one["id"] == _ALL_COLUMNS else change_direction(change["interval"]),
                     )
                     for cell, change in zip(one["scores"][k], one["changes"][k], strict=True)
@@ -185,10 +186,10 @@ def _score_rows(recommendation: Mapping[str, Any], k: int) -> dict[str, Any]:
 
 
 def _label_in_sentence(label: str) -> str:
-    """Return a selection's label inside a sentence."""
+    """Return the label of a selection for use inside a sentence."""
     return label if label[:2].isupper() else label[:1].lower() + label[1:]
 
 
 def _capital_score_name(scoring: str) -> str:
-    told = score_format_for(scoring)
-    return told.name[:1].upper() + told.name[1:]
+    score_format = score_format_for(scoring)
+    return score_format.name[:1].upper() + score_format.name[1:]

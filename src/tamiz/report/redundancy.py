@@ -170,7 +170,7 @@ def _decode_pairs(values: str) -> list[float]:
 
 
 def _group(group: Mapping[str, Any], threshold: float) -> dict[str, Any]:
-    # The least of a group is at least the threshold, also when it is told with two digits.
+    # The least of a group is at least the threshold, also when it is text with two digits.
     return {
         "columns": group["columns"],
         "keep": group["keep"],
@@ -223,7 +223,7 @@ def _method_text(redundancy: Mapping[str, Any], n_rows: int) -> str:
     words = [shorten(redundancy["measure"]["label"], 60), *([redundancy["how"]] if redundancy["how"] else [])]
     if redundancy["n_rows"] < n_rows:
         words.append(f"of a sample of {count_with_noun(redundancy['n_rows'], 'row')}")
-    told = f"{', '.join(words)}."
+    text = f"{', '.join(words)}."
     if redundancy["n_left"]:
-        told += f" {count_with_noun(redundancy['n_left'], 'column')} more were too many to be compared, and are kept."
-    return told
+        text += f" {count_with_noun(redundancy['n_left'], 'column')} more were too many to be compared, and are kept."
+    return text

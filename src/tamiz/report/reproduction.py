@@ -1,4 +1,4 @@
-"""How to repeat it: the same study as a command line, in Python and as a config file, and what the numbers depend on."""
+"""Reproduce this report: the study as a command line, in Python and as a config file, with its seed and versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def collect_reproduction(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the section shows: the blocks to copy, the seed and the versions.
+    """Return the context of the section: code blocks, seed and versions.
 
     Parameters
     ----------
@@ -21,9 +21,9 @@ def collect_reproduction(result: Mapping[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        The template's names.
+        The variables of the template.
     """
-    repeat = result["reproduction"]
+    reproduction = result["reproduction"]
     return {
         "lead": _lead(result),
         "blocks": [
@@ -32,24 +32,29 @@ def collect_reproduction(result: Mapping[str, Any]) -> dict[str, Any]:
                 {
                     "id": "command",
                     "title": "On the command line",
-                    "text": "Run it in the folder that holds the table.",
-                    "code": repeat["command"],
+                    "text": "Run it in the folder of the table.",
+                    "code": reproduction["command"],
                 },
-                {"id": "python", "title": "In Python", "text": _python_hint(repeat), "code": repeat["python"]},
+                {
+                    "id": "python",
+                    "title": "In Python",
+                    "text": _python_hint(reproduction),
+                    "code": reproduction["python"],
+                },
                 {
                     "id": "config",
                     "title": "As a config file",
                     "text": "Save it as study.toml beside the table, and run: tamiz study --config study.toml",
-                    "code": repeat["config"],
+                    "code": reproduction["config"],
                 },
             )
             if block["code"] is not None
         ],
-        "no_command": repeat["no_command"],
+        "no_command": reproduction["no_command"],
         "facts": [
             ("Seed", "none" if result["seed"] is None else str(result["seed"])),
             *(
-                [("Notes", f"{count_with_noun(len(result['warnings']), 'sentence')} at the top of this page")]
+                [("Warnings", f"{count_with_noun(len(result['warnings']), 'warning')} at the top of this page")]
                 if result["warnings"]
                 else []
             ),
@@ -61,13 +66,13 @@ def collect_reproduction(result: Mapping[str, Any]) -> dict[str, Any]:
 def _lead(result: Mapping[str, Any]) -> str:
     name = visible_name(result["title"])
     if result["reproduction"]["command"] is None:
-        return "The Python below repeats this study; no command line does."
+        return "The Python code below reproduces this study; no command line can."
     if result["seed"] is None:
-        return f"The lines below repeat this study of {name}, but for what it drew by lot."
-    return f"The lines below give this report of {name} again: the same table, seed and settings give the same numbers."
+        return f"The code below repeats this study of {name} with other random draws, because it had no seed."
+    return f"The code below reproduces this report of {name}: the same table, seed and settings give the same numbers."
 
 
-def _python_hint(repeat: Mapping[str, Any]) -> str:
-    if repeat["given"]:
-        return f"Put in place of {join_names(repeat['given'])} what the study was given."
-    return "Run it in the folder that holds the table. No other folder is named here."
+def _python_hint(reproduction: Mapping[str, Any]) -> str:
+    if reproduction["given"]:
+        return f"Replace {join_names(reproduction['given'])} by the objects that were passed to the study."
+    return "Run it in the folder of the table. The code contains no other path."

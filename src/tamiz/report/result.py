@@ -1,4 +1,4 @@
-"""What a study found: names and numbers, to read, to keep and to draw."""
+"""The result of a study: reading and writing it as JSON, rendering it as HTML, and its summary in a few lines."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """What a study found.
+    """Result of a study.
 
     Parameters
     ----------
     data : dict
-        The names and numbers, as `to_dict` gives them back. It holds no row of the table but the points drawn.
+        The names and numbers, as `to_dict` returns them. It contains no row of the table except the points of the maps.
     timings : sequence of dict, default=()
-        The "step" and its "seconds", of every step of the study, and the "estimated_seconds" and "estimated_bytes" that were told
-        before it began. They differ from run to run, so that no file has them: the same table, seed and settings give the same
-        file, byte for byte.
+        The "step" and its "seconds", for every step of the study, and the "estimated_seconds" and "estimated_bytes". Files do not
+        contain them, because they differ from run to run: the same table, seed and settings give the same file, byte for byte.
 
     Examples
     --------
@@ -42,7 +41,7 @@ class Result:
     def __init__(self, data: dict[str, Any], timings: Sequence[dict[str, Any]] = ()) -> None:
         self.data = data
         self.timings = list(timings)
-        # The file that it was read from: what does not fit together in it is told with its name.
+        # The file that it was read from, for error messages.
         self._path: str | os.PathLike[str] | None = None
 
     @classmethod
@@ -64,7 +63,7 @@ class Result:
         OSError
             If the file cannot be read.
         DataError
-            If it holds something else; the sentence says what is missing or where the JSON ends.
+            If it is not a result of this version; the message states what is missing or where the JSON is invalid.
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
@@ -93,11 +92,11 @@ class Result:
         return result
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the names and numbers, a copy to do with as you like."""
+        """Return a deep copy of the names and numbers."""
         return copy.deepcopy(self.data)
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
-        """Write the names and numbers as JSON, whole or not at all.
+        """Write the names and numbers as JSON, atomically.
 
         Parameters
         ----------
@@ -114,7 +113,7 @@ class Result:
         )
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report, one HTML file, whole or not at all.
+        """Write the report as one HTML file, atomically.
 
         Parameters
         ----------
@@ -129,14 +128,14 @@ class Result:
         return write_text_atomically(path, self.page())
 
     def page(self) -> str:
-        """Return the report, the text of one HTML file.
+        """Return the report as HTML.
 
         Raises
         ------
         DataError
-            When the result was read from a file, and its parts do not fit each other.
+            If the result was read from a file and its parts are inconsistent.
         """
-        # Numbers are kept and printed without plotly and jinja2.
+        # Imported late: everything else works without plotly and jinja2.
         from tamiz.report.html import render
 
         try:
@@ -151,13 +150,13 @@ class Result:
             ) from error
 
     def _summary_lines(self) -> list[tuple[str, str]]:
-        """Return the answer in a few words and lines: a term and what is told of it."""
+        """Return the summary: a term and a text for each line."""
         table, ranking, subset = self.data["table"], self.data["ranking"], self.data["subset"]
-        told = f"{count_with_noun(table['n_rows_used'], 'row')}, {count_with_noun(len(table['columns']), 'column')}"
+        text = f"{count_with_noun(table['n_rows_used'], 'row')}, {count_with_noun(len(table['columns']), 'column')}"
         if table["target"] is not None:
             kind = count_with_noun(len(table["classes"]), "class", "classes") if table["classes"] else "numeric"
-            told += f", target {shorten(table['target'], 60)} ({kind})"
-        lines = [("Table", told)]
+            text += f", target {shorten(table['target'], 60)} ({kind})"
+        lines = [("Table", text)]
         for criterion in ranking["criteria"] if ranking is not None else []:
             scores = zip(ranking["columns"], ranking["scores"][criterion["id"]], strict=True)
             best = sorted((pair for pair in scores if pair[1] is not None), key=lambda pair: -pair[1])[:3]
@@ -178,7 +177,7 @@ class Result:
         if self.data["model_effect"] is not None:
             lines.append(("Effect on models", model_effect_text(self.data["model_effect"])))
         if self.data["assessment"] is not None:
-            lines.append(("Trust", assessment_verdict(self.data["assessment"])))
+            lines.append(("Reliability", assessment_verdict(self.data["assessment"])))
         if self.data["graph"] is not None:
             lines.append(("Graph", edges_text(self.data["graph"])))
         if self.data["maps"]:
@@ -187,12 +186,12 @@ class Result:
         return lines + [("Warning", warning) for warning in self.data["warnings"]]
 
     def __repr__(self) -> str:
-        lines = [f"  {term}: {told}" for term, told in self._summary_lines()]
+        lines = [f"  {term}: {text}" for term, text in self._summary_lines()]
         return "\n".join([f"Result of {self.data['title']}", *lines])
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f'<tr><th style="text-align:left">{escape(term)}</th><td style="text-align:left">{escape(told)}</td></tr>'
-            for term, told in self._summary_lines()
+            f'<tr><th style="text-align:left">{escape(term)}</th><td style="text-align:left">{escape(text)}</td></tr>'
+            for term, text in self._summary_lines()
         )
         return f"<table><caption>Result of {escape(str(self.data['title']))}</caption><tbody>{rows}</tbody></table>"

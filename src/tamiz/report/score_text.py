@@ -1,4 +1,4 @@
-"""How far the score of a selection can be trusted, in words."""
+"""Scores in words: how they are formatted, the effect of a selection on models, and the verdict of an assessment."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-# MERGED: What a choice of columns buys, and what added columns cost, in words that the numbers bear out.
-# A change whose interval lies within this on both sides of 0 is as good as none: two points of accuracy, or .02 of R2.
+# A change whose interval is within this on both sides of 0 is negligible: two points of accuracy, or .02 of R2.
 _NEGLIGIBLE = 0.02
 # Parts of a sentence are never cut.
 _FULL_WIDTH = 200
@@ -38,29 +37,29 @@ _SCORE_NAMES = {
 
 
 def score_format_for(scoring: str) -> ScoreFormat:
-    """Return how scores of a comparison are written."""
+    """Return the format of scores in comparisons."""
     return ScoreFormat(scoring, with_fraction=True)
 
 
 def score_title(scoring: str) -> str:
-    """Return what a score is called over a chart."""
+    """Return the name of a score in a heading."""
     return _SCORE_NAMES.get(scoring) or scoring.replace("_", " ").capitalize()
 
 
 def model_name(model: Mapping[str, Any]) -> str:
-    """Return a model inside a sentence."""
+    """Return the name of a model inside a sentence."""
     return _SENTENCE_NAMES.get(model["id"]) or str(model["label"])
 
 
 def short_model_name(model: Mapping[str, Any]) -> str:
-    """Return a model beside a line."""
+    """Return the short name of a model, for the end of a line in a chart."""
     return _SHORT_NAMES.get(model["id"]) or shorten(model["label"], 14)
 
 
 def format_difference(change: float, score_format: ScoreFormat, *, unit: bool = True) -> str:
     """Return a difference with its sign: "+1.2 points", "−0.031"."""
     size = f"{100 * abs(change):.1f}" if score_format.is_share else score_format.format_number(abs(change))
-    # What rounds to nothing has no sign.
+    # A difference that rounds to 0 has no sign.
     digits = size if size.strip("0.") == "" else f"{'−' if change < 0 else '+'}{size}"
     return f"{digits} {'point' if size == '1.0' else 'points'}" if score_format.is_share and unit else digits
 
@@ -71,7 +70,7 @@ def format_interval(interval: Sequence[float], score_format: ScoreFormat) -> str
 
 
 def change_direction(interval: Sequence[float]) -> str:
-    """Return what an interval of a change says: "up", "down", "same", or "unknown" where the folds do not tell."""
+    """Return the direction of a change from its interval: "up", "down", "same" (negligible), or "unknown"."""
     low, high = interval
     if low > 0:
         return "up"
@@ -81,57 +80,59 @@ def change_direction(interval: Sequence[float]) -> str:
 
 
 def score_interval(scores: Mapping[str, Any], scoring: str) -> tuple[float, float]:
-    """Return where the mean of scores lies: no score of ours is above 1, and all but R2 are at least 0."""
+    """Return the 95 % confidence interval of a mean score, clipped to at most 1, and for all but R2 to at least 0."""
     low, high = scores["interval"]
     return (low if scoring == "r2" else max(low, 0.0)), min(high, 1.0)
 
 
 def n_chosen_text(n_chosen: Sequence[float]) -> str:
-    """Return how many columns the folds chose."""
+    """Return the number of columns that the folds selected: "4", or "4 to 6"."""
     least, most = int(min(n_chosen)), int(max(n_chosen))
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def chosen_columns_text(n_chosen: Sequence[float]) -> str:
-    """Return the columns that the folds chose: "the chosen one", "the 4 to 6 chosen"."""
-    return "the chosen one" if min(n_chosen) == max(n_chosen) == 1 else f"the {n_chosen_text(n_chosen)} chosen"
+    """Return the columns that the folds selected: "the selected one", "the 4 to 6 selected"."""
+    return "the selected one" if min(n_chosen) == max(n_chosen) == 1 else f"the {n_chosen_text(n_chosen)} selected"
 
 
 def model_effect_text(effect: Mapping[str, Any]) -> str:
-    """Return in a sentence what each model scores on the columns chosen and on all, and whether that is a gain."""
+    """Return the verdict on the selected columns, and the score of each model on the selected and on all columns."""
     first = effect["scores"][0]
-    told = score_format_for(first["id"])
+    score_format = score_format_for(first["id"])
     n_folds = len(effect["n_chosen"])
     if max(effect["n_chosen"]) == 0:
         rows = count_with_noun(effect["n_samples"], "row")
-        return (
-            f"No column is chosen in any of {n_folds} folds of {rows}, so there is nothing to compare with all columns."
-        )
-    base = f"baseline {told.format_score(first['baseline']['mean'])}"
+        return f"No column is selected in any of {n_folds} folds of {rows}, so there is nothing to compare with all columns."
+    base = f"baseline {score_format.format_score(first['baseline']['mean'])}"
     some = f"With {n_chosen_text(effect['n_chosen'])} of {count_with_noun(effect['n_columns'], 'column')}"
     pairs = list(zip(effect["models"], first["models"], strict=True))
     scores = []
     for k, (model, cell) in enumerate(pairs):
-        every = f"{told.format_score(cell['all_columns']['mean'])}{'' if k else ' with all'}"
-        scores.append(f"{told.format_score(cell['chosen']['mean'])} for {model_name(model)} ({every})")
+        every = f"{score_format.format_score(cell['all_columns']['mean'])}{'' if k else ' with all columns'}"
+        scores.append(f"{score_format.format_score(cell['chosen']['mean'])} for {model_name(model)} ({every})")
     listing = join_names(scores, width=_FULL_WIDTH)
     folds = f"{n_folds} folds of {count_with_noun(effect['n_samples'], 'row')}"
-    return f"{some}, chosen again inside each of {folds}, {_score_unit(first['id'])} ({base}) is {listing}: {_effect_verdict(pairs)}."
+    verdict = _effect_verdict(pairs)
+    return (
+        f"{verdict[0].upper()}{verdict[1:]}. {some}, selected again inside each of {folds}, {_score_unit(first['id'])} ({base}) is "
+        f"{listing}."
+    )
 
 
 def _effect_verdict(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
-    """Return which models gain, lose or stay, as far as the folds tell."""
+    """Return which models gain, lose or stay the same, by the intervals of their differences over the folds."""
     found: dict[str, list[Mapping[str, Any]]] = {"up": [], "down": [], "same": [], "unknown": []}
     for model, cell in pairs:
         found[change_direction(cell["difference"]["interval"])].append(model)
     if len(found["same"]) == len(pairs):
-        return "nothing is lost"
+        return f"no model changes by more than {_NEGLIGIBLE}"
     if len(found["unknown"]) == len(pairs):
-        return "no difference that the folds could tell"
-    verbs = {"up": ("gains", "gain"), "down": ("loses", "lose"), "same": ("holds", "hold")}
+        return "the folds show no significant difference for any model"
+    verbs = {"up": ("gains", "gain"), "down": ("loses", "lose"), "same": ("stays the same", "stay the same")}
     parts = [_clause(found[key], *pair) for key, pair in verbs.items() if found[key]]
     if found["unknown"]:
-        parts.append(f"for {join_names(map(model_name, found['unknown']))} the folds tell no difference")
+        parts.append(f"no significant difference for {join_names(map(model_name, found['unknown']))}")
     return "; ".join(parts)
 
 
@@ -141,13 +142,13 @@ def _clause(models: Sequence[Mapping[str, Any]], one: str, many: str) -> str:
 
 
 def _score_unit(scoring: str) -> str:
-    told = score_format_for(scoring)
-    return told.name
+    score_format = score_format_for(scoring)
+    return score_format.name
 
 
 def added_columns_cost(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
-    """Return in a sentence what the most columns added cost each model."""
-    told = score_format_for(experiment["scoring"])
+    """Return in a clause how the largest number of added columns changes the score of each model."""
+    score_format = score_format_for(experiment["scoring"])
     last = experiment["numbers"][-1]
     copied = experiment["copied"]
     what = f"{last:,} random columns" if panel["added"] == "random" else f"{last:,} copies of {shorten(copied, 40)}"
@@ -158,26 +159,24 @@ def added_columns_cost(panel: Mapping[str, Any], experiment: Mapping[str, Any]) 
     for each in found.values():
         each.sort(key=lambda pair: -abs(pair[0]))
     parts: list[str] = []
-    for key, verb, again in (("down", "cost", "they cost"), ("up", "give", "they give")):
+    for key, verb in (("down", "lower"), ("up", "raise")):
         amounts = [
-            f"{model_name(model)} {format_difference(abs(change), told).lstrip('+')}" for change, model in found[key]
+            f"{format_difference(abs(change), score_format).lstrip('+')} for {model_name(model)}"
+            for change, model in found[key]
         ]
         if amounts:
-            amounts[0] += "" if parts else f" of {unit}"
-            parts.append(f"{again if parts else f'{what} {verb}'} {join_names(amounts, width=_FULL_WIDTH)}")
-    if found["same"]:
-        held = _clause([model for _, model in found["same"]], "holds", "hold")
-        parts.append(held if parts else f"{held} against {what}")
-    if found["unknown"]:
-        names = join_names(model_name(model) for _, model in found["unknown"])
-        parts.append(f"for {names} the folds tell no change" + ("" if parts else f" by {what}"))
-    words = "; ".join(parts)
-    return f"{words[:1].upper()}{words[1:]}"
+            subject = f"they {verb} it" if parts else f"{what} {verb} {unit}"
+            parts.append(f"{subject} by {join_names(amounts, width=_FULL_WIDTH)}")
+    for key, effect in (("same", f"no change above {_NEGLIGIBLE}"), ("unknown", "no significant change")):
+        if found[key]:
+            names = join_names(model_name(model) for _, model in found[key])
+            parts.append(f"{effect} for {names}" if parts else f"{what} cause {effect} for {names}")
+    return "; ".join(parts)
 
 
 def reselection_text(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
-    """Return in a sentence how the models fare on columns chosen again inside every fold."""
-    told = score_format_for(experiment["scoring"])
+    """Return in a sentence how the scores change if columns are selected again inside every fold."""
+    score_format = score_format_for(experiment["scoring"])
     last = experiment["selection_n_added"][-1]
     kept = panel["kept"][-1]
     noun = "random columns" if panel["added"] == "random" else "copies"
@@ -186,32 +185,31 @@ def reselection_text(panel: Mapping[str, Any], experiment: Mapping[str, Any]) ->
     for model, line in zip(experiment["models"], panel["chosen"], strict=True):
         loss, sure = -line["changes"][-1], change_direction(line["intervals"][-1]) == "down"
         if sure or loss > _NEGLIGIBLE:
-            lower[sure].append(f"{model_name(model)} {format_difference(loss, told).lstrip('+')}")
+            lower[sure].append(f"{format_difference(loss, score_format).lstrip('+')} for {model_name(model)}")
     if lower[True]:
-        return f"{of_them}; that costs {join_names(lower[True], width=_FULL_WIDTH)} all the same."
+        return f"{of_them}; scores still fall by {join_names(lower[True], width=_FULL_WIDTH)}."
     if lower[False]:
-        return f"{of_them}; lower by it, though that may be chance: {join_names(lower[False], width=_FULL_WIDTH)}."
-    return f"{of_them}, and no model loses anything to speak of."
+        return f"{of_them}; scores fall by {join_names(lower[False], width=_FULL_WIDTH)}, which is not significant."
+    return f"{of_them}, and no score falls by more than {_NEGLIGIBLE}."
 
 
-# A p above this is no surprise.
 SIGNIFICANCE_LEVEL = 0.05
-# Scores nearer to each other than this are written with a fraction of a point.
+# Scores that differ by less than this are written with a fraction of a point.
 _WHOLE_POINTS = 0.02
 # Scores that are shares of rows, and the words for the others.
 _PROPORTION_SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
 _SCORE_ABBREVIATIONS = {"r2": "R²", "roc_auc": "AUC", "roc_auc_ovr_weighted": "AUC", "roc_auc_ovr": "AUC"}
-# A model that is so much worse than the mean is told, not drawn: R2 has no least value, and one fold would flatten a chart.
+# R2 has no lower bound, and one fold could flatten a chart: a lower R2 is drawn at the edge and named in a note.
 _MIN_DRAWN_R2 = -1.0
-# An axis of shares this wide has ticks that differ by whole points.
+# From this width on, an axis of shares has ticks at whole points.
 _WIDE_AXIS = 0.06
-# From here on decimals say nothing.
+# From here on decimals are noise.
 _LARGE = 1000.0
 
 
 @dataclass(frozen=True)
 class ScoreFormat:
-    """How scores of one kind are written: shares of rows as percentages.
+    """The format of scores of one kind; shares of rows are percentages.
 
     Attributes
     ----------
@@ -240,42 +238,42 @@ class ScoreFormat:
 
     @property
     def min_drawn(self) -> float:
-        """The least score that has a place of its own in a chart."""
+        """The lowest score that a chart shows at its value; lower ones are clipped."""
         return _MIN_DRAWN_R2 if self.scoring == "r2" else -math.inf
 
     def clip(self, value: float) -> float:
-        """Return where a chart shows a score, or the end of an interval: below the least at the least, and R2 not above 1."""
+        """Return the position of a score in a chart: clipped below at `min_drawn`, and for R2 above at 1."""
         return min(max(value, self.min_drawn), 1.0 if self.scoring == "r2" else math.inf)
 
     def clipping_note(self, clipped: Sequence[str]) -> str:
-        """Return what a reader is to know of scores below the least that is drawn, "" where there are none."""
+        """Return a note that names the scores that are clipped at the edge of a chart, "" if there are none."""
         if not clipped:
             return ""
         edge = format_number(self.min_drawn)
-        return f"Below {edge}, which is much worse than guessing the mean, and drawn at {edge}: {join_names(clipped)}."
+        return f"Below {edge}, much worse than predicting the mean, and drawn at {edge}: {join_names(clipped)}."
 
     def tick_format(self, low: float, high: float) -> dict[str, Any]:
-        """Return how an axis of scores is labelled, so that no two ticks read the same."""
+        """Return the tick format of an axis of scores, with enough digits for distinct labels."""
         if not self.is_share:
             return {}
         return {"tickformat": f".{0 if high - low > _WIDE_AXIS else 1}%"}
 
     def format_score(self, value: float) -> str:
-        """Return a score."""
+        """Return a score as text."""
         digits = f"{100 * value:.{int(self.with_fraction)}f}%" if self.is_share else self.format_number(value)
         return digits.replace("-", "−")
 
     def format_number(self, value: float) -> str:
-        """Return a number that is no share."""
+        """Return a score that is no share of rows as text."""
         return f"{value:.3f}" if abs(value) < _LARGE else format_number(value, digits=2)
 
     def clipped_interval(self, scores: Mapping[str, Any]) -> tuple[float, float]:
-        """Return where the mean of scores lies; a share of rows and an area lie between 0 and 1."""
+        """Return the 95 % confidence interval of a mean score, clipped to 0 to 1 for shares of rows and AUC."""
         low, high = scores["interval"]
         return (max(low, 0.0), min(high, 1.0)) if self.is_share or self.name == "AUC" else (low, high)
 
     def format_optimism(self, optimism: float) -> str:
-        """Return a difference of scores, empty where none can be seen."""
+        """Return the optimism as text, "" if it is not positive or rounds to 0."""
         digits = f"{100 * optimism:.{int(self.with_fraction)}f}" if self.is_share else self.format_number(optimism)
         if optimism <= 0 or digits.strip("0.") == "":
             return ""
@@ -283,33 +281,33 @@ class ScoreFormat:
 
 
 def assessment_score_format(assessment: Mapping[str, Any]) -> ScoreFormat:
-    """Return how the scores of an assessment are written."""
+    """Return the format of the scores of an assessment."""
     return ScoreFormat(assessment["scoring"], 0 < abs(assessment["optimism"]) < _WHOLE_POINTS)
 
 
 def assessment_verdict(assessment: Mapping[str, Any]) -> str:
     """Return in a sentence or two whether the selection predicts new rows, and how much of its apparent score is optimism."""
-    told, scores = assessment_score_format(assessment), assessment["scores"]
+    score_format, scores = assessment_score_format(assessment), assessment["scores"]
     if not any(column["chosen"] for column in assessment["frequencies"]):
-        nothing = told.format_score(scores["baseline"]["mean"])
-        return f"The search keeps no column, so there is no score to evaluate; the baseline is {told.name} {nothing}."
+        nothing = score_format.format_score(scores["baseline"]["mean"])
+        return f"The search keeps no column, so there is no score to evaluate; the baseline is {score_format.name} {nothing}."
     beats_chance = assessment["beats_chance"]
     if assessment["helps"]:
         found = "The selected columns predict new rows better than the baseline"
     elif not beats_chance:
-        found = "No gain over the baseline was found on new rows, nor more than on shuffled targets"
+        found = "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets"
     elif _is_uncertain_gain(assessment):
-        found = "The search finds more than on shuffled targets, but what it gains on new rows is within its error"
+        found = "The merit is better than on shuffled targets, but the gain on new rows is within its error"
     else:
         found = "No gain over the baseline was found on new rows"
-    words = f"{found}: {_nested_score_text(assessment)}.{_apparent_score_text(assessment, told)}{_accuracy_note(assessment)}"
+    words = f"{found}: {_nested_score_text(assessment)}.{_apparent_score_text(assessment, score_format)}{_accuracy_note(assessment)}"
     if assessment["helps"] and not beats_chance:
         words += f" Yet {null_count_text(assessment['null'])}: the merit itself may be chance."
     return words
 
 
 def _is_uncertain_gain(assessment: Mapping[str, Any]) -> bool:
-    """Return whether shuffled targets tell that there is something, and the folds are too few, or too unlike, to tell how much."""
+    """Return whether the permutation test is significant and the nested score is above the baseline (within its error)."""
     null, scores = assessment["null"], scores_of(assessment, assessment["deciding_score"])
     return (
         null is not None
@@ -319,15 +317,17 @@ def _is_uncertain_gain(assessment: Mapping[str, Any]) -> bool:
 
 
 def _nested_score_text(assessment: Mapping[str, Any]) -> str:
-    """Return the score that decides, with its interval where it decides against the columns, the rows and the baseline."""
+    """Return the deciding nested score, the rows and the baseline; with the interval if the score shows no gain."""
     decided = assessment["deciding_score"]
-    told = ScoreFormat(decided, with_fraction=True)
+    score_format = ScoreFormat(decided, with_fraction=True)
     scores = scores_of(assessment, decided)
-    nested = told.format_score(scores["nested"]["mean"])
+    nested = score_format.format_score(scores["nested"]["mean"])
     if not assessment["helps"]:
-        nested += f" (95% {' to '.join(map(told.format_score, told.clipped_interval(scores['nested'])))})"
+        nested += (
+            f" (95% {' to '.join(map(score_format.format_score, score_format.clipped_interval(scores['nested'])))})"
+        )
     rows = count_with_noun(assessment["n_samples"], "row")
-    return f"{told.name} {nested} in nested cross-validation of {rows}, baseline {told.format_score(scores['baseline']['mean'])}"
+    return f"{score_format.name} {nested} in nested cross-validation of {rows}, baseline {score_format.format_score(scores['baseline']['mean'])}"
 
 
 def _apparent_score_text(assessment: Mapping[str, Any], score_format: ScoreFormat) -> str:
@@ -338,26 +338,28 @@ def _apparent_score_text(assessment: Mapping[str, Any], score_format: ScoreForma
     if not lost:
         return f" The apparent score, {score_format.name} {apparent}, shows no optimism."
     are = "is" if not score_format.is_share or lost == "1 point" else "are"
-    beside = f" beside {nested} in nested cross-validation" if assessment["deciding_score"] != assessment["scoring"] else ""
+    beside = (
+        f" beside {nested} in nested cross-validation" if assessment["deciding_score"] != assessment["scoring"] else ""
+    )
     return f" The apparent score is {score_format.name} {apparent}{beside}, of which {lost} {are} optimism."
 
 
 def _accuracy_note(assessment: Mapping[str, Any]) -> str:
-    """Return that accuracy does not reach that of the most frequent class, "" where it does or was not computed."""
+    """Return a sentence if accuracy is not above that of the most frequent class, else ""."""
     names = [assessment["scoring"], *(one["id"] for one in assessment["beside"])]
     if "accuracy" not in names:
         return ""
-    told, scores = ScoreFormat("accuracy", with_fraction=True), scores_of(assessment, "accuracy")
+    score_format, scores = ScoreFormat("accuracy", with_fraction=True), scores_of(assessment, "accuracy")
     nested, baseline = scores["nested"]["mean"], scores["baseline"]["mean"]
     if nested > baseline:
         return ""
     than = "below" if nested < baseline else "no more than"
-    most_frequent = f"the {told.format_score(baseline)} of always predicting the most frequent class"
-    return f" Its accuracy, {told.format_score(nested)}, is {than} {most_frequent}."
+    most_frequent = f"the {score_format.format_score(baseline)} of always predicting the most frequent class"
+    return f" Its accuracy, {score_format.format_score(nested)}, is {than} {most_frequent}."
 
 
 def scores_of(assessment: Mapping[str, Any], scoring: str) -> Mapping[str, Any]:
-    """Return the scores of one name: the assessment's own, or one beside it."""
+    """Return the scores by one scorer: that of the assessment, or one of the others."""
     if scoring == assessment["scoring"]:
         scores: Mapping[str, Any] = assessment["scores"]
         return scores
@@ -365,7 +367,8 @@ def scores_of(assessment: Mapping[str, Any], scoring: str) -> Mapping[str, Any]:
 
 
 def null_count_text(null: Mapping[str, Any]) -> str:
-    """Return how many searches on shuffled targets found as much."""
+    """Return how many searches on shuffled targets reached the observed merit."""
     merits = null["merits"]
     count = sum(merit >= null["observed"] for merit in merits)
-    return f"{f'{count:,}' if count else 'none'} of {count_with_noun(len(merits), 'search', 'searches')} on shuffled targets found as much"
+    searches = count_with_noun(len(merits), "search", "searches")
+    return f"{f'{count:,}' if count else 'none'} of {searches} on shuffled targets reached this merit"

@@ -142,10 +142,10 @@ def _kind_suggestions(table: Mapping[str, Any]) -> dict[str, Any] | None:
 def _duplicate_facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what repeats: rows, rows of another class, columns."""
     rows, facts = table["duplicate_rows"], []
-    told = "not looked at: too many rows to hold a number for each"
+    text = "not looked at: too many rows to hold a number for each"
     if rows is not None:
         verb = "repeats" if rows["n"] == 1 else "repeat"
-        told = (
+        text = (
             f"{count_with_noun(rows['n'], 'row')} {verb} an earlier one, such as {_example_rows(rows)}"
             if rows["n"]
             else "none"
@@ -160,7 +160,7 @@ def _duplicate_facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
             )
     same = [f"{shorten(c['name'], 40)} repeats {shorten(c['same_as'], 40)}" for c in table["columns"] if c["same_as"]]
     return [
-        ("Repeated rows", told),
+        ("Repeated rows", text),
         *facts,
         ("Repeated columns", join_names(same, limit=4, width=90) if same else "none"),
     ]

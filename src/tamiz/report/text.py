@@ -1,7 +1,6 @@
-"""Words and numbers as a reader sees them.
+"""Formatting of names, numbers and options for the report.
 
-Templates escape what they print; the functions here that end in a chart label are the exception, because plotly
-reads a little HTML of its own in every label.
+Templates escape what they print. `chart_label` escapes by itself, because plotly interprets some HTML in every label.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-# MERGED: Kinds said otherwise: lines to copy to a command line and into Python, safe whatever the columns are called.
 def kinds_option(kinds: Mapping[str, str]) -> str:
-    """Return options that say what columns are.
+    """Return the command-line options that set the kinds of columns, quoted for a shell.
 
     Examples
     --------
@@ -33,7 +31,7 @@ def kinds_option(kinds: Mapping[str, str]) -> str:
 
 
 def kinds_argument(kinds: Mapping[str, str]) -> str:
-    """Return an argument that says what columns are.
+    """Return the Python argument that sets the kinds of columns.
 
     Examples
     --------
@@ -44,19 +42,19 @@ def kinds_argument(kinds: Mapping[str, str]) -> str:
 
 
 def _option(pair: str) -> str:
-    # What begins with a dash would be read as another option.
+    # A value that begins with a dash would be read as another option.
     return _shell_quote(f"--kinds={pair}") if pair.startswith("-") else f"--kinds {_shell_quote(pair)}"
 
 
 def _shell_quote(word: str) -> str:
-    """Return a word as a shell takes it; what cannot be seen, or turns the direction of the text, is spelled out."""
+    """Return a word quoted for a shell; invisible characters and those that change the text direction are escaped."""
     if word.isprintable():
         return shlex.quote(word)
     spelled = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in word.replace("\\", "\\\\").replace("'", "\\'"))
     return f"$'{''.join(spelled)}'"
 
 
-# Columns that a section lists: a page of 100,000 is 200 MB, and nobody scrolls so far.
+# Columns that a section lists: a page with 100,000 columns would have 200 MB.
 MAX_LISTED = 5_000
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PROPER_NAMES = ("Fisher", "Laplacian")
@@ -67,10 +65,10 @@ _SCRIPT_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029
 
 
 def unlisted_note(n_columns: int) -> str:
-    """Return the sentence on columns that a section does not list, empty where it lists all."""
+    """Return a note on columns that a section does not list, "" if it lists all."""
     if n_columns <= MAX_LISTED:
         return ""
-    return f"The first {MAX_LISTED:,} of {n_columns:,} columns are listed; the files to be saved at the end of the report hold all."
+    return f"The first {MAX_LISTED:,} of {n_columns:,} columns are listed; the files saved at the end of the report contain all."
 
 
 def format_number(value: float | None, *, digits: int = 4) -> str:
@@ -78,8 +76,10 @@ def format_number(value: float | None, *, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(0.123456), number(42.0), number(3750.4), number(1.5e-7), number(138.2, digits=2), number(None)
-    ('0.1235', '42', '3,750', '1.5 × 10⁻⁷', '138', '–')
+    >>> format_number(0.123456), format_number(42.0), format_number(3750.4), format_number(1.5e-7)
+    ('0.1235', '42', '3,750', '1.5 × 10⁻⁷')
+    >>> format_number(138.2, digits=2), format_number(None)
+    ('138', '–')
     """
     if value is None:
         return "–"
@@ -99,7 +99,7 @@ def _strip_zeros(digits: str) -> str:
 
 
 def format_count(n: float) -> str:
-    """Return a count with thousands marked; a weight keeps its fraction."""
+    """Return a count with thousands separators; a weight keeps its fraction."""
     return f"{int(n):,}" if float(n).is_integer() else format_number(n)
 
 
@@ -109,11 +109,11 @@ def count_with_noun(n: float, noun: str, plural: str | None = None) -> str:
 
 
 def format_percent(share: float) -> str:
-    """Return a share as a percentage with no more digits than can be read.
+    """Return a share as a percentage with two significant digits.
 
     Examples
     --------
-    >>> percent(0.4444), percent(0.0444), percent(0.0004), percent(1.0)
+    >>> format_percent(0.4444), format_percent(0.0444), format_percent(0.0004), format_percent(1.0)
     ('44%', '4.4%', '<0.1%', '100%')
     """
     if 0 < share < 0.001:
@@ -123,17 +123,17 @@ def format_percent(share: float) -> str:
 
 
 def visible_name(name: Any) -> str:
-    """Return a name that can be seen: an empty one is told."""
+    """Return a name, or "(empty)" for a blank one."""
     return str(name) if str(name).strip() else "(empty)"
 
 
 def shorten(name: Any, limit: int) -> str:
-    """Return a name of at most `limit` characters, its middle left out where it is longer."""
+    """Return a name of at most `limit` characters; the middle of a longer name is replaced by an ellipsis."""
     text = visible_name(name)
     if len(text) > limit:
         head = (limit - 1) * 2 // 3
         text = f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"
-    # A name that runs from right to left would turn the rest of its sentence round.
+    # Isolated, so that a right-to-left name does not reverse the rest of its sentence.
     return f"\u2068{text}\u2069" if any(map(_is_right_to_left, text)) else text
 
 
@@ -142,12 +142,12 @@ def _is_right_to_left(character: str) -> bool:
 
 
 def breakable_name(name: Any, limit: int = 48) -> Markup:
-    """Return a name for a narrow cell: shortened, escaped, and broken after its underscores, dots and slashes."""
+    """Return a name for a narrow cell: shortened, escaped, with line breaks allowed after underscores, dots and slashes."""
     return Markup("<wbr>").join(re.split(r"(?<=[_./:=-])(?=\w)", shorten(name, limit)))
 
 
 def join_names(names: Iterable[Any], *, limit: int = 6, width: int = 40) -> str:
-    """Return "a, b and c", with the rest counted beyond `limit` names."""
+    """Return "a, b and c"; beyond `limit` names, the rest are counted."""
     words = [shorten(name, width) for name in names]
     if len(words) > limit:
         words = [*words[: limit - 1], f"{len(words) - limit + 1:,} more"]
@@ -155,45 +155,45 @@ def join_names(names: Iterable[Any], *, limit: int = 6, width: int = 40) -> str:
 
 
 def label_in_sentence(label: str) -> str:
-    """Return a label as it stands inside a sentence: what is named after a person keeps its capital."""
+    """Return a label in lower case for use inside a sentence, unless it begins with a person's name."""
     return label if label.startswith(_PROPER_NAMES) else label.lower()
 
 
 def edges_text(graph: Mapping[str, Any]) -> str:
-    """Return how many edges of a result's graph join how many rows, and in how many pieces."""
+    """Return the numbers of edges, rows and components of the graph of a result."""
     edges, rows = count_with_noun(graph["n_edges"], "edge"), count_with_noun(graph["n_rows"], "row")
     words = f"{edges} {'joins' if graph['n_edges'] == 1 else 'join'} {rows}"
     n, sizes = graph["components"]["n"], graph["components"]["sizes"]
     if n == 1:
-        return f"{words}, all in one piece"
+        return f"{words}, in one component"
     if n <= _MAX_SIZES_NAMED:
         return f"{words}, in {n:,} components of {join_names(format_count(size) for size in sizes)} rows"
     return f"{words}, in {n:,} components, the largest of {count_with_noun(sizes[0], 'row')}"
 
 
 def chart_label(name: Any, limit: int = 24) -> str:
-    """Return a name for a chart: short, on one line, and with plotly's pseudo-HTML made inert.
+    """Return a name for a chart: short, on one line, and with plotly's pseudo-HTML escaped.
 
-    plotly reads tags such as `<a href>` in labels and decodes entities after it has looked for tags, so an escaped
-    name is shown as it was written.
+    plotly interprets tags such as `<a href>` in labels and decodes entities after it has parsed tags, so an escaped name is shown
+    as it was written.
 
     Examples
     --------
-    >>> label("<b>price</b>")
+    >>> chart_label("<b>price</b>")
     '&lt;b&gt;price&lt;/b&gt;'
     """
     text = html.escape(shorten(" ".join(visible_name(name).split()), limit), quote=False)
-    # A pair of dollar signs would ask for MathJax, which is not here.
+    # A pair of dollar signs would request MathJax, which the page does not have.
     return text.replace("$", "&#36;")
 
 
 def script_json(value: Any) -> Markup:
-    """Return JSON that is safe inside a script element, whatever the strings in it hold."""
+    """Return JSON that is safe inside a script element, whatever strings it contains."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    # Nothing in it can end the element any more.
+    # Escaped, so that no string can end the element.
     return Markup(text.translate(_SCRIPT_ESCAPES))
 
 
 def round_coordinate(value: float) -> float:
-    """Return a coordinate with six significant digits: finer than a screen, and half the file."""
+    """Return a coordinate with six significant digits: finer than a screen, at half the file size."""
     return float(f"{value:.6g}")
