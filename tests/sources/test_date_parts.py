@@ -1,4 +1,4 @@
-"""Dates as calendar parts, in memory, from files and of new rows."""
+"""Calendar parts of dates in memory, in files and in new rows."""
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ def frame_of(n=60, seed=0):
 
 
 def parts(frame):
-    """The parts as pandas has them."""
+    """The parts as pandas computes them."""
     when = frame["when"].dt
     return np.column_stack([when.year, when.month, when.isocalendar().day.astype(float), when.hour]).astype(float)
 

@@ -12,7 +12,7 @@ RNG = np.random.default_rng(0)
 
 def column_of(values, name="a", **options):
     values = list(values)
-    # A second column keeps the table usable where the first one is left out.
+    # Without a second column the table would be unusable if the first is excluded.
     return open_source(
         pd.DataFrame({name: values, "other": np.arange(len(values)) % 3 + 0.5}), **options
     ).schema.columns[0]
@@ -200,8 +200,8 @@ def test_columns_that_take_no_part_are_told_in_one_sentence():
 
 def test_of_many_columns_that_take_no_part_five_are_named():
     frame = pd.DataFrame({f"c{j}": [1.0, 2.0] for j in range(9)})
-    (told,) = open_source(frame, kinds={f"c{j}": "id" for j in range(8)}).schema.excluded_column_notes
-    assert told.endswith("c4 (declared as id), and 3 more.")
+    (note,) = open_source(frame, kinds={f"c{j}": "id" for j in range(8)}).schema.excluded_column_notes
+    assert note.endswith("c4 (declared as id), and 3 more.")
 
 
 @pytest.mark.parametrize("word", ["nan", "inf", "-Infinity", "1_0", "1e999"])

@@ -1,4 +1,4 @@
-"""Targets and weights: beside the table or in it."""
+"""Targets and weights: columns of the table, or passed beside it."""
 
 import datetime as dt
 from decimal import Decimal
@@ -78,8 +78,8 @@ def test_weights_out_of_reach_are_refused(weight):
 
 
 def test_weights_that_sum_to_less_than_the_rows_are_told():
-    told = "The weights sum to 100 over 200 rows: a weight of w counts as w rows."
-    assert told in open_source(TABLE, weight=np.full(200, 0.5)).schema.notes
+    note = "The weights sum to 100 over 200 rows: a weight of w counts as w rows."
+    assert note in open_source(TABLE, weight=np.full(200, 0.5)).schema.notes
     assert open_source(TABLE, weight=np.ones(200)).schema.notes == ()
 
 
@@ -167,7 +167,7 @@ def test_numbers_that_float64_cannot_tell_apart_are_warned_of_by_name(way, tmp_p
     message = r"^Column code: its 6 different values become 1 as numbers"
     with pytest.warns(TamizWarning, match=message):
         open_source(WAYS[way](tmp_path, CODES), kinds={"code": "numeric"})
-    # Far apart, they lose digits and not their order.
+    # Rounding to float64 keeps the order of distant numbers.
     open_source(WAYS[way](tmp_path, [FIRST + 4096 * (k % 5) for k in range(24)]))
 
 

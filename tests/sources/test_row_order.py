@@ -1,4 +1,4 @@
-"""Whether neighbouring rows are alike in the target, told from chance and from a table that is merely sorted."""
+"""Similarity of neighbouring rows in the target, as distinguished from chance and from a sorted table."""
 
 import numpy as np
 import pytest

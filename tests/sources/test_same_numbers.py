@@ -1,4 +1,4 @@
-"""One table, given in every way, is the same table."""
+"""A table has the same schema and the same numbers from every type of source."""
 
 import csv
 import datetime as dt
@@ -124,7 +124,7 @@ def described(source, *, without_kind=()):
 def test_every_way_gives_the_same_schema_and_bits(way, tmp_path):
     expected = open_source(as_pandas(tmp_path), target="class")
     source = open_source(way(tmp_path), target="class")
-    # ARFF has no booleans: what stands for them is nominal, with the same levels.
+    # ARFF has no booleans: they are nominal with the same levels.
     without_kind = ("flag",) if way is as_arff else ()
     assert described(source, without_kind=without_kind) == described(expected, without_kind=without_kind)
     assert (source.schema.n_rows, source.schema.n_dropped) == (N - 1, 1)
@@ -139,10 +139,10 @@ def test_every_way_gives_the_same_schema_and_bits(way, tmp_path):
 def test_an_array_gives_the_same_bits_as_a_frame():
     array = np.array([COLUMNS[name] for name in NUMBERS], dtype=float).T  # None becomes NaN
     source, expected = open_source(array), open_source(pd.DataFrame(COLUMNS)[NUMBERS])
-    told = [
+    fingerprints = [
         [(c.kind, c.n_missing, c.constant, c.exclusion_reason) for c in s.schema.columns] for s in (source, expected)
     ]
-    assert told[0] == told[1]
+    assert fingerprints[0] == fingerprints[1]
     (block,), (wanted,) = source.blocks(), expected.blocks()
     assert np.ascontiguousarray(block.numeric).tobytes() == np.ascontiguousarray(wanted.numeric).tobytes()
 
@@ -155,14 +155,14 @@ def test_the_table_has_what_the_comparison_is_about(tmp_path):
     assert schema.target.levels == ("p", "q", "r")
 
 
-# From a file that is read piece by piece
+# Files that are read in pieces
 
 N_LARGE = 3 * PIECE_ROWS + 777
 
 
 @pytest.fixture(scope="module")
 def large():
-    """More rows than one piece, with gaps, ties and categories."""
+    """More rows than one piece, with missing values, ties and categories."""
     rng = np.random.default_rng(11)
     y = rng.integers(0, 3, N_LARGE)
     normal = (rng.normal(size=(N_LARGE, 4)) + y[:, None] * [2.0, 1.0, 0.3, 0.0]).round(3)
@@ -187,7 +187,7 @@ def large_csv(frame, folder):
 
 
 def large_parquet(frame, folder):
-    """A folder of seven files, cut elsewhere than the pieces."""
+    """A folder of seven files whose boundaries are not those of the pieces."""
     (folder / "parts").mkdir()
     for k, rows in enumerate(np.array_split(np.arange(N_LARGE), 7)):
         frame.iloc[rows].to_parquet(folder / "parts" / f"part-{k}.parquet", row_group_size=5000)
@@ -196,7 +196,7 @@ def large_parquet(frame, folder):
 
 @pytest.fixture(scope="module", params=[large_csv, large_parquet], ids=["csv", "parquet in 7 pieces"])
 def both(request, large, tmp_path_factory):
-    """The table in memory and the same from a file, its columns on disk."""
+    """The table in memory, and the same table from a file with its columns stored on disk."""
     path = request.param(large, tmp_path_factory.mktemp("large"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
@@ -211,8 +211,8 @@ def both(request, large, tmp_path_factory):
 
 
 def relevances():
-    """Every relevance that reads no graph, by every rule for missing values that it has; models take long."""
-    # As few fits as tell the same.
+    """Every relevance without a graph, with each of its rules for missing values; relevances of models are slow."""
+    # As few fits as possible.
     few_of = {
         "permutation_importance": {"cv": 2, "n_repeats": 1},
         "tree_importance": {"n_rounds": 1},
@@ -252,23 +252,23 @@ def test_counts_cuts_and_class_moments_of_a_file_are_those_of_the_table_in_memor
             ContingencyTables([(int(j), schema.n_columns) for j in schema.used], coding),
             ClassMoments(schema.numeric, schema.n_classes),
         ]
-        found, told = source.reduce(*wanted), expected.reduce(*wanted)
+        found, reference = source.reduce(*wanted), expected.reduce(*wanted)
         assert {j: edges.tolist() for j, edges in found[0].edges.items()} == {
-            j: edges.tolist() for j, edges in told[0].edges.items()
+            j: edges.tolist() for j, edges in reference[0].edges.items()
         }
         assert sum(map(len, found[0].edges.values())) >= 5
-        for a, b in zip(found[1].tables, told[1].tables, strict=True):
+        for a, b in zip(found[1].tables, reference[1].tables, strict=True):
             np.testing.assert_array_equal(a, b)
         for fact in ("weight", "mean", "squared_deviations", "minimum", "maximum"):
-            np.testing.assert_array_equal(getattr(found[2], fact), getattr(told[2], fact))
+            np.testing.assert_array_equal(getattr(found[2], fact), getattr(reference[2], fact))
 
 
 def test_pca_of_a_file_is_that_of_the_table_in_memory(both):
     for expected, source in both:
         with pytest.warns(TamizWarning):
-            found, told = PCA(3).fit(source), PCA(3).fit(expected)
+            found, reference = PCA(3).fit(source), PCA(3).fit(expected)
         for fact in ("explained_variance_", "components_", "mean_", "embedding_"):
-            np.testing.assert_allclose(getattr(found, fact), getattr(told, fact), rtol=1e-10, atol=1e-10)
+            np.testing.assert_allclose(getattr(found, fact), getattr(reference, fact), rtol=1e-10, atol=1e-10)
 
 
 def test_a_choice_of_columns_from_a_file_is_that_from_memory(both):

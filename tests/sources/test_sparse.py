@@ -1,4 +1,4 @@
-"""A sparse matrix is the same table as the array that it stands for."""
+"""A sparse matrix is the same table as the dense array."""
 
 import tracemalloc
 
@@ -15,7 +15,7 @@ N = 40
 
 
 def counts(dtype=np.float64):
-    """Counts, mostly 0: one column is constant, and one all zeros."""
+    """Counts, mostly 0; one column is constant and one is 0."""
     rng = np.random.default_rng(3)
     table = rng.integers(1, 4, (N, 6)) * (rng.random((N, 6)) < 0.3)
     table[:, 4], table[:, 5] = 2, 0
@@ -30,7 +30,7 @@ def gappy():
 
 
 def read(source):
-    """Return all values of a table, a column after the other."""
+    """Return all values of a table, column by column."""
     return [
         np.concatenate(parts) for parts in zip(*([b.values[j] for j in b.values] for b in source.blocks()), strict=True)
     ]
@@ -48,8 +48,8 @@ def assert_same(one, other):
 @pytest.mark.parametrize("kind", ["array", "matrix"])
 def test_formats(form, kind):
     table = counts()
-    held = sparse.coo_array(table) if kind == "array" else sparse.coo_matrix(table)
-    assert_same(open_source(held.asformat(form)), open_source(table))
+    matrix = sparse.coo_array(table) if kind == "array" else sparse.coo_matrix(table)
+    assert_same(open_source(matrix.asformat(form)), open_source(table))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, np.uint16, np.int64, np.bool_, np.float64])
@@ -149,11 +149,11 @@ def test_new_rows_of_either_kind_are_the_same_rows():
 
 
 def test_a_wide_table_takes_the_memory_of_its_numbers():
-    held = sparse.random_array((2_000, 3_000), density=0.005, random_state=0, format="csr")
+    matrix = sparse.random_array((2_000, 3_000), density=0.005, random_state=0, format="csr")
     tracemalloc.start()
-    source = open_source(held)
+    source = open_source(matrix)
     sums = [float(np.asarray(block.values[j]).sum()) for block in source.blocks() for j in block.values]
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    np.testing.assert_allclose(sum(sums), held.sum())
+    np.testing.assert_allclose(sum(sums), matrix.sum())
     assert most < 0.3 * 8 * 2_000 * 3_000

@@ -1,4 +1,4 @@
-"""Some rows, some columns, another target: a view is the table that would have been opened so."""
+"""Views of some rows or columns or with another target are equal to tables opened from these data."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from tamiz.sources.factory import as_source
 from tamiz.sources.views import as_training_source, select_columns, select_rows, target_array, weight_array, with_target
 
 N = 400
-# The table has groups and times, and no folds can be made by both.
+# The table has groups and times, but folds cannot use both.
 OF_FOLDS = ["permutation_importance"]
 RELEVANCES = [
     entry.name
@@ -48,13 +48,13 @@ def make_frame():
 
 FRAME = make_frame()
 ROLES = {"weight": "weight", "groups": "ward", "time": "day"}
-# The first half of the table, but for some rows: there, columns are constant and empty that are not elsewhere.
+# Some of the first half of the rows, in which one column is constant and one is empty.
 ROWS = np.flatnonzero((np.arange(N) < N // 2) & (np.random.default_rng(1).random(N) < 0.9))
 
 
-@pytest.fixture(params=["held", "lazy", "on disk"])
+@pytest.fixture(params=["in memory", "lazy", "on disk"])
 def source(request, monkeypatch, tmp_path):
-    if request.param != "held":
+    if request.param != "in memory":
         monkeypatch.setattr(views, "_MAX_MEMORY_BYTES", 0)
     if request.param != "on disk":
         return open_source(FRAME, "y", **ROLES)
@@ -71,10 +71,10 @@ def fresh():
 def test_a_view_describes_its_rows(source, fresh):
     view = select_rows(source, ROWS)
 
-    def told(schema):
+    def described(schema):
         return [(c.name, c.n_missing, c.constant, c.exclusion_reason) for c in schema.columns]
 
-    assert told(view.schema) == told(fresh.schema)
+    assert described(view.schema) == described(fresh.schema)
     assert [c.constant for c in view.schema.columns] == [False, False, True, True, False, True]
     assert view.schema.columns[3].exclusion_reason == "no value is present"
     # Kinds and levels are those of the whole table.

@@ -21,7 +21,7 @@ from tamiz.sources.text_values import MISSING_WORDS
 
 @pytest.fixture(autouse=True, params=[1000, 1], ids=["of few columns", "of many columns"])
 def _reader(request, monkeypatch):
-    """Two readers, which are to be one to whoever reads."""
+    """Files are read by DuckDB or by Arrow, with the same result."""
     monkeypatch.setattr(csv_reader, "_MANY_COLUMNS", request.param)
 
 
@@ -134,10 +134,10 @@ def test_years_are_a_header(write, values, last):
     "rows",
     [
         "0,1\n1,0\n1,1\n0,0\n",  # two indicators
-        "0.5,1,2\n1.5,2,3\n0.1,1,1\n",  # a fraction names nothing
-        "3,3,7\n1.5,2.5,3.5\n2.5,1.5,1.5\n3.5,2.5,9.5\n",  # nor does a name stand twice
-        "5,1,a\n5.5,2,b\n4.5,3,a\n3.5,2,b\n",  # a class that comes again
-        "2019,2020\n2020,2021\n2021,2022\n",  # years above years
+        "0.5,1,2\n1.5,2,3\n0.1,1,1\n",  # a fraction is not a name
+        "3,3,7\n1.5,2.5,3.5\n2.5,1.5,1.5\n3.5,2.5,9.5\n",  # names are unique
+        "5,1,a\n5.5,2,b\n4.5,3,a\n3.5,2,b\n",  # the class occurs again below
+        "2019,2020\n2020,2021\n2021,2022\n",  # years below years
         "-1,2\n1.5,2.5\n3.5,2.5\n2.5,2.5\n",
     ],
 )
@@ -480,7 +480,7 @@ def test_an_absent_target_is_refused_with_the_closest_name(write):
         open_source(write("price,b\n1,2\n3,4\n"), target="prise")
 
 
-# Numbers and dates as people write them
+# Formatted numbers and dates
 
 
 def written(write, values, delimiter=",", **options):

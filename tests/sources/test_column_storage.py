@@ -1,4 +1,4 @@
-"""A column in a file is used as the array that it was."""
+"""A column in a file behaves like an array."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rows of one group in a ranking: each group counts once, and columns that identify the group are found."""
+"""Groups in a ranking: each group counts once, and columns that identify the group are reported."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ PATIENT = np.arange(N_PATIENTS).repeat(N_VISITS)
 
 
 def patients(seed=0, jitter=0.01):
-    """Noise that is constant but for a jitter in each patient, one column that tells the disease, one per visit."""
+    """Noise that is constant but for a jitter in each patient, one column that depends on the disease, one per visit."""
     rng = np.random.default_rng(seed)
     ill = rng.permutation(N_PATIENTS) % 2 == 0
     noise = rng.normal(size=(N_PATIENTS, 20))[PATIENT] + jitter * rng.normal(size=(len(PATIENT), 20))

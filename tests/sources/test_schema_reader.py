@@ -1,4 +1,4 @@
-"""New rows read under the columns of a table that was fitted."""
+"""New rows that are read with the schema of a fitted table."""
 
 import warnings
 
@@ -23,7 +23,7 @@ ENDINGS = ["csv", "tsv", "parquet", "arrow"]
 
 
 def frame():
-    """Every kind of column, with the traps that a few rows of it set for a guess."""
+    """Columns of every kind, of which a few rows would be inferred to have another kind."""
     rng = np.random.default_rng(0)
     return pd.DataFrame(
         {
@@ -52,13 +52,13 @@ def written(table, path):
 
 @pytest.fixture
 def fitted(tmp_path):
-    """The schema of the table as it is read from a file."""
+    """The schema of the table in a file."""
     return open_source(written(frame(), tmp_path / "fitted.csv")).schema
 
 
 @pytest.fixture
 def read(tmp_path, fitted):
-    """Write rows and open them under the columns of fit; the values of a column, by name."""
+    """Write rows and open them with the schema of fit; return the source and the values of its columns by name."""
 
     def open_rows(table, ending="csv", **how):
         source = open_with_reader(written(table, tmp_path / f"new.{ending}"), SchemaReader(fitted, **how))
@@ -111,8 +111,8 @@ def test_a_table_without_rows_has_the_columns_of_fit(read, ending):
 
 def test_a_level_that_was_not_there_is_missing_and_told_with_its_rows(read):
     table = frame().assign(colour=["violet", "mauve", "mauve"] + ["red"] * (N - 3))
-    told = r"^Column colour: 2 levels in 3 rows were not present in fit: 'mauve', 'violet'; these values are treated as missing\.$"
-    with pytest.warns(TamizWarning, match=told):
+    message = r"^Column colour: 2 levels in 3 rows were not present in fit: 'mauve', 'violet'; these values are treated as missing\.$"
+    with pytest.warns(TamizWarning, match=message):
         source, values = read(table)
     assert values["colour"].tolist()[:4] == [-1, -1, -1, 2]
     assert source.schema.columns[2].n_missing == 3
@@ -183,7 +183,7 @@ def test_digits_with_zeros_in_front_are_codes_and_other_numbers_their_values(lev
     assert match_levels(raw, levels).codes.tolist() == [code]
 
 
-def test_a_column_of_gaps_alone_keeps_its_kind(read):
+def test_a_column_of_missing_values_keeps_its_kind(read):
     _, values = read(frame().iloc[:2].assign(number=None, colour=None, when=None, member=None))
     assert np.isnan(values["number"]).all()
     assert np.isnan(values["when"]).all()
@@ -269,7 +269,7 @@ def test_a_matrix_is_read_by_the_numbers_of_its_columns():
     np.testing.assert_array_equal(whole_values(open_source(X[:5], schema=schema))["x2"], X[:5, 2])
 
 
-def test_what_the_schema_says_is_not_said_again(fitted):
+def test_a_schema_excludes_other_descriptions_of_the_columns(fitted):
     with pytest.raises(TypeError, match=r"^schema= defines all columns: omit target, kinds, weight, groups and time"):
         open_source(frame(), kinds={"count": "numeric"}, schema=fitted)
 
@@ -290,13 +290,13 @@ def test_a_model_takes_such_a_source_and_gives_the_rows_of_fit_their_places(tmp_
 
 
 def test_columns_of_a_file_larger_than_memory_are_kept_on_disk(tmp_path, fitted, monkeypatch):
-    held = whole_values(open_source(tmp_path / "fitted.csv", schema=fitted))
+    expected = whole_values(open_source(tmp_path / "fitted.csv", schema=fitted))
     monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     source = open_source(tmp_path / "fitted.csv", schema=fitted)
     (block,) = source.blocks()
     assert not any(isinstance(values, np.ndarray) for values in block.values.values())
     for name, values in whole_values(source).items():
-        np.testing.assert_array_equal(values, held[name])
+        np.testing.assert_array_equal(values, expected[name])
 
 
 def test_a_span_is_the_rows_in_between_with_what_is_known_of_all(tmp_path):

@@ -1,4 +1,4 @@
-"""Groups and times of rows: beside the table or in it, from every source."""
+"""Groups and times of rows: columns of the table or passed beside it, for every source."""
 
 import datetime as dt
 
@@ -21,7 +21,7 @@ COLUMNS = {
     "when": [dt.datetime(2024, 3, day) for day in (5, 1, 4, 2, 6, 3)],
     "class": ["x", "y", "x", None, "y", "x"],
 }
-# Of the rows with a target.
+# The groups and times of the rows with a target.
 GROUPS, NAMES = [2, 0, 2, 0, 1], ("p1", "p10", "p2")
 ORDER = [1, 4, 2, 0, 3]
 
@@ -132,7 +132,7 @@ def test_what_sorts_in_time_sorts(values, order):
     "values",
     [[1, 2, np.nan, 4, 5, 6], [1, 2, None, 4, 5, 6], pd.Series(["2024-01-01"] * 2 + [None] * 2 + ["2024-01-01"] * 2)],
 )
-def test_a_gap_in_groups_or_times_is_refused_with_its_row(role, values):
+def test_a_missing_value_in_groups_or_times_is_refused_with_its_row(role, values):
     what = {"groups": "group", "time": "time"}[role]
     with pytest.raises(ValueError, match=rf"^row 2: the {what} is missing, but every row needs one\. Fill it in"):
         open_source(np.eye(6), **{role: values})
