@@ -1,9 +1,9 @@
-"""`tamiz apply` on model files that were changed, run as a program: a signal ends this process and not that of the tests.
+"""`tamiz apply` on changed model files, run as a program: a crash ends this process and not that of the tests.
 
     python fuzz.py FOLDER SEED N_CHANGES [NAME ...]
 
-Each model is changed N_CHANGES times. What is done next is written to FOLDER/now before it is done; a failure is a line on
-standard output.
+Each model is changed N_CHANGES times. Each change is written to FOLDER/now before it is tested; a failure is a line on standard
+output.
 """
 
 import io
@@ -33,7 +33,7 @@ NUMBERS = [-1, 0, 1, 10**6, 2**31 - 1, -(2**31), 2**62]
 
 
 def make_table(n=45):
-    """Numbers, categories and gaps in three groups; rows that repeat; the classes."""
+    """A table of numbers, categories and missing values in three groups, with duplicate rows and the classes."""
     rng = np.random.default_rng(0)
     group = rng.integers(0, 3, n)
     table = {
@@ -47,7 +47,7 @@ def make_table(n=45):
 
 
 def make_models():
-    """Every sort of model that `tamiz apply` takes, by name: what makes it of the table and of the same without gaps."""
+    """A function for each type of model of `tamiz apply`: it fits the model to the table, or to complete numeric columns of it."""
     arguments = {"n_components": 2, "random_state": 0}
     return {
         "rank": lambda mixed, _: RankSelector(InformationGain(), n_features=2).fit(*parted(mixed)),
@@ -81,7 +81,7 @@ def parted(mixed):
 
 
 def repeat(plain):
-    """As many rows as nearest-neighbour descent asks for."""
+    """As many rows as nearest-neighbour descent needs."""
     rng = np.random.default_rng(1)
     return pa.table({name: rng.normal(size=2050) for name in plain.column_names})
 
@@ -104,7 +104,7 @@ class Model:
             archive.writestr("tamiz.json", document)
 
     def change(self, path, rng):
-        """Write the file with one thing changed, and return what."""
+        """Write the file with one change, and return its description."""
         change = rng.choice(
             [self._bytes, self._value, self._value, self._value, self._leaf, self._leaf, self._key, self._swap]
         )
@@ -194,13 +194,13 @@ CHANGES = {
 
 
 def fault_of(result, path):
-    """What is wrong with how a command ended, None where nothing is."""
+    """Return what is wrong with the end of a command, or None."""
     if result.exit_code == 0:
         return None
     if not isinstance(result.exception, SystemExit):
         return f"a traceback: {result.exception!r}"
     last = result.stderr.strip().splitlines()[-1:]
-    # A column may be called otherwise in a sound file, and is then named.
+    # In a valid file a column may have another name; the error then names the column.
     named = last and (path.name in last[0] or "fit" in last[0])
     if result.exit_code != 1 or not named or not last[0].startswith("tamiz: "):
         return f"exit {result.exit_code} with {last}"

@@ -1,4 +1,4 @@
-"""Model files whose numbers do not fit each other: `tamiz apply` ends with one sentence that names the file, never otherwise."""
+"""Model files with inconsistent values: `tamiz apply` ends with an error of one sentence that names the file."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ from .files import parts_of
 
 
 def assert_every_change_ends_well(folder, seed, n_changes, *names):
-    """Run the changes in another process, which a kernel may end."""
+    """Run the changes in another process, because a kernel may crash it."""
     command = [sys.executable, fuzz.__file__, str(folder), str(seed), str(n_changes), *names]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     now = folder / "now"
@@ -43,8 +43,8 @@ def test_any_changed_model_is_applied_or_refused_in_one_sentence(seed, tmp_path)
 def arrays_of(tree, found):
     """The class and the field of every array of a document."""
     if isinstance(tree, dict) and "record" in tree:
-        for name, held in tree["record"]["holds"].items():
-            if isinstance(held, dict) and held.keys() & {"array", "csr"}:
+        for name, field in tree["record"]["holds"].items():
+            if isinstance(field, dict) and field.keys() & {"array", "csr"}:
                 found.add((tree["record"]["class"], name))
     for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
         arrays_of(part, found)
@@ -73,25 +73,34 @@ DIRECTIONS = np.zeros((2, 5))
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
-        (EuclideanPoints(np.array([[1.0, np.nan]])), "in its Rows, values holds nan, which is out of range"),
+        (
+            EuclideanPoints(np.array([[1.0, np.nan]])),
+            "in its EuclideanPoints, values contains nan, which is out of range",
+        ),
         (
             GowerExtension(SQUARES, DIRECTIONS, np.zeros(3)),
-            "in its BySums, offsets has 3 entries where directions has 2",
+            "in its GowerExtension, offsets has 3 entries where directions has 2",
         ),
-        (GowerExtension(SQUARES, np.zeros(2), np.zeros(2)), "in its BySums, directions has 1 dimensions, not 2"),
+        (
+            GowerExtension(SQUARES, np.zeros(2), np.zeros(2)),
+            "in its GowerExtension, directions has 1 dimensions, not 2",
+        ),
         (
             GowerExtension(SQUARES, DIRECTIONS.astype("f4"), np.zeros(2)),
-            "in its BySums, directions is of float32, not of float64",
+            "in its GowerExtension, directions is of float32, not of float64",
         ),
         (
             GowerExtension(SQUARES, np.zeros((5, 2)).T, np.zeros(2)),
-            "in its BySums, directions is stored column by column",
+            "in its GowerExtension, directions is not in C order",
         ),
         (
             GowerExtension(SquaredDistances(np.inf, 0.0), DIRECTIONS, np.zeros(2)),
-            "in its Squares, square is inf, which is out of range",
+            "in its SquaredDistances, quadratic is inf, which is out of range",
         ),
-        (GowerExtension(None, DIRECTIONS, np.zeros(2)), "in its BySums, squares is a NoneType, not a Squares"),
+        (
+            GowerExtension(None, DIRECTIONS, np.zeros(2)),
+            "in its GowerExtension, squared_distances is a NoneType, not a SquaredDistances",
+        ),
         (Column("a", "number"), "in its Column, kind is 'number', none of 'numeric'"),
         (Schema((COLUMN, COLUMN), 3), "in its Schema, columns has a name twice"),
     ],

@@ -1,4 +1,4 @@
-"""Graphs, models and selections do after loading what they did before, to the bit."""
+"""Graphs, models and selections behave after loading as before, to the bit."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def rows(n, n_columns=3, seed=0):
 
 
 def mixed(n, seed=0):
-    """A table of numbers, names and gaps."""
+    """A table of numbers, names and missing values."""
     import pandas as pd
 
     rng = np.random.default_rng(seed)
@@ -273,7 +273,7 @@ def test_a_selection_comes_back_with_its_archive(tmp_path):
     ):
         assert alike(getattr(after, name), getattr(before, name)), name
     candidates = next(before.batches())
-    numbers = after.find(after.keys(candidates))
+    numbers = after.lookup(after.keys(candidates))
     assert alike(numbers, np.arange(len(candidates)))
     assert alike(after.merits_at(numbers), before.merits_at(numbers))
 
