@@ -510,4 +510,4 @@ def test_long_codes_are_carried_with_every_digit(
         done = tamiz(*command)
         assert done.exit_code == 0, done.stderr
         assert "as 6 classes" in done.stderr or "6 groups" in done.stderr, done.stderr
-    assert "code: its 6 different values become 1 as numbers" in tamiz("rank", path, "-t", "y").stderr
+    assert "code: its 6 different values become 1 as float64" in tamiz("rank", path, "-t", "y").stderr
