@@ -35,7 +35,7 @@ def test_mdl_refuses_a_numeric_target_even_where_every_column_is_categorical():
 
 def test_entropy_by_mdl_needs_a_target():
     with pytest.raises(DataError, match="Entropy cuts numeric columns by MDL, which needs a target with classes, but "
-                                        "target has none"):  # fmt: skip
+                                        "there is no target"):  # fmt: skip
         RankSelector(Entropy(discretization=MDL())).fit(NUMBERS)
 
 

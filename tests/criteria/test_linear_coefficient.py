@@ -144,7 +144,7 @@ def test_columns_that_repeat_each_other_share_their_coefficient():
 
 
 def test_a_model_that_has_not_converged_is_told_and_nothing_else():
-    with pytest.warns(TamizWarning, match="did not converge in max_iter = 2 steps, and the scores are those") as said:
+    with pytest.warns(TamizWarning, match="did not converge in max_iter = 2 steps; the scores are those") as said:
         scores_of(*load_iris(return_X_y=True), max_iter=2)
     assert len(said) == 1
     assert "Raise max_iter, or alpha." in str(said[0].message)
@@ -174,7 +174,7 @@ def test_a_study_takes_as_many_rows_as_there_is_time_for(monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "kind", "sentence"),
     [
-        ({"alpha": 0}, ValueError, "alpha must be a number above 0, got 0; without a penalty there may be no model"),
+        ({"alpha": 0}, ValueError, "alpha must be a number above 0, got 0; without a penalty the coefficients"),
         ({"alpha": -1}, ValueError, "alpha must be at least 0"),
         ({"alpha": "small"}, TypeError, "alpha must be a number, got 'small'"),
         ({"max_iter": 0}, ValueError, "max_iter must be at least 1, got 0"),

@@ -96,7 +96,7 @@ def possible(search, evaluator, p, n_features):
     try:
         problem_of(search, p, n_features, evaluator)
     except ValueError as error:
-        if "as groups move together" not in str(error):
+        if "column groups are selected as a whole" not in str(error):
             raise
         return False
     return True

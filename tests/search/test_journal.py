@@ -272,7 +272,7 @@ def test_a_journal_that_was_edited_is_refused_with_the_line_and_goes_on_from_the
 def test_a_journal_of_an_earlier_version_is_refused(tmp_path):
     path = tmp_path / "journal"
     path.write_text(json.dumps({"format": "tamiz journal 1", **FACTS}) + "\n")
-    with pytest.raises(DataError, match=r"journal is a 'tamiz journal 1', and .* 'tamiz journal 2'\. Use another"):
+    with pytest.raises(DataError, match=r"journal is a 'tamiz journal 1', but .* 'tamiz journal 2'\. Use another"):
         searched(path)
 
 

@@ -107,7 +107,9 @@ class CFS(Merit):
                 f"missing={self.missing!r} applies to the default association only; set it on the association that you pass."
             )
         if self.association is not None and not isinstance(self.association, Association):
-            raise TypeError(f"association must be an Association such as SymmetricUncertainty(), got {self.association!r}.")
+            raise TypeError(
+                f"association must be an Association such as SymmetricUncertainty(), got {self.association!r}."
+            )
         self._choose_association(schema).check(schema)
 
     def _choose_association(self, schema: Schema) -> Association:

@@ -29,9 +29,7 @@ class ColumnCoder:
 
     def __init__(self, rule: Discretization, schema: Schema, *, with_target: bool, caller: str) -> None:
         if not isinstance(rule, Discretization):
-            raise TypeError(
-                f"{caller}: discretization must be one such as MDL() or EqualFrequency(10), got {rule!r}."
-            )
+            raise TypeError(f"{caller}: discretization must be one such as MDL() or EqualFrequency(10), got {rule!r}.")
         self._schema = schema
         self._with_target = with_target and schema.target is not None
         numbers = schema.numeric

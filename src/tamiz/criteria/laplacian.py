@@ -1,4 +1,4 @@
-"""Laplacian score: how well a column keeps to a graph of rows."""
+"""Laplacian score: variation of a column along the edges of a graph of the rows, relative to its variance."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ from tamiz.sources.sparse import find_sparse_matrix
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.cross_products import LevelIndicators, design_matrix
 
-# Values of columns that are held side by side, where the table does not hold them so itself.
+# Values of a block of columns that is gathered into one matrix, where the table itself is not stored as a matrix.
 _BLOCK_VALUES = 2**23
-# Sums of squares below this lose digits: their terms underflow.
+# Sums of squares below this are computed again after rescaling: their terms lose digits to underflow.
 _MIN_TOTAL = 1e-300
 
 
 class LaplacianScore(RowRelevance):
-    """Share of a column's variation that does not run along the edges of a graph, 1 - L; at most 1, larger is better.
+    """1 - L, where L is the Laplacian score: the variation of a column along the edges of a graph of rows. Larger is better.
 
     .. math:: L = \\frac{f^T L f}{f^T D f} = \\frac{\\sum_{i<j} S_{ij} (f_i - f_j)^2}{\\sum_i D_i (f_i - \\bar f)^2}
 
     with the mean weighted by the degrees D. For a categorical column both sums run over the indicators of its levels, each
-    divided by the square root of the level's share.
+    divided by the square root of the level's share. The score is at most 1.
 
     Parameters
     ----------
     graph : GraphBuilder or Graph, default=None
-        How rows are joined; None is KNearest(15), of all columns at their Euclidean distances. With SameClass() it needs classes,
-        and ranks as the Fisher score does.
+        The graph of the rows. None is KNearest(15) on the Euclidean distances over all columns. SameClass() needs a target with
+        classes and gives the ranking of the Fisher score.
 
     Raises
     ------
     DataError
-        When the graph is of another number of rows, or needs classes that are not there.
+        When the graph has another number of rows, or needs classes and there are none.
     TypeError
-        When the graph is neither a Graph nor what builds one.
+        When `graph` is neither a Graph nor a GraphBuilder.
 
     Notes
     -----
-    Cost O((n + edges) p) with the graph given, in memory O(n + edges) beyond the rows. A constant column scores -1, L = 2. A
-    missing value counts as the mean of its column. With weights of rows an edge counts w_i w_j times.
+    Cost O((n + edges) p) beside the graph, memory O(n + edges) beyond the rows. A constant column scores -1 (L = 2). A missing
+    value counts as the mean of its column. With row weights w an edge counts w_i w_j times.
 
     References
     ----------
@@ -79,17 +79,17 @@ class LaplacianScore(RowRelevance):
 
     @property
     def needs_target(self) -> bool:  # type: ignore[override]  # the graph decides
-        """Whether the graph is made of classes."""
+        """Whether the graph is built from classes."""
         return isinstance(self.graph, GraphBuilder | Graph) and self.graph.needs_classes
 
     def bind(self, source: Source) -> Relevance:
-        """Return the scores of a table's columns, its graph built where it is not given."""
+        """Return the scores of the table's columns, after building the graph where it is not built yet."""
         graph = resolve_builder(self.graph, source).build(source, fill_missing=True)
         return PrecomputedScores(1.0 - _laplacian_ratio(_column_variation(source, graph)))
 
     def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
-        """Refuse: rows are joined to rows, and no sum over rows one by one will do."""
-        raise TypeError("LaplacianScore reads rows: call ready(source) first.")
+        """Raise TypeError: edges join pairs of rows, so no statistic over single rows suffices."""
+        raise TypeError("LaplacianScore reads rows: call bind(source) first.")
 
 
 def laplacian_score(X: Any, graph: Graph) -> Floats:
@@ -97,19 +97,19 @@ def laplacian_score(X: Any, graph: Graph) -> Floats:
 
     .. math:: L = \\frac{\\sum_{i<j} S_{ij} (f_i - f_j)^2}{\\sum_i D_i (f_i - \\bar f)^2}
 
-    with the weights S of the edges, the degrees D, and the mean weighted by the degrees.
+    with the edge weights S, the degrees D, and the mean weighted by the degrees.
 
     Parameters
     ----------
     X : array-like, data frame or sparse matrix of shape (n_samples, n_columns)
     graph : Graph
-        Of the same rows, such as `KNearest(5).build(X)`.
+        A graph of the same rows, such as `KNearest(5).build(X)`.
 
     Returns
     -------
     ndarray of shape (n_columns,)
-        Between 0, for a column that differs between components only, and 2; 2 for a constant column, and for one left out as
-        an id or as text.
+        From 0, for a column that differs only between connected components, to 2; a constant column, and a column excluded as an id
+        or as text, have 2.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def laplacian_score(X: Any, graph: Graph) -> Floats:
     array([0.172, 0.414, 0.029, 0.072])
     """
     if not isinstance(graph, Graph):
-        raise TypeError(f"graph must be a Graph, got {graph!r}: build it, such as KNearest(5).build(X).")
+        raise TypeError(f"graph must be a Graph, got {graph!r}: build one, such as KNearest(5).build(X).")
     with parallel.thread_session():
         if sparse.issparse(X):
             rows = as_row_major(X)
@@ -154,16 +154,16 @@ def _check_finite(rows: sparse.csr_array) -> None:
     bad = np.flatnonzero(~np.isfinite(rows.data))
     if not bad.size:
         return
-    named = np.unique(np.searchsorted(rows.indptr, bad, side="right") - 1)
-    where = f"{'' if len(named) == 1 else 'the first '}in column {rows.indices[bad[0]]}"
+    bad_rows = np.unique(np.searchsorted(rows.indptr, bad, side="right") - 1)
+    where = f"{'' if len(bad_rows) == 1 else 'the first '}in column {rows.indices[bad[0]]}"
     raise DataError(
-        f"{describe_rows(named)} a NaN or an infinite value, {where}; the Laplacian score needs finite ones. "
-        "Fill such values in or leave such rows out."
+        f"{describe_rows(bad_rows)} a NaN or an infinite value, {where}; the Laplacian score needs finite values. "
+        "Replace such values or remove such rows."
     )
 
 
 def _robust_variation(graph: Graph, rows: Any, row_weight: Floats | None = None) -> Variation:
-    """Return the variation of columns, that of one whose squares leave the range of float64 in another unit."""
+    """Return the variation of columns; columns whose squares overflow or underflow float64 are rescaled first."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = graph.variation(rows, row_weight)
         out = ~((found.total >= _MIN_TOTAL) & np.isfinite(found.total + found.along_edges))
@@ -178,13 +178,13 @@ def _robust_variation(graph: Graph, rows: Any, row_weight: Floats | None = None)
 
 
 def _column_variation(source: Source, graph: Graph) -> Variation:
-    """Return the variation of every source column, a group of columns at a time."""
+    """Return the variation of every source column, computed in blocks of columns."""
     schema = source.schema
     row_weight = (
         None if schema.weight is None else np.concatenate([block.weight_or_ones for block in source.blocks([])])
     )
-    if (held := find_sparse_matrix(source)) is not None:
-        return _robust_variation(graph, as_row_major(held), row_weight)
+    if (matrix := find_sparse_matrix(source)) is not None:
+        return _robust_variation(graph, as_row_major(matrix), row_weight)
     within, total = np.zeros(schema.n_columns), np.zeros(schema.n_columns)
     constant = np.ones(schema.n_columns, dtype=bool)
     for owners, rows in _column_blocks(source, row_weight):
@@ -196,7 +196,7 @@ def _column_variation(source: Source, graph: Graph) -> Variation:
 
 
 def _column_blocks(source: Source, weight: Floats | None) -> Iterator[tuple[NDArray[np.intp], Floats]]:
-    """Yield columns side by side with the source column of each; gaps are filled with the mean of the column."""
+    """Yield blocks of mean-imputed columns, each with the source columns that they belong to."""
     schema = source.schema
     n_missing = sum(schema.columns[j].n_missing for j in schema.used.tolist())
     if n_missing:
@@ -206,8 +206,8 @@ def _column_blocks(source: Source, weight: Floats | None) -> Iterator[tuple[NDAr
     if len(blocks) == 1 and blocks[0].numeric_matrix is not None and not n_missing:
         yield np.array(schema.numeric, dtype=np.intp), blocks[0].matrix(schema.numeric)
         return
-    at_once = max(1, _BLOCK_VALUES // schema.n_rows)
-    for start, stop in parallel.block_ranges(len(schema.numeric), at_once):
+    n_per_block = max(1, _BLOCK_VALUES // schema.n_rows)
+    for start, stop in parallel.block_ranges(len(schema.numeric), n_per_block):
         columns = schema.numeric[start:stop]
         yield (
             np.array(columns, dtype=np.intp),
@@ -216,17 +216,17 @@ def _column_blocks(source: Source, weight: Floats | None) -> Iterator[tuple[NDAr
     for j, n_levels in schema.n_levels.items():
         level = (LevelIndicators(j, n_levels),)
         rows = _impute_means([design_matrix(block, (), level) for block in source.blocks([j])], weight)
-        # The mean of an indicator is the level's share, and gaps filled with it leave it as it is.
+        # The mean of an indicator is the share of the level; mean imputation does not change it.
         share = np.average(rows, axis=0, weights=weight)
         yield np.full(n_levels, j), rows / np.sqrt(np.where(share > 0, share, 1.0))
 
 
 def _impute_means(parts: list[Floats], weight: Floats | None) -> Floats:
     rows = np.ascontiguousarray(np.concatenate(parts) if len(parts) > 1 else parts[0])
-    gaps = np.isnan(rows)
-    if not gaps.any():
+    missing = np.isnan(rows)
+    if not missing.any():
         return rows
-    present = np.where(gaps, 0.0, (np.ones(len(rows)) if weight is None else weight)[:, None])
-    held = present.sum(axis=0)
-    mean = (present * np.where(gaps, 0.0, rows)).sum(axis=0) / np.where(held > 0, held, 1.0)
-    return np.where(gaps, mean, rows)
+    present_weight = np.where(missing, 0.0, (np.ones(len(rows)) if weight is None else weight)[:, None])
+    total = present_weight.sum(axis=0)
+    mean = (present_weight * np.where(missing, 0.0, rows)).sum(axis=0) / np.where(total > 0, total, 1.0)
+    return np.where(missing, mean, rows)

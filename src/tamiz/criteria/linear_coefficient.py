@@ -1,4 +1,4 @@
-"""Linear coefficient: the spread of what a column adds to a regularised linear model of all columns."""
+"""Linear coefficient: standard deviation of the contribution of a column to a penalised linear model of all columns."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
-# Values of a table, times its classes, that a model in a study is fitted to: a second or two of work.
+# Number of values, times the number of classes, that a model in a study is fitted to: one or two seconds.
 _MAX_VALUES = 2**22
-# Coefficients up to which Newton's steps, which solve for all of them at once, take less time than many small steps.
+# Number of coefficients up to which Newton steps, which solve a system for all of them, are faster than L-BFGS.
 _MAX_NEWTON_COEFFICIENTS = 256
-# Values, times classes, times weightings, of models that are fitted again: some ten seconds of matrix products.
+# Values times classes times weightings of models that are refitted: about ten seconds of matrix products.
 _MAX_REFIT_PRODUCTS = 2.0**32
-# More than two classes take so many times the steps of two.
+# Models of more than two classes need about this many times the steps of models of two.
 _MULTICLASS_STEP_FACTOR = 4
 
 
 class LinearCoefficient(ModelRelevance):
-    """Standard deviation of what a column adds to a penalised linear model of all columns; 0 or more, larger is better.
+    """Standard deviation of the contribution of a column to a penalised linear model of all columns; 0 or more, larger is better.
 
-    Of a column without missing values it is the size of the standardised coefficient. For classes the model is logistic regression,
-    and the score the root mean square, over all pairs of classes, of the standard deviation in the log odds of a class against
-    another; of two classes it is that of the one log odds:
+    For a numeric column without missing values it is the absolute standardised coefficient. For a target with classes the model is
+    logistic regression, and the score is the root mean square, over all pairs of classes, of the standard deviation of the
+    contribution to the log odds of the pair:
 
     .. math:: B_j = \\Big(\\pi_j \\frac{2}{K - 1} \\sum_k \\sum_l (w_{kl} - \\bar w_l)^2\\Big)^{1/2}
 
-    over the K classes k and the coordinates l of the column, where :math:`\\pi_j` is the share of the rows in which the column has
-    a value. For a number the model is ridge regression on the target divided by its standard deviation, and the score the length
-    of the column's coefficients, times :math:`\\sqrt{\\pi_j}`. A category has an indicator for every level, divided by the square
-    root of the level's share: the length of their coefficients is the standard deviation of what the category adds to the
-    prediction, as the size of the coefficient is that of a standardised number.
+    over the K classes k and the coordinates l of the column, where :math:`\\pi_j` is the share of rows in which the column has a
+    value. For a numeric target the model is ridge regression on the target divided by its standard deviation, and the score is the
+    norm of the column's coefficients times :math:`\\sqrt{\\pi_j}`. A categorical column has an indicator for every level, divided
+    by the square root of the level's share. The norm of their coefficients is then the standard deviation of the contribution of
+    the column to the prediction, as the absolute coefficient is for a standardised numeric column.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        The penalty on the squares of the coefficients, above 0: scikit-learn's `alpha` of Ridge, and `C = 1 / alpha` of
-        LogisticRegression.
+        Penalty on the squared coefficients, above 0: `alpha` of scikit-learn's Ridge, and 1 / `C` of LogisticRegression.
     max_iter : int, default=1000
-        Steps of logistic regression.
+        Largest number of steps of logistic regression.
     missing : {"distribute", "category"}, default="distribute"
-        Take a missing value as the mean of its column, or as every level in its share; or make missing a level of its own besides.
+        "distribute" replaces a missing value by the mean of its column, or by every level in proportion to its share; "category"
+        adds an indicator of missing values as well.
     max_rows : int, default=None
-        Rows that the model is fitted to at most; of more so many are drawn. None takes all, and in a study as many as make up
-        4 million values, divided by the number of classes.
+        Largest number of rows that the model is fitted to; more rows are sampled at random. None uses all rows, and in a study as
+        many as have 4 million values, divided by the number of classes.
     random_state : int, Generator or RandomState, default=0
-        Draws rows where there are too many.
+        Seed of the sample of rows.
 
     Raises
     ------
@@ -66,15 +66,15 @@ class LinearCoefficient(ModelRelevance):
 
     Notes
     -----
-    A coefficient is what a column adds to what all others say already: columns that repeat each other share it, and one that tells
-    little alone can have a large one. A model that has not converged is told. Cost O(n p^2) a step for a few columns, O(n p) for
-    many. A constant column scores 0. Weights of rows count as repeated rows.
+    A coefficient measures the contribution of a column beside all others: redundant columns share it, and a column that predicts
+    little alone can have a large one. A model that does not converge raises a ConvergenceWarning. Cost O(n p^2) for a step with few
+    columns, O(n p) with many. A constant column scores 0. Row weights count as repeated rows.
 
-    Values are standardised by the standard deviation of those present, and missing ones are put at the mean, where they add 0. The
-    coefficient alone would rank a column with few values too high: estimated from a share :math:`\\pi_j` of the rows, that of a
-    column of noise is larger by :math:`1 / \\sqrt{\\pi_j}`, five times where 96 % are missing. The factor :math:`\\sqrt{\\pi_j}`
-    undoes this. For a number and uncorrelated columns, the square of the score is the fall of :math:`R^2` when the column is
-    dropped.
+    Present values are standardised by their standard deviation; missing values are at the mean, where they contribute 0. The
+    coefficient alone would rank a column with few values too high: estimated from a share :math:`\\pi_j` of the rows, the
+    coefficient of a noise column is larger by :math:`1 / \\sqrt{\\pi_j}`, five times where 96 % are missing. The factor
+    :math:`\\sqrt{\\pi_j}` corrects for this. For a numeric target and uncorrelated columns, the squared score is the loss of
+    :math:`R^2` when the column is dropped.
 
     References
     ----------
@@ -108,11 +108,11 @@ class LinearCoefficient(ModelRelevance):
         self.random_state = random_state
 
     def max_study_values(self, schema: Schema) -> int:
-        """Return how many values a study has the time for: a model of classes is one for each."""
+        """Return how many values a study fits the model to: every class has coefficients of its own."""
         return _MAX_VALUES // max(schema.n_classes if schema.has_classes else 1, 1)
 
     def bind(self, source: Source) -> Relevance:
-        """Return the scores of a table's columns: a model is fitted to its rows."""
+        """Return the scores of the table's columns, after fitting a model to its rows."""
         alpha = self._check_alpha()
         max_iter = check_integer("max_iter", self.max_iter, low=1)
         scores = np.zeros(source.schema.n_columns)
@@ -128,7 +128,7 @@ class LinearCoefficient(ModelRelevance):
         return PrecomputedScores(np.sqrt(scores))
 
     def make_reweighted_scorer(self, source: Source, n_weightings: int) -> ReweightedScorer | None:
-        """Return a function that fits the model again under other weights, from the model of all rows."""
+        """Return a function that refits the model under other row weights, starting from the model of all rows."""
         from tamiz.criteria.reweighted_linear import ReweightedLinearModels
 
         n_columns = source.schema.n_columns
@@ -157,12 +157,14 @@ class LinearCoefficient(ModelRelevance):
     def _check_alpha(self) -> float:
         alpha = check_real("alpha", self.alpha, low=0.0)
         if not 0 < alpha < np.inf:
-            raise ValueError(f"alpha must be a number above 0, got {alpha:g}; without a penalty there may be no model.")
+            raise ValueError(
+                f"alpha must be a number above 0, got {alpha:g}; without a penalty the coefficients may not be unique."
+            )
         return alpha
 
 
 def _squared_ridge_coefficients(rows: TrainingData, alpha: float) -> Floats:
-    """Return the square of every coordinate's coefficient."""
+    """Return the squared coefficient of every coordinate."""
     from sklearn.linear_model import Ridge
 
     coefficients: Any = Ridge(alpha).fit(rows.features, rows.target, sample_weight=rows.weight).coef_
@@ -170,7 +172,7 @@ def _squared_ridge_coefficients(rows: TrainingData, alpha: float) -> Floats:
 
 
 def _squared_logistic_coefficients(rows: TrainingData, alpha: float, max_iter: int) -> Floats:
-    """Return the mean square, over pairs of classes, of every coordinate's coefficient in the log odds."""
+    """Return the mean square, over pairs of classes, of the coefficient of every coordinate in the log odds."""
     from sklearn.linear_model import LogisticRegression
 
     from tamiz.models.fit_warnings import FitWarnings
@@ -178,21 +180,21 @@ def _squared_logistic_coefficients(rows: TrainingData, alpha: float, max_iter: i
     few = rows.features.shape[1] * (rows.n_classes if rows.n_classes > 2 else 1) <= _MAX_NEWTON_COEFFICIENTS
     solver, tol = ("newton-cholesky", 1e-8) if few else ("lbfgs", 1e-6)
     model = LogisticRegression(C=1 / alpha, solver=solver, tol=tol, max_iter=max_iter)
-    warned = FitWarnings()
-    with warned.capture(), warned.record_fit():
+    fit_warnings = FitWarnings()
+    with fit_warnings.capture(), fit_warnings.record_fit():
         model.fit(rows.features, rows.target, sample_weight=rows.weight)
     if model.n_iter_.max() >= max_iter:
         warn_user(
             [
-                f"LinearCoefficient: logistic regression did not converge in max_iter = {max_iter:,} steps, and the scores are "
-                "those of the last one. Raise max_iter, or alpha."
+                f"LinearCoefficient: logistic regression did not converge in max_iter = {max_iter:,} steps; the scores are "
+                "those of the last step. Raise max_iter, or alpha."
             ],
             ConvergenceWarning,
         )
     else:
-        warn_user(f"LinearCoefficient: {one}" for one in warned.messages())
+        warn_user(f"LinearCoefficient: {message}" for message in fit_warnings.messages())
     coefficients: Any = model.coef_
     if rows.n_classes == 2:
         return np.asarray(coefficients[0] ** 2)
-    apart = coefficients - coefficients.mean(axis=0)
-    return np.asarray(2 / (rows.n_classes - 1) * (apart**2).sum(axis=0))
+    deviations = coefficients - coefficients.mean(axis=0)
+    return np.asarray(2 / (rows.n_classes - 1) * (deviations**2).sum(axis=0))

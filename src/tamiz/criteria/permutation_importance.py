@@ -1,4 +1,4 @@
-"""Permutation importance: what a model loses when a column tells it nothing any more."""
+"""Permutation importance: loss of a model's score when the values of a column are permuted among the test rows."""
 
 from __future__ import annotations
 
@@ -15,44 +15,43 @@ from tamiz.sources.base import Source
 
 
 class PermutationImportance(RowRelevance):
-    """What the score of a model on rows that it has not seen loses when they exchange their values in a column.
+    """Mean loss of the cross-validated score of a model when the values of a column are permuted among the test rows.
 
     .. math:: I_j = \\frac{1}{k R} \\sum_{f=1}^k \\sum_{r=1}^R (s_f - s_{fjr})
 
-    with the score s of fold f as it is, and with column j in order r.
+    with the score :math:`s_f` of fold f, and :math:`s_{fjr}` after column j was permuted by permutation r.
 
-    One model a fold learns from all columns; the rows tested are predicted as they are and with the values of one column in
-    another order. The importance is the mean loss, over orders and folds: 0 for a column that the model does not read, and a
-    little below where chance had it.
+    In each fold one model is fitted on all columns; it predicts the test rows unchanged, and with the values of one column
+    permuted. The importance of a column that the model does not use is 0; by chance an importance can be slightly negative.
 
     Parameters
     ----------
     estimator : estimator or str, default=None
-        As in `CrossValidated`. None is "mixed_nb" for classes and "ridge" for a number.
+        As in `CrossValidated`. None is "mixed_nb" for classes and "ridge" for a numeric target.
     cv : int, splitter or iterable of (train, test), default=10
         As in `CrossValidated`.
     scoring : str or callable, default=None
         As in `CrossValidated`: None is accuracy for a classifier and R2 for a regressor.
     n_repeats : int, default=5
-        Orders that the rows tested are put in, the same for all columns.
+        Number of permutations of the test rows, the same for all columns.
     encode : bool or "auto", default="auto"
-        As in `CrossValidated`. The indicators of a column go to another row together.
+        As in `CrossValidated`. The indicators of a column are permuted together.
     random_state : int, Generator or RandomState, default=0
-        Draws the folds of a number of folds, the orders, and the seed of an estimator that has none.
+        Seed of the folds of an integer `cv`, of the permutations, and of an estimator without a seed of its own.
 
     Raises
     ------
     DataError
-        When the table, a fold or the estimator cannot be used; the sentence names the fold.
+        When the table, a fold or the estimator cannot be used; the message names the fold.
 
     Notes
     -----
-    Cost one fit and 1 + p n_repeats predictions a fold. Columns that repeat each other share their importance: what one of them
-    tells, the model still reads in the other, and both can come out near 0. `RecursiveElimination` drops one and asks again. An
-    importance by impurity, such as `feature_importances_` of trees, is measured on the rows that the model has learned by
-    heart, and favours columns of many values, noise as well; this one is measured on other rows, for any model and any score. A
-    constant column scores 0. Weights of rows count in the fits and in the scores. A study ranks by it only when asked to: it is
-    not cheap.
+    Cost one fit and 1 + p n_repeats predictions in each fold. Redundant columns share their importance: when one of them is
+    permuted, the model still uses the other, and both importances can be near 0. `RecursiveElimination` drops one of them and
+    computes the importances again. An importance from impurity decreases, such as `feature_importances_` of trees, is measured on
+    the training rows and favours columns with many values, also noise; permutation importance is measured on test rows, for any
+    model and score. A constant column scores 0. Row weights count in the fits and in the scores. A study computes it only on
+    request, because of its cost.
 
     References
     ----------
@@ -71,7 +70,7 @@ class PermutationImportance(RowRelevance):
     >>> selector.scores_.round(2)
     array([0.  , 0.  , 0.34, 0.38])
 
-    The standard deviation over folds and orders:
+    The standard deviation over folds and permutations:
 
     >>> bool((selector.scores_std_[2:] < 0.2).all())
     True
@@ -99,11 +98,11 @@ class PermutationImportance(RowRelevance):
 
     @property
     def allow_missing(self) -> bool:
-        """Whether the estimator, or what is made of the rows for it, has a place for missing values."""
+        """Whether the estimator, or the encoding of the rows for it, accepts missing values."""
         return CrossValidated(self.estimator, encode=self.encode).allow_missing
 
     def bind(self, source: Source) -> Relevance:
-        """Return the scores of a table's columns: models are fitted to its rows."""
+        """Return the scores of the table's columns, after fitting models to its rows."""
         from tamiz.models.evaluator import WrapperEvaluator
         from tamiz.models.named_models import resolve_model
         from tamiz.models.refits import RefitBackend
@@ -111,8 +110,8 @@ class PermutationImportance(RowRelevance):
 
         n_repeats = check_integer("n_repeats", self.n_repeats, low=1)
         schema = source.schema
-        usual = "mixed_nb" if schema.has_classes else "ridge"
-        model = resolve_model(usual if self.estimator is None else self.estimator, schema, encode=self.encode)
+        default = "mixed_nb" if schema.has_classes else "ridge"
+        model = resolve_model(default if self.estimator is None else self.estimator, schema, encode=self.encode)
         task = make_task(
             model,
             source,
@@ -120,13 +119,13 @@ class PermutationImportance(RowRelevance):
             scoring=self.scoring,
             seed=int(make_rng(self.random_state).integers(2**31)),
         )
-        # Nothing but refits is asked for: what a fast way has to make ready would be in vain.
+        # Only refits are needed, so no faster backend is set up.
         evaluator = WrapperEvaluator(task, RefitBackend(task), RefitBackend.method)
         used = np.zeros(schema.n_columns, dtype=bool)
         used[schema.used] = True
-        scores, spread = np.zeros((2, schema.n_columns))
+        scores, std = np.zeros((2, schema.n_columns))
         units = [np.array([j]) for j in schema.used.tolist()]
         losses = evaluator.permutation_losses(used, units, n_repeats)
-        scores[schema.used], spread[schema.used] = losses.mean(axis=2).mean(axis=0), losses.std(axis=(0, 2))
+        scores[schema.used], std[schema.used] = losses.mean(axis=2).mean(axis=0), losses.std(axis=(0, 2))
         warn_user(evaluator.notes())
-        return PrecomputedScores(scores, spread)
+        return PrecomputedScores(scores, std)

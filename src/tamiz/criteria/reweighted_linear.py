@@ -1,4 +1,4 @@
-"""Penalised linear models of the same rows under many weights: all of them are fitted at once, from the solution for all rows."""
+"""Penalised linear models of the same rows under many row weights, fitted simultaneously from the model of all rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tamiz.statistics.base import Floats
 
 _Precondition: TypeAlias = Callable[[Floats], Floats]
 
-# A fit has converged when the Newton decrement is this share of the first: coefficients are then right to about 1 % of the
-# distance that they move between samples.
+# A fit has converged when the Newton decrement is this share of the first one: the error of the coefficients is then about 1 % of
+# their differences between samples.
 _TOLERANCE = 1e-4
 _MAX_ITERATIONS = 100
 # The intercept is not penalised; where there are more coefficients than rows the preconditioner penalises it by alpha / 1e6.
@@ -22,21 +22,21 @@ _INTERCEPT_SCALE = 1e3
 
 
 class ReweightedLinearModels:
-    """Ridge or logistic regression of the same rows under many weights, by preconditioned nonlinear conjugate gradients.
+    """Ridge or logistic regression of the same rows under many row weights, by preconditioned nonlinear conjugate gradients.
 
     Parameters
     ----------
     data : TrainingData
-        Their weights are not read.
+        Its weights are not read.
     weight : ndarray of shape (n_rows,)
-        Those of all rows.
+        Row weights of the model of all rows.
     alpha : float
-        The penalty on coefficients of standardised coordinates: these are standardised by the rows of each sample.
+        Penalty on the coefficients of standardised coordinates, which are standardised within each sample.
 
     Notes
     -----
-    All samples share the preconditioner, the inverse Hessian of the model of all rows, block by block for more than two classes.
-    The model of a sample is then a few steps away, of two matrix products each. Values that fill gaps are those of the table.
+    All samples share the preconditioner, the inverse Hessian of the model of all rows (its diagonal blocks for more than two
+    classes). The fit of a sample then takes a few steps of two matrix products each. Imputed means are those of the table.
     """
 
     def __init__(self, data: TrainingData, weight: Floats, alpha: float) -> None:
@@ -59,7 +59,7 @@ class ReweightedLinearModels:
         self._start, self._precondition = start, self._preconditioner(start[:, :, 0], weight)
 
     def squared_coefficients(self, weights: Floats) -> Floats:
-        """Return the square of every coordinate's standardised coefficient, for classes its mean over pairs of classes.
+        """Return the squared standardised coefficient of every coordinate, for classes the mean over pairs of classes.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class ReweightedLinearModels:
         Returns
         -------
         ndarray of shape (n_weightings, n_coordinates)
-            0 where only one class has a weight.
+            0 where only one class has positive weight.
         """
         weight = np.ascontiguousarray(weights.T)
         scale = self._scale(weight, self._spread)
@@ -83,26 +83,27 @@ class ReweightedLinearModels:
         if n_classes == 2:
             return (found[0] ** 2 * scale * several).T
         n_present = np.maximum(present.sum(axis=0), 2)
-        held = found * present[:, None]
-        apart = (held - held.sum(axis=0) / n_present) * present[:, None]
-        return ((apart**2).sum(axis=0) * scale * several * 2 / (n_present - 1)).T
+        of_present = found * present[:, None]
+        deviations = (of_present - of_present.sum(axis=0) / n_present) * present[:, None]
+        return ((deviations**2).sum(axis=0) * scale * several * 2 / (n_present - 1)).T
 
     def _scale(self, weight: Floats, spread: Floats) -> Floats:
-        """Return the square of each coordinate's scale under the weights: its variance over `spread`, or the share of its level."""
-        points, level = self._data.features, self._data.is_indicator[:, None]
-        # An indicator is (x - s) / sqrt(s), s the share of its level in the table: its mean gives the share under the weights.
-        mean = points.T @ weight / weight.sum(axis=0)
-        share = np.maximum(1 + mean / self._sqrt_share[:, None], 0.0)
-        return np.where(level, share, _variance(points, weight) / np.where(spread > 0, spread, 1.0))
+        """Return the squared scale of each coordinate under the weights: variance over `spread`, or relative share of the level."""
+        features, is_indicator = self._data.features, self._data.is_indicator[:, None]
+        # An indicator is (x - s) / sqrt(s) with the share s of its level in the table, so its mean under the weights gives the
+        # ratio of the weighted share to s.
+        mean = features.T @ weight / weight.sum(axis=0)
+        relative_share = np.maximum(1 + mean / self._sqrt_share[:, None], 0.0)
+        return np.where(is_indicator, relative_share, _variance(features, weight) / np.where(spread > 0, spread, 1.0))
 
     def _inverse_link(self, linear: Floats) -> Floats:
-        """Return the means that linear predictors of shape (n_rows, n_outputs, n_weightings) stand for."""
+        """Return the means for linear predictors of shape (n_rows, n_outputs, n_weightings)."""
         if self._data.n_classes == 0:
             return linear
         if self._n_outputs == 1:
             return 0.5 * (1 + np.tanh(0.5 * linear))
-        powers = np.exp(linear - linear.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
+        exponentials = np.exp(linear - linear.max(axis=1, keepdims=True))
+        return exponentials / exponentials.sum(axis=1, keepdims=True)
 
     def _curvature(self, fitted: Floats, direction: Floats) -> Floats:
         """Return the second derivative of the loss of every row and weighting along a direction of linear predictors."""
@@ -119,31 +120,34 @@ class ReweightedLinearModels:
         found, linear = start, self._linear_predictor(start)
         fitted = self._inverse_link(linear)
         gradient = self._gradient(fitted, weight) + penalty * found
-        way = precondition(gradient)
-        decrement = _dot(gradient, way)
-        enough = tolerance * decrement
-        direction = -way
+        preconditioned = precondition(gradient)
+        decrement = _dot(gradient, preconditioned)
+        threshold = tolerance * decrement
+        direction = -preconditioned
         for _ in range(_MAX_ITERATIONS):
-            if (decrement <= enough).all():
+            if (decrement <= threshold).all():
                 break
-            along = self._linear_predictor(direction)
-            bend = (weight * self._curvature(fitted, along)).sum(axis=0) + (penalty * direction**2).sum(axis=(0, 1))
-            step = np.divide(-_dot(gradient, direction), bend, out=np.zeros_like(bend), where=bend > 0)
+            linear_step = self._linear_predictor(direction)
+            loss_curvature = (weight * self._curvature(fitted, linear_step)).sum(axis=0)
+            curvature = loss_curvature + (penalty * direction**2).sum(axis=(0, 1))
+            step = np.divide(-_dot(gradient, direction), curvature, out=np.zeros_like(curvature), where=curvature > 0)
             found = found + step * direction
-            linear = linear + step * along
+            linear = linear + step * linear_step
             fitted = self._inverse_link(linear)
             before, gradient = gradient, self._gradient(fitted, weight) + penalty * found
-            way = precondition(gradient)
-            # Polak and Ribière, started again where it would turn back.
-            turn = np.divide(_dot(gradient - before, way), decrement, out=np.zeros_like(bend), where=decrement > 0)
-            decrement = _dot(gradient, way)
-            direction = np.maximum(turn, 0.0) * direction - way
+            preconditioned = precondition(gradient)
+            # Polak-Ribière formula; a negative value restarts from the preconditioned gradient.
+            beta = np.divide(
+                _dot(gradient - before, preconditioned), decrement, out=np.zeros_like(curvature), where=decrement > 0
+            )
+            decrement = _dot(gradient, preconditioned)
+            direction = np.maximum(beta, 0.0) * direction - preconditioned
         return found
 
     def _linear_predictor(self, coefficients: Floats) -> Floats:
         n_outputs, n, b = coefficients.shape
-        beside = coefficients.transpose(1, 0, 2).reshape(n, n_outputs * b)
-        return (self._design @ beside).reshape(-1, n_outputs, b)
+        as_matrix = coefficients.transpose(1, 0, 2).reshape(n, n_outputs * b)
+        return (self._design @ as_matrix).reshape(-1, n_outputs, b)
 
     def _gradient(self, fitted: Floats, weight: Floats) -> Floats:
         m, n_outputs, b = fitted.shape
@@ -151,11 +155,11 @@ class ReweightedLinearModels:
         return (self._design.T @ residual.reshape(m, -1)).reshape(-1, n_outputs, b).transpose(1, 0, 2)
 
     def _preconditioner(self, coefficients: Floats, weight: Floats) -> _Precondition:
-        """Return the product with the inverse Hessian at some coefficients, one output at a time."""
+        """Return the product with the inverse of the diagonal blocks of the Hessian at the coefficients, one block per output."""
         fitted = self._inverse_link(self._linear_predictor(coefficients[:, :, None]))[:, :, 0]
-        bend = weight[:, None] * (fitted * (1 - fitted) if self._data.n_classes else np.ones_like(fitted))
-        inverses = [self._inverse_hessian(bend[:, k]) for k in range(self._n_outputs)]
-        return lambda gradient: np.stack([inverse(one) for inverse, one in zip(inverses, gradient, strict=True)])
+        curvature = weight[:, None] * (fitted * (1 - fitted) if self._data.n_classes else np.ones_like(fitted))
+        inverses = [self._inverse_hessian(curvature[:, k]) for k in range(self._n_outputs)]
+        return lambda gradient: np.stack([inverse(block) for inverse, block in zip(inverses, gradient, strict=True)])
 
     def _inverse_hessian(self, curvature: Floats) -> _Precondition:
         design, alpha = self._design, self._alpha
@@ -166,25 +170,25 @@ class ReweightedLinearModels:
             hessian[-1, -1] += 1e-9 * max(hessian[-1, -1], 1.0) - alpha
             inverse = cho_solve(cho_factor(hessian), np.eye(n))
             return lambda gradient: np.asarray(inverse @ gradient)
-        # Woodbury: a system of as many unknowns as there are rows.
-        unit = np.append(np.ones(n - 1), _INTERCEPT_SCALE)[:, None]
-        wide = np.sqrt(curvature)[:, None] * design * unit.T
-        inverse = cho_solve(cho_factor(wide @ wide.T + alpha * np.eye(m)), np.eye(m))
+        # Woodbury identity: a system with one unknown for each row.
+        scale = np.append(np.ones(n - 1), _INTERCEPT_SCALE)[:, None]
+        weighted_design = np.sqrt(curvature)[:, None] * design * scale.T
+        inverse = cho_solve(cho_factor(weighted_design @ weighted_design.T + alpha * np.eye(m)), np.eye(m))
 
         def product(gradient: Floats) -> Floats:
-            scaled = gradient * unit
-            return unit * (scaled - wide.T @ (inverse @ (wide @ scaled))) / alpha
+            scaled = gradient * scale
+            return scale * (scaled - weighted_design.T @ (inverse @ (weighted_design @ scaled))) / alpha
 
         return product
 
 
 def _variance(values: Floats, weight: Floats) -> Floats:
-    """Return the variance of columns of mean near 0 under weights, of shape (n_columns, n_weightings)."""
+    """Return the variance of columns with a mean near 0 under the weights, of shape (n_columns, n_weightings)."""
     total = np.maximum(weight.sum(axis=0), 2.0)
     mean = values.T @ weight / total
     return np.asarray(np.maximum((values**2).T @ weight / total - mean**2, 0.0) * total / (total - 1))
 
 
 def _dot(a: Floats, b: Floats) -> Floats:
-    """Return the products of coefficients, one for every weighting."""
+    """Return the inner products of coefficients, one for every weighting."""
     return np.asarray((a * b).sum(axis=(0, 1)))

@@ -1,4 +1,4 @@
-"""Entropy of a column."""
+"""Shannon entropy of a column."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from tamiz.statistics.contingency import LevelCounts
 
 
 class Entropy(Relevance):
-    """Information that a column holds by itself, in bits; no target is needed.
+    """Shannon entropy of a column, in bits; no target is needed.
 
     .. math:: H(X) = -\\sum_x p(x) \\log_2 p(x)
 
     Parameters
     ----------
     missing : {"distribute", "category"}, default="distribute"
-        Count present values only, or make missing a value of its own.
+        Count present values only, or treat missing as a category of its own.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numbers are cut into intervals; None is EqualWidth(10). MDL needs a target of classes; under EqualFrequency every
-        column without ties scores about the same.
+        How numbers are cut into intervals; None is EqualWidth(10). MDL needs a target with classes; with EqualFrequency all columns
+        without ties have about the same score.
 
     Notes
     -----
@@ -56,7 +56,7 @@ class Entropy(Relevance):
         self.discretization = discretization
 
     def check(self, schema: Schema) -> None:
-        """Refuse a discretisation that needs classes where there are none."""
+        """Raise DataError for a discretization that needs classes where there are none."""
         check_choice("missing", self.missing, MISSING_RULES)
         self._coder(schema)
 
@@ -64,7 +64,7 @@ class Entropy(Relevance):
         return ColumnCoder(self.discretization or EqualWidth(10), schema, with_target=False, caller="Entropy")
 
     def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
-        """Return cut points, then the counts of values."""
+        """Return the cut points, then the counts of values."""
         coder = self._coder(schema)
         return coder.requires(cache) or cache.pending([self._level_counts(coder, cache, schema)])
 
@@ -86,14 +86,14 @@ def _entropy_bits(counts: Floats) -> float:
 
 
 def entropy(values: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Return the entropy of one column of categories, in bits; None and NaN do not count.
+    """Return the Shannon entropy of one categorical column, in bits; None and NaN are ignored.
 
     .. math:: H(X) = -\\sum_x p(x) \\log_2 p(x)
 
     Parameters
     ----------
     values : array-like of shape (n_samples,)
-        Values of any kind, each a category.
+        Values of any type, each a category.
     sample_weight : array-like of shape (n_samples,), default=None
 
     Returns

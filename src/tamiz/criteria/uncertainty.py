@@ -1,4 +1,4 @@
-"""Symmetric uncertainty, of a column with the target and of any two columns."""
+"""Symmetric uncertainty of a column and the target, and of any two columns."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from tamiz.statistics.contingency import MAX_CODES, CodedRows, Coding
 
 _Kernel: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
 
-# Up to this many values counting bits is faster than counting rows.
+# Up to this many values, counting bits is faster than counting rows.
 _MAX_BIT_VALUES = 14
-# Rows of all pairs of one piece of work: less is done sooner than handed to a thread.
+# Rows times pairs of one block: for less, a thread costs more than it saves.
 _BLOCK_ROWS = 2**24
 
 
 class SymmetricUncertainty(EntropyRelevance, Association):
-    """Information that two columns share, as a part of what they hold together, in [0, 1].
+    """Mutual information of two columns relative to the mean of their entropies, in [0, 1].
 
     .. math:: SU(X, Y) = 2 I(X; Y) / (H(X) + H(Y))
 
     Parameters
     ----------
     missing : {"distribute", "category"}, default="distribute"
-        Share the counts of missing values out in proportion to the present ones, or make missing a value of its own.
+        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numbers are cut into intervals; None is MDL. A numeric target is cut likewise, and then needs one of the latter two.
+        How numbers are cut into intervals; None is MDL. A numeric target is cut in the same way and needs one of the other two.
 
     Raises
     ------
     DataError
-        When there is no target, or a numeric one under MDL.
+        When there is no target, or a numeric one with MDL.
 
     Notes
     -----
-    Cost as InformationGain. It is 0 where both columns are constant. As an association it serves CFS: pairs are counted
-    by bit sets where columns have few values.
+    Cost as InformationGain. It is 0 where both columns are constant. It is the default association of CFS; pairs of columns with
+    few values are counted by bit sets.
 
     References
     ----------
@@ -69,46 +69,46 @@ class SymmetricUncertainty(EntropyRelevance, Association):
         return np.minimum(divide_or_zero(2 * mutual, column + target), 1.0)
 
     def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
-        """Code the rows of one table, ready for any pair of its columns; pairs of columns need no target."""
+        """Return the associations of one table, after coding its rows; pairs of columns need no target."""
         if schema.target is not None:
             self.check(schema)
         check_choice("missing", self.missing, MISSING_RULES)
-        known = StatisticsCache()
+        cache = StatisticsCache()
         coder = self._coder(schema)
-        while wanted := coder.requires(known):
-            known.add(gather(*wanted))
-        coding = coder.coding(known)
+        while wanted := coder.requires(cache):
+            cache.add(gather(*wanted))
+        coding = coder.coding(cache)
         _check_sizes(coding, schema)
-        wanted_rows = CodedRows((*map(int, schema.used), *_target_columns(schema)), coding)
-        # As they come, put together, and as bits.
+        empty_rows = CodedRows((*map(int, schema.used), *_target_columns(schema)), coding)
+        # Three copies: in blocks, concatenated, and as bits.
         check_memory(
-            3.0 * wanted_rows.row_bytes * schema.n_rows,
+            3.0 * empty_rows.row_bytes * schema.n_rows,
             f"{schema.n_rows:,} coded rows of {len(schema.used):,} columns",
             "Keep fewer columns first, with RankSelector.",
         )
-        (rows,) = gather(wanted_rows)
+        (rows,) = gather(empty_rows)
         return _PairwiseUncertainties(rows, distribute=self.missing == "distribute")
 
 
 def _target_columns(schema: Schema) -> tuple[int, ...]:
-    """Return what stands for the target among the columns, nothing where there is none."""
+    """Return the column number of the target, nothing where there is none."""
     return () if schema.target is None else (schema.n_columns,)
 
 
 def _check_sizes(coding: Coding, schema: Schema) -> None:
-    """Refuse columns of more values than a code can have, and pairs whose table would not fit."""
+    """Raise an error for columns with more values than codes, and for pairs whose contingency table exceeds the memory."""
     largest = sorted(schema.used.tolist(), key=lambda j: -coding.sizes[j])[:2]
     for j in largest:
         if coding.sizes[j] > MAX_CODES:
             raise DataError(
-                f"Column {schema.columns[j].name} has {coding.sizes[j]:,} values, and pairs of columns are counted for up to "
-                f"{MAX_CODES:,}. Leave it out: kinds={{{schema.columns[j].name!r}: 'text'}}."
+                f"Column {schema.columns[j].name} has {coding.sizes[j]:,} values; pairs of columns are counted for up to "
+                f"{MAX_CODES:,}. Exclude it: kinds={{{schema.columns[j].name!r}: 'text'}}."
             )
     sizes = sorted((coding.sizes[j] + 1 for j in (*largest, *_target_columns(schema))), reverse=True)
     check_memory(
         8.0 * sizes[0] * sizes[min(1, len(sizes) - 1)] * 2 * parallel.n_threads(),
-        f"The table of a pair of columns of {sizes[0]:,} and {sizes[min(1, len(sizes) - 1)]:,} values",
-        "Leave out columns of very many values with kinds.",
+        f"The contingency table of columns with {sizes[0]:,} and {sizes[min(1, len(sizes) - 1)]:,} values",
+        "Exclude columns with very many values, through kinds.",
     )
 
 
@@ -119,7 +119,7 @@ class _PairwiseUncertainties(PairwiseAssociations):
         self._distribute = distribute
         self._rows = rows
         self._sizes = np.array([rows.coding.sizes[c] for c in rows.columns], dtype=np.int64)
-        # From a source column to its place among the coded ones.
+        # The index of each source column among the coded columns.
         self._position = np.zeros(max(rows.columns) + 1, dtype=np.int64)
         self._position[list(rows.columns)] = np.arange(len(rows.columns))
         self._by_bits = (self._sizes <= _MAX_BIT_VALUES) & (len(rows.weight) == 0)
@@ -127,9 +127,9 @@ class _PairwiseUncertainties(PairwiseAssociations):
 
     def _pack_bits(self) -> None:
         codes, n = self._rows.codes, self._rows.codes.shape[1]
-        gaps = np.array([bool(size <= np.iinfo(codes.dtype).max and (row == size).any())
-                         for row, size in zip(codes, self._sizes, strict=True)])  # fmt: skip
-        sizes = np.where(self._by_bits, self._sizes + gaps, 0)
+        has_missing = np.array([bool(size <= np.iinfo(codes.dtype).max and (row == size).any())
+                                for row, size in zip(codes, self._sizes, strict=True)])  # fmt: skip
+        sizes = np.where(self._by_bits, self._sizes + has_missing, 0)
         starts = np.cumsum(sizes) - sizes
         words = np.zeros((int(sizes.sum()), (n + 63) // 64), dtype=np.uint64)
         pack = kernels.pack_bits_8 if codes.dtype == np.uint8 else kernels.pack_bits_16
@@ -141,7 +141,7 @@ class _PairwiseUncertainties(PairwiseAssociations):
 
         list(parallel.map_blocks(pack_columns, parallel.block_ranges(len(codes), 1 + _BLOCK_ROWS // (8 * n + 1))))
         counts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
-        self._bits = words, starts, sizes, counts, gaps
+        self._bits = words, starts, sizes, counts, has_missing
 
     def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
         """Return the symmetric uncertainty of every pair."""
@@ -183,9 +183,10 @@ def symmetric_uncertainty(
     Parameters
     ----------
     a, b : array-like of shape (n_samples,)
-        Values of any kind, each a category; None and NaN are missing.
+        Values of any type, each a category; None and NaN are missing.
     sample_weight : array-like of shape (n_samples,), default=None
     missing : {"distribute", "category"}, default="distribute"
+        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
 
     Returns
     -------
@@ -194,7 +195,7 @@ def symmetric_uncertainty(
 
     Notes
     -----
-    Cost O(n) and the product of the numbers of values.
+    Cost O(n) plus the product of the numbers of values.
 
     References
     ----------
@@ -210,7 +211,7 @@ def symmetric_uncertainty(
     first, size_a = code_vector(a, "a")
     second, size_b = code_vector(b, "b")
     if len(first) != len(second):
-        raise ValueError(f"a has {len(first)} values and b {len(second)}; they must be of the same rows.")
+        raise ValueError(f"a has {len(first)} values and b {len(second)}; they must have equally many.")
     table = np.zeros((size_a + 1, size_b + 1))
     kernels.add_pair_weights(first, second, weight_vector(sample_weight, len(first)), table)
     return float(kernels.symmetric_uncertainty(table, missing == "distribute", np.zeros(3)))

@@ -15,7 +15,7 @@ from tamiz.statistics.moments import Moments
 
 
 class Variance(Relevance):
-    """Variance of a column, in the square of its unit; no target is needed.
+    """Variance of a column, in squared units of the column; no target is needed.
 
     .. math:: \\frac{1}{n - 1} \\sum_i (x_i - \\bar x)^2
 
@@ -23,8 +23,8 @@ class Variance(Relevance):
 
     Notes
     -----
-    Cost O(n p). Present values only. A constant column scores 0, and so does one with fewer than two values. It depends on the
-    unit of measurement: metres and millimetres rank differently.
+    Cost O(n p). Missing values are ignored. A constant column and a column with fewer than two values score 0. The score depends on
+    the unit of measurement: the ranking changes when a column is given in millimetres instead of metres.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Variance(Relevance):
         return Moments(schema.numeric), LevelCounts(schema.categorical, coding)
 
     def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
-        """Return moments and counts of levels."""
+        """Return the moments of numeric columns and the level counts of categorical columns."""
         return cache.pending(self._statistics(schema))
 
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:

@@ -1,4 +1,4 @@
-"""The habits of Weka's CfsSubsetEval, kept apart from the formula they depart from."""
+"""The associations of Weka's CfsSubsetEval, which deviate from the published formula of CFS."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from tamiz.statistics.base import Floats
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
 
-# Weka takes numbers closer than this for equal.
+# Weka treats numbers that differ by less than this as equal.
 _ZERO_TOLERANCE = 1e-6
 
 
 class WekaUncertainty(Association):
-    """An association rounded to single precision, where 0 between two columns counts as 1."""
+    """An association rounded to single precision, in which 0 between two columns counts as 1."""
 
     def __init__(self, association: Association) -> None:
         self.association = association
 
     def check(self, schema: Schema) -> None:
-        """Refuse what the association refuses."""
+        """Raise the errors of the wrapped association."""
         self.association.check(schema)
 
     def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
-        """Return the association over one table."""
+        """Return the associations of one table."""
         return _WekaUncertainties(self.association.pairwise(gather, schema), schema.n_columns)
 
 
@@ -39,30 +39,30 @@ class _WekaUncertainties(PairwiseAssociations):
         self._target = target
 
     def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """Return the values as Weka holds them."""
+        """Return the associations in single precision, 1 in place of 0 between two columns."""
         values = self._exact.associations(i, j).astype(np.float32).astype(np.float64)
         inner = (i != self._target) & (j != self._target)
         return np.where(inner & (values < _ZERO_TOLERANCE), 1.0, values)
 
 
 class WekaCorrelation(Association):
-    """|Pearson| for a numeric target, times the columns' standard deviations.
+    """Absolute Pearson correlation, times the standard deviations of the columns, for a numeric target.
 
-    A nominal column is a set of indicators, one a value: its correlation is the mean over the values, weighted by
-    their shares, of the indicators' |Pearson|. A gap counts as the mean, or as the most frequent value.
+    The correlation of a categorical column is the mean absolute correlation of the indicators of its levels, weighted by their
+    shares. A missing number is replaced by the mean, a missing level by the most frequent one.
     """
 
     def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
-        """Return the association over one table."""
+        """Return the associations of one table."""
         (levels,) = gather(LevelCounts(schema.categorical, Coding(schema.n_levels, {})))
         modes = [int(np.argmax(counts[:-1])) for counts in levels.counts]
-        filled = [
+        indicators = [
             LevelIndicators(j, schema.n_levels[j], mode) for j, mode in zip(schema.categorical, modes, strict=True)
         ]
-        n = len(schema.numeric) + 1 + sum(one.n_levels for one in filled)
+        n = len(schema.numeric) + 1 + sum(column.n_levels for column in indicators)
         check_memory(ScatterMatrix.work_bytes(n), f"{n:,} x {n:,} cross products", "Use convention='hall'.")
-        gappy = tuple(j for j in schema.numeric if schema.columns[j].n_missing)
-        (products,) = gather(ScatterMatrix((*schema.numeric, schema.n_columns), tuple(filled), gappy))
+        incomplete = tuple(j for j in schema.numeric if schema.columns[j].n_missing)
+        (products,) = gather(ScatterMatrix((*schema.numeric, schema.n_columns), tuple(indicators), incomplete))
         return _WekaCorrelations(products, schema)
 
 
@@ -70,13 +70,13 @@ class _WekaCorrelations(PairwiseAssociations):
     def __init__(self, products: ScatterMatrix, schema: Schema) -> None:
         matrix = products.matrix
         squares = np.diag(matrix).copy()
-        # In powers of two of each column's own, so that no product leaves the range of numbers.
-        unit = np.frexp(squares)[1] // 2
-        matrix = np.ldexp(matrix, -(unit[:, None] + unit))
+        # Each column is scaled by a power of two, so that no product overflows or underflows.
+        exponent = np.frexp(squares)[1] // 2
+        matrix = np.ldexp(matrix, -(exponent[:, None] + exponent))
         scaled = np.diag(matrix)
         scale = np.sqrt(np.outer(scaled, scaled))
         self._target = schema.n_columns
-        # NaN marks a pair in which one does not vary.
+        # NaN marks a pair with a constant column.
         self._correlation = np.divide(np.abs(matrix), scale, out=np.full_like(matrix, np.nan), where=scale > 0)
         self._positions: dict[int, slice] = {c: slice(k, k + 1) for k, c in enumerate(products.numeric)}
         self._shares: dict[int, Floats] = {c: np.ones(1) for c in products.numeric}
@@ -85,24 +85,24 @@ class _WekaCorrelations(PairwiseAssociations):
             self._positions[column] = slice(start, start + n_levels)
             self._shares[column] = products.mean[self._positions[column]]
             start += n_levels
-        spread = {
+        std = {
             c: np.sqrt((self._shares[c] * squares[part]).sum() / products.total_weight)
             for c, part in self._positions.items()
         }
-        self._spread = {c: value if value > 0 else 1.0 for c, value in spread.items()}
+        self._std = {c: value if value > 0 else 1.0 for c, value in std.items()}
 
     def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """Return correlation times standard deviations, the target's left out."""
+        """Return the correlation times the standard deviations of the columns, that of the target left out."""
         return np.array([self._weighted_correlation(a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True)])
 
     def self_associations(self, columns: NDArray[np.intp]) -> Floats:
         """Return the variances."""
-        return np.array([self._spread[column] ** 2 for column in columns.tolist()])
+        return np.array([self._std[column] ** 2 for column in columns.tolist()])
 
     def _weighted_correlation(self, a: int, b: int) -> float:
         inner = self._target not in (a, b)
-        scale = (self._spread[a] if a != self._target else 1.0) * (self._spread[b] if b != self._target else 1.0)
+        scale = (self._std[a] if a != self._target else 1.0) * (self._std[b] if b != self._target else 1.0)
         block: Any = self._correlation[self._positions[a], self._positions[b]]
-        weighed = np.outer(self._shares[a], self._shares[b]) * np.where(np.isnan(block), 1.0 if inner else 0.0, block)
-        value = float(np.float32(weighed.sum()))
+        weighted = np.outer(self._shares[a], self._shares[b]) * np.where(np.isnan(block), 1.0 if inner else 0.0, block)
+        value = float(np.float32(weighted.sum()))
         return float(scale) * (1.0 if inner and value == 0.0 else value)
