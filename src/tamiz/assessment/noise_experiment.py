@@ -396,7 +396,7 @@ class NoiseTable:
         return self._mask(self.n_own + self.n_draws * self.n_random, n)
 
     def column_sets(self, numbers: Sequence[int], n_draws: int) -> Masks:
-        """Return the sets with n random columns of each draw for every n in `numbers`, draw after draw, then those with n copies."""
+        """Return the sets with n random columns of each draw, for every n in `numbers`, and then those with n copies."""
         found = [self.with_random(n, draw) for draw in range(n_draws) for n in numbers]
         return np.array(found + [self.with_copies(n) for n in numbers if self.n_copies])
 

@@ -301,8 +301,8 @@ def recommend_columns(
         }
         recommended, rejected = comparison.recommend(made, found, scorings[0], keep_all=keep_all)
     rejection_notes = [
-        f"{made[name].label} is not recommended: the columns that it selects on all rows differ from those in the folds, and a model "
-        f"loses more than {_LARGEST_LOSS:g} on them."
+        f"{made[name].label} is not recommended: the columns that it selects on all rows differ from those in the folds, and "
+        f"a model loses more than {_LARGEST_LOSS:g} on them."
         for name in rejected
     ]
     notes = (

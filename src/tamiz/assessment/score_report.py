@@ -235,14 +235,11 @@ class SelectionReport:
         lines.append((f"selected in, of {n} folds", _join_names(counts) or "no column in any", ""))
         if self.null is not None:
             null = self.null
-            lines.append(
-                (
-                    "shuffled targets",
-                    f"p = {null.p_value:.2g}",
-                    f"{null.statistic} {null.observed:.4g}; {null.median:.4g} in the median and {null.null_values.max():.4g} at most "
-                    f"for {len(null.null_values)} target{'s' * (len(null.null_values) != 1)} {null.description}",
-                )
-            )
+            n_shuffles = len(null.null_values)
+            values = f"{null.median:.4g} in the median and {null.null_values.max():.4g} at most"
+            shuffles = f"{n_shuffles} target{'s' * (n_shuffles != 1)} {null.description}"
+            meaning = f"{null.statistic} {null.observed:.4g}; {values} for {shuffles}"
+            lines.append(("shuffled targets", f"p = {null.p_value:.2g}", meaning))
         return lines
 
     def __repr__(self) -> str:

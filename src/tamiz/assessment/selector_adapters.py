@@ -206,8 +206,8 @@ class _SklearnSelectorAdapter(SelectorAdapter):
         last = selector[-1] if isinstance(selector, Pipeline) else selector
         if not isinstance(selector, BaseEstimator) or not callable(getattr(last, "get_support", None)):
             raise TypeError(
-                "selector must be a selector such as SubsetSelector(CFS(), BestFirst()), one of scikit-learn's with get_support, or a "
-                f"pipeline that ends in one, got {selector!r}."
+                "selector must be a selector such as SubsetSelector(CFS(), BestFirst()), one of scikit-learn's with get_support, "
+                f"or a pipeline that ends in one, got {selector!r}."
             )
         self._selector = selector
         self.label = type(last).__name__
@@ -237,8 +237,8 @@ def _pipeline_names(steps: Pipeline, last: Any, source: Source) -> list[str]:
         inputs = names if len(last.get_support()) == len(names) else []
     if not inputs or len(set(inputs)) != len(inputs) or not set(inputs) <= set(names):
         raise DataError(
-            "The selector at the end of the pipeline does not select columns of the table, because earlier steps make other columns: "
-            "select columns before these steps."
+            "The selector at the end of the pipeline does not select columns of the table, because earlier steps make other "
+            "columns: select columns before these steps."
         )
     return inputs
 
