@@ -1,10 +1,10 @@
-"""How Sphinx builds the site: `make docs`. Nothing is asked of the network, neither to build it nor to read it."""
+"""Configuration of Sphinx (`make docs`). Building and reading the site needs no network."""
 
 import os
 import sys
 from pathlib import Path
 
-# Sphinx runs this file without a folder of its own on the path.
+# Sphinx does not add the folder of this file to the path.
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
@@ -26,7 +26,7 @@ extensions = [
     "abilities",
 ]
 exclude_patterns = ["_build", "gallery"]
-# `backquoted` words link where they name something that has a page, and are code elsewhere.
+# Words in backquotes link to the page of the object that they name, and are code where there is none.
 default_role = "py:obj"
 nitpicky = False
 
@@ -49,7 +49,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
 
-# A picture that a figure is drawn to has no window.
+# Figures are drawn without a window.
 os.environ["MPLBACKEND"] = "agg"
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
@@ -66,6 +66,6 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "doc_module": ("tamiz",),
     "backreferences_dir": "examples/used",
-    # Code of the gallery links to the pages of this site.
+    # Code in the gallery links to pages of this site.
     "reference_url": {"tamiz": None},
 }

@@ -1,4 +1,4 @@
-"""The documentation as a site: built without a warning, whole, and read without a network."""
+"""The documentation site: built without warnings, complete, and readable without a network."""
 
 import importlib
 import re
@@ -20,10 +20,10 @@ from tamiz.runtime.registry import Registry
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
-# What the pages include from outside their folder.
+# Files outside the folder that pages include.
 INCLUDED = ["CHANGELOG.md", "CONTRIBUTING.md"]
 MADE = ["_build", "methods", "examples", "commands.rst", "__pycache__"]
-# Chosen by name, without a page.
+# Kinds that are chosen by name and have no page.
 NAMED_ONLY = ("backend", "model", "section", "file")
 LOADED = {
     "script": ["src"],
@@ -37,7 +37,7 @@ ELSEWHERE = re.compile(r"^\s*(?:[a-z][a-z+.-]*:)?//", re.IGNORECASE)
 
 
 class Page(HTMLParser):
-    """What a page holds, loads and links to."""
+    """The ids, tags, loaded files and links of a page."""
 
     def __init__(self, path):
         super().__init__()
@@ -45,22 +45,22 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
+        values = dict(attributes)
         self.tags.add(tag)
-        self.ids.add(given.get("id"))
-        self.loads += [given[name] for name in LOADED.get(tag, ()) if given.get(name)]
+        self.ids.add(values.get("id"))
+        self.loads += [values[name] for name in LOADED.get(tag, ()) if values.get(name)]
         if tag == "link" and not {"next", "prev", "search", "index", "canonical_csr"} & set(
-            (given.get("rel") or "").split()
+            (values.get("rel") or "").split()
         ):
-            self.loads.append(given["href"])
-        self.loads += re.findall(r"url\(['\"]?([^'\")]+)", given.get("style") or "")
-        if tag == "a" and given.get("href"):
-            self.links.append(given["href"])
+            self.loads.append(values["href"])
+        self.loads += re.findall(r"url\(['\"]?([^'\")]+)", values.get("style") or "")
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site, built from a copy of its sources: nothing that was made before is used."""
+    """The site, built from a copy of its sources without earlier output."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns(*MADE))
     for name in INCLUDED:
@@ -131,7 +131,7 @@ def test_every_link_within_the_site_leads_somewhere(site, pages):
                 assert unquote(where.fragment) in pages[key].ids, f"{name}: {link}"
 
 
-def test_every_command_and_option_is_told(site):
+def test_every_command_and_option_is_documented(site):
     text = (site / "commands.html").read_text(encoding="utf-8")
     top = click.Context(main, info_name="tamiz")
     for name in main.list_commands(top):

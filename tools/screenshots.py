@@ -1,6 +1,6 @@
-"""Take the pictures of the report that the documentation shows: `python tools/screenshots.py`, with Chromium.
+"""Take the screenshots of the report for the documentation: `python tools/screenshots.py`, with Chromium.
 
-The table is the one of `tamiz demo`, so that anyone can make the pictures again, and they look the same.
+The report is that of `tamiz demo`, so the screenshots are reproducible.
 """
 
 import shutil
@@ -14,20 +14,20 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 DOCS = Path(__file__).parent.parent / "docs"
-# What is shown of a section: what is harder to say in words than to see.
+# Section: selector of the part that is shown.
 SHOWN = {
     "redundancy": "#redundancy figure:has(#shared)",
     "subset": "#subset figure:has(#sizes)",
-    "model_effect": "#model_effect .argued",
+    "model_effect": "#model_effect .experiment",
     "assessment": "#assessment figure:has(#scores-compared)",
     "maps": "#maps figure >> nth=0",
     "quality": "#quality .quad",
 }
 WIDTH, SCALE = 1000, 1.5
-# The picture of the README: two columns, and how much of them.
+# Width of a column and height of the picture in the README, which has two columns.
 HALF, TALL = 720, 1150
-MOST_BYTES = 200_000
-# Flat colours of a page need no more.
+MAX_BYTES = 200_000
+# Enough for the flat colours of a page.
 COLOURS = 256
 
 
@@ -41,45 +41,45 @@ def main() -> None:
             page = browser.new_page(viewport={"width": WIDTH, "height": 1200}, device_scale_factor=SCALE)
             page.goto(report.as_uri())
             for section, selector in SHOWN.items():
-                take(page, section, selector)
+                save_section(page, section, selector)
             overview(browser.new_page(viewport={"width": HALF, "height": 2400}), report)
             browser.close()
 
 
 def overview(page, report: Path) -> None:
-    """Save the beginnings of three sections side by side, as the README shows them."""
+    """Save the beginnings of three sections in two columns, for the README."""
     page.goto(report.as_uri())
-    # What sticks to the top of the window would lie over the sections.
+    # The sticky navigation would cover the sections.
     page.add_style_tag(content="nav { display: none }")
     whole = Image.new("RGB", (2 * HALF, TALL), page.evaluate("() => getComputedStyle(document.body).backgroundColor"))
     for column, sections in enumerate((("ranking", "subset"), ("maps",))):
         top = 0
         for section in sections:
-            place = page.locator(f"#{section}")
-            for plot in place.locator(".plot").all()[:1]:
+            element = page.locator(f"#{section}")
+            for plot in element.locator(".plot").all()[:1]:
                 plot.scroll_into_view_if_needed()
                 plot.locator(".main-svg").first.wait_for()
-            picture = Image.open(BytesIO(place.screenshot()))
+            picture = Image.open(BytesIO(element.screenshot()))
             whole.paste(picture, (column * HALF + (HALF - picture.width) // 2, top))
             top += picture.height
     save(whole, DOCS / "report.png")
 
 
-def take(page, section: str, selector: str) -> None:
-    """Save one picture, once the charts in it are drawn."""
-    place = page.locator(selector)
-    plots = place.locator(".plot")
+def save_section(page, section: str, selector: str) -> None:
+    """Save the screenshot of one part after its charts are drawn."""
+    element = page.locator(selector)
+    plots = element.locator(".plot")
     for k in range(plots.count()):
         plots.nth(k).scroll_into_view_if_needed()
         plots.nth(k).locator(".main-svg").first.wait_for()
-    save(Image.open(BytesIO(place.screenshot())).convert("RGB"), DOCS / f"report-{section}.png")
+    save(Image.open(BytesIO(element.screenshot())).convert("RGB"), DOCS / f"report-{section.replace('_', '-')}.png")
 
 
 def save(picture: Image.Image, path: Path) -> None:
-    """Write a picture in few colours, and say how large it is."""
+    """Write a picture with few colours, and print its size."""
     picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size
-    print(f"{path.name}: {size:,} bytes{'' if size <= MOST_BYTES else ', more than the repository should hold'}")
+    print(f"{path.name}: {size:,} bytes{'' if size <= MAX_BYTES else ', more than the limit'}")
 
 
 if __name__ == "__main__":

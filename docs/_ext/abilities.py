@@ -1,6 +1,7 @@
-"""Tables of what methods take and what they cost, found by trying each method on small tables each time that the site is built.
+"""Tables of the inputs that methods accept and of their costs, computed when the site is built.
 
-A page asks for one by `{abilities} relevance`, with the kind of method. A method that is new in its registry has its row.
+Each method is fitted on small tables. The directive `{abilities} relevance` inserts the table of a kind of method, with one row
+per entry of the registry.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ CLASSES = np.array(["no", "yes"])[np.arange(ROWS) % 2]
 NUMBER = _rng.normal(size=ROWS)
 NUMBERS = pd.DataFrame(_rng.normal(size=(ROWS, 4)) + (CLASSES == "yes")[:, None], columns=list("abcd"))
 MIXED = NUMBERS.assign(e=np.array(["red", "green", "blue"])[_rng.integers(0, 3, ROWS)])
-GAPS = NUMBERS.mask(_rng.random(NUMBERS.shape) < 0.05)
+INCOMPLETE = NUMBERS.mask(_rng.random(NUMBERS.shape) < 0.05)
 WEIGHTS = 1.0 + np.arange(ROWS) % 2
 
 YES, NO = "yes", ""
 REFUSED = (ValueError, TypeError, MemoryError)
 
 
-def _takes(run: Callable[[], Any]) -> bool:
+def _succeeds(run: Callable[[], Any]) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -48,42 +49,42 @@ def _takes(run: Callable[[], Any]) -> bool:
 
 
 def _answer(run: Callable[[], Any]) -> str:
-    return YES if _takes(run) else NO
+    return YES if _succeeds(run) else NO
 
 
 def of_criterion(entry: Entry) -> dict[str, str]:
-    """Return what a relevance or a merit takes; a wrapper takes what a model of either kind takes."""
+    """Return the inputs that a relevance or a merit accepts; for a wrapper, those that one of two models accepts."""
     made = [entry.load()(model) for model in ("mixed_nb", "ridge")] if entry.kind == "wrapper" else [entry.load()()]
     one_by_one = entry.kind == "relevance"
     selectors = [RankSelector(part) if one_by_one else SubsetSelector(part, Forward()) for part in made]
 
     def answer(X: Any, *targets: Any, **more: Any) -> str:
         tried = ((selector, y) for selector in selectors for y in targets)
-        return YES if any(_takes(lambda s=s, y=y: s.fit(X, y, **more)) for s, y in tried) else NO
+        return YES if any(_succeeds(lambda s=s, y=y: s.fit(X, y, **more)) for s, y in tried) else NO
 
     return {
         "classes": answer(NUMBERS, CLASSES),
-        "a number": answer(NUMBERS, NUMBER),
+        "numeric target": answer(NUMBERS, NUMBER),
         "no target": answer(NUMBERS, None),
         "categories": answer(MIXED, CLASSES, NUMBER),
-        "gaps": answer(GAPS, CLASSES, NUMBER),
+        "missing values": answer(INCOMPLETE, CLASSES, NUMBER),
         "weights": answer(NUMBERS, CLASSES, NUMBER, sample_weight=WEIGHTS),
     }
 
 
 def of_map(entry: Entry) -> dict[str, str]:
-    """Return what a map takes: by itself, or with Gower's dissimilarity."""
+    """Return the inputs that a map accepts, by default or with Gower's dissimilarity."""
     cls = entry.load()
 
     def answer(X: Any) -> str:
-        if _takes(lambda: cls().fit(X)):
+        if _succeeds(lambda: cls().fit(X)):
             return YES
-        return "with gower" if _takes(lambda: cls(dissimilarity="gower").fit(X)) else NO
+        return "with gower" if _succeeds(lambda: cls(dissimilarity="gower").fit(X)) else NO
 
     distances = np.abs(np.subtract.outer(NUMBER, NUMBER))
     return {
         "categories": answer(MIXED),
-        "gaps": answer(GAPS),
+        "missing values": answer(INCOMPLETE),
         "sparse rows": answer(sparse.csr_array(NUMBERS.to_numpy())),
         "weights": _answer(lambda: cls().fit(NUMBERS, sample_weight=WEIGHTS)),
         "distances alone": _answer(lambda: cls(**_of_distances(cls)).fit(distances)),
@@ -92,7 +93,7 @@ def of_map(entry: Entry) -> dict[str, str]:
 
 
 def _of_distances(cls: Any) -> dict[str, Any]:
-    """Return the parameters by which a map takes distances: its own, or those of its graph."""
+    """Return the parameters for a matrix of distances: those of the map, or those of its graph."""
     on_graph = "graph" in signature(cls).parameters
     return {"graph": KNearest(metric="precomputed")} if on_graph else {"dissimilarity": "precomputed"}
 
@@ -107,13 +108,13 @@ KINDS: dict[str, tuple[Any, Callable[[Entry], dict[str, str]]]] = {
 
 
 def cost(entry: Entry) -> str:
-    """Return what a docstring says of cost: the first clause of its notes that begins with the word, or that counts something."""
+    """Return the cost in the notes of a docstring: the first clause that begins with "Cost", or that counts operations."""
     notes = " ".join(" ".join(ClassDoc(entry.load())["Notes"]).split())
     clauses = re.split(r"(?<=[.;:])\s+(?=[A-Za-z])|, where ", notes)
     counting = [clause for clause in clauses if re.search(r"O\(|evaluations?\b", clause)]
-    told = next(iter([*(clause for clause in clauses if clause.startswith("Cost ")), *counting]), "")
+    found = next(iter([*(clause for clause in clauses if clause.startswith("Cost ")), *counting]), "")
     raised = str.maketrans({"2": "²", "3": "³", "p": "ᵖ"})
-    plain = re.sub(r"\^([23p])", lambda power: power[1].translate(raised), told.replace("`", ""))
+    plain = re.sub(r"\^([23p])", lambda power: power[1].translate(raised), found.replace("`", ""))
     clause = plain.removeprefix("Cost ").rstrip(".;:,")
     clause = f"that {clause}" if clause.startswith("of ") else clause
     return clause if clause.startswith("O(") else clause[:1].lower() + clause[1:]

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from tamiz.cli import main
 
-# As wide as the code of the site is before it has to be scrolled.
+# Width of code on the site without a scroll bar.
 WIDTH = 92
 
 
@@ -20,16 +20,20 @@ def write(app: Any) -> None:
 
 
 def page() -> str:
-    """Return the help of every command, and the names of methods that they take."""
+    """Return the help of every command, and the names of methods that commands accept."""
     top = click.Context(main, info_name="tamiz", **_settings(main))
-    parts = [_heading("Command line", "="), "What ``tamiz -h`` says, command by command.", _shown(main, top)]
+    parts = [
+        _heading("Command line", "="),
+        "The output of ``tamiz -h``, and of ``-h`` of every command.",
+        _shown(main, top),
+    ]
     for name in main.list_commands(top):
         command = main.get_command(top, name)
         assert command is not None
         context = click.Context(command, info_name=name, parent=top, **_settings(command))
         parts += [_heading(f"tamiz {name}", "-"), _shown(command, context)]
     listed = CliRunner().invoke(main, ["methods"], env={"COLUMNS": str(WIDTH), "NO_COLOR": "1"}, catch_exceptions=False)
-    parts += [_heading("Names of methods", "-"), "What ``tamiz methods`` prints:", _literal(listed.stdout)]
+    parts += [_heading("Names of methods", "-"), "The output of ``tamiz methods``:", _literal(listed.stdout)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw by themselves: no script, no font and no picture has to be fetched."""
+"""Formulas as MathML, which browsers render without scripts, fonts or images."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _log = logging.getLogger(__name__)
 def _mathml(node: nodes.Node, latex: str, display: str) -> str:
     try:
         return convert(latex, display=display)
-    except Exception as error:  # noqa: BLE001 - the converter raises a class for each mistake of a formula
-        _log.warning("the formula %r cannot be read: %r", latex, error, location=node)
+    except Exception as error:  # noqa: BLE001 - the converter has one exception class per kind of error
+        _log.warning("the formula %r cannot be parsed: %r", latex, error, location=node)
         return ""
 
 

@@ -1,7 +1,7 @@
 """A page for every public class and function, written from the registries each time that the site is built.
 
-What is registered has a page, in the section of its package and under the heading of its kind; so does every record that a
-function, a selector or a map gives back, found by the names in their docstrings. Nothing is listed by hand.
+Every registered object has a page, in the section of its package and under the heading of its kind. Every record that a
+function, a selector or a map returns has one too; records are found by the class names in docstrings.
 """
 
 from __future__ import annotations
@@ -21,30 +21,42 @@ import tamiz
 from tamiz.runtime.registry import Registry
 
 FOLDER = "methods"
-# The packages in the order in which a reader meets them; others come after these.
-ORDER = ["", "criteria", "search", "assessment", "reduction", "metrics", "comparison", "graphs", "neighbors", "cluster", "display"]
-# What stands in a table and needs no page: it is chosen by name, and its docstring speaks to those who write such a part.
-NAMED_ONLY = ("way", "model", "section", "file")
-# Of these, what they give back is for users; what a criterion or a search gives back is for selectors.
-GIVING = ("selector", "function", "map", "graph", "record", "result")
+# Order of the packages on the site; other packages follow.
+ORDER = [
+    "",
+    "criteria",
+    "search",
+    "assessment",
+    "reduction",
+    "metrics",
+    "comparison",
+    "graphs",
+    "neighbors",
+    "cluster",
+    "display",
+]
+# Kinds that are chosen by name: they are listed in a table and have no page.
+NAMED_ONLY = ("backend", "model", "section", "file")
+# Kinds whose return values are for users; those of criteria and searches are for selectors.
+RETURNING = ("selector", "function", "map", "graph", "record", "result")
 HEADINGS = {
     "relevance": "Relevances: scores of single columns",
     "merit": "Merits: scores of sets of columns",
     "wrapper": "Wrappers: scores of models",
-    "discretization": "Numbers into intervals",
+    "discretization": "Discretisations",
     "search": "Searches",
-    "stopping": "When to stop",
+    "stopping": "Stopping rules",
     "map": "Maps",
-    "builder": "Builders",
-    "weight": "Weights of edges",
-    "neighbors": "Searches for neighbours",
+    "builder": "Graph builders",
+    "weight": "Edge weights",
+    "neighbors": "Nearest-neighbour searches",
     "clustering": "Clusterings",
     "display": "Displays",
     "selector": "Selectors",
     "estimator": "Estimators",
     "function": "Functions",
     "predictor": "Predictors",
-    "way": "Estimators that are not refitted",
+    "backend": "Fold backends: estimators that are not refitted",
     "model": "Models by name",
     "section": "Sections of the report",
     "file": "Files",
@@ -54,7 +66,7 @@ HEADINGS = {
 
 
 class Page(NamedTuple):
-    """A public object, where it is imported from, and where its page lies."""
+    """A public object, the module that exports it, and the path of its page."""
 
     thing: Any
     name: str
@@ -74,7 +86,7 @@ class Page(NamedTuple):
 
 
 def packages() -> list[str]:
-    """Return the packages that have a registry, as they are told after "tamiz."."""
+    """Return the names of the packages with a registry, without "tamiz."."""
     root = Path(tamiz.__file__).parent
     found = []
     for init in sorted(root.glob("**/__init__.py")):
@@ -85,7 +97,7 @@ def packages() -> list[str]:
 
 
 def pages() -> dict[str, list[Page]]:
-    """Return the pages of every package, what is registered twice in the first only."""
+    """Return the pages of every package; an object that is registered twice has one page, in the first package."""
     seen: set[int] = set()
     found: dict[str, list[Page]] = {}
     for package in packages():
@@ -97,32 +109,32 @@ def pages() -> dict[str, list[Page]]:
                 path = f"{FOLDER}/{package or 'tamiz'}/{entry.name}"
                 found[package].append(Page(thing, entry.attribute, _module(package), entry.label, entry.kind, path))
     _add_records(found, seen)
-    # What is called comes before what is given back.
+    # Records follow the objects that return them.
     return {package: sorted(listed, key=lambda page: page.kind == "record") for package, listed in found.items()}
 
 
 def _add_records(found: dict[str, list[Page]], seen: set[int]) -> None:
-    """Add what public things give back, and what that gives back in turn."""
-    waiting = [page.thing for listed in found.values() for page in listed if page.kind in GIVING]
+    """Add the records that public objects return, and the records that those return."""
+    waiting = [page.thing for listed in found.values() for page in listed if page.kind in RETURNING]
     while waiting:
-        for record in _given_back(waiting.pop(0)):
+        for record in _returned_records(waiting.pop(0)):
             if id(record) not in seen:
                 seen.add(id(record))
                 waiting.append(record)
                 package = record.__module__.removeprefix("tamiz.").split(".")[0]
                 path = f"{FOLDER}/{package}/{record.__module__.rsplit('.', 1)[-1]}-{record.__name__}"
-                # Beside the packages that have a registry lies what only those meet who write a method.
+                # Records of packages without a registry are internal.
                 if package in found:
                     found[package].append(Page(record, record.__name__, record.__module__, "", "record", path))
 
 
-def _given_back(thing: Any) -> Iterator[type]:
-    """Yield the documented classes of tamiz that the docstrings of an object name as attributes or returns."""
-    told = [(thing, section) for section in _sections(thing)]
+def _returned_records(thing: Any) -> Iterator[type]:
+    """Yield the documented classes of tamiz that the docstrings of an object name as attributes or return values."""
+    texts = [(thing, section) for section in _sections(thing)]
     if inspect.isclass(thing):
-        told += [(method, section) for method in _own(thing) for section in _sections(method)]
-    for teller, text in told:
-        scope = vars(sys.modules[inspect.unwrap(teller).__module__])
+        texts += [(method, section) for method in _own(thing) for section in _sections(method)]
+    for documented, text in texts:
+        scope = vars(sys.modules[inspect.unwrap(documented).__module__])
         for word in re.findall(r"\b[A-Z]\w+", text):
             named = scope.get(word)
             if inspect.isclass(named) and named.__module__.startswith("tamiz.") and ClassDoc(named)["Attributes"]:
@@ -152,7 +164,7 @@ def members(cls: type) -> list[str]:
 
 
 def inherited(cls: type) -> list[str]:
-    """Return the public methods that a class has from scikit-learn."""
+    """Return the public methods that a class inherits from scikit-learn."""
     own = set(members(cls))
     return sorted(
         name
@@ -171,7 +183,7 @@ def write(app: Any) -> None:
             _save(root, page.path, page_text(page))
         _save(root, f"{FOLDER}/{package or 'tamiz'}/index", package_text(package, listed))
     sections = "\n".join(f"   {package or 'tamiz'}/index" for package in found)
-    lead = "A page for each, by package: what it computes, what it costs, and where it is from."
+    lead = "One page per method, by package, with its definition, cost and source."
     _save(
         root,
         f"{FOLDER}/index",
@@ -205,7 +217,7 @@ def page_text(page: Page) -> str:
 
 
 def package_text(package: str, listed: list[Page]) -> str:
-    """Return the page of a package: a table for each kind, and what is chosen by name."""
+    """Return the page of a package: a table for each kind of object."""
     module = import_module(_module(package))
     parts = [f".. module:: {module.__name__}", _heading(module.__name__, "="), inspect.getdoc(module) or ""]
     kinds = dict.fromkeys([*(page.kind for page in listed), *(e.kind for e in module.registry if e.kind in NAMED_ONLY)])

@@ -160,7 +160,10 @@ def test_a_large_table_is_fitted_on_a_sample_and_the_others_placed(
 ) -> None:
     command = ["reduce", iris, "-t", "species", "--method", method, "--map-rows", 40, "--seed", 3]
     done = tamiz(*command, "--model", "m.tamiz")
-    assert "Fitted on 40 of the 150 rows, drawn at random; the other 110 rows were mapped by the out-of-sample extension." in done.stderr
+    assert (
+        "Fitted on 40 of the 150 rows, drawn at random; the other 110 rows were mapped by the out-of-sample extension."
+        in done.stderr
+    )
     reducer = load(folder / "m.tamiz")
     assert len(reducer.embedding_) == 40
     np.testing.assert_array_equal(numbers(done), reducer.transform(pd.read_csv(iris)))
@@ -190,7 +193,10 @@ def test_a_graph_of_a_sample_places_the_other_rows(
     monkeypatch.setattr(graph, "_MAX_GRAPH_ROWS", 60)
     done = tamiz("reduce", iris, "-t", "species", "--method", "laplacian", "--model", "m.tamiz")
     assert "The graph joins 60 of the 150 rows, drawn at random" in done.stderr
-    assert "Fitted on 60 of the 150 rows, drawn at random; the other 90 rows were mapped by the out-of-sample extension." in done.stderr
+    assert (
+        "Fitted on 60 of the 150 rows, drawn at random; the other 90 rows were mapped by the out-of-sample extension."
+        in done.stderr
+    )
     reducer = load(folder / "m.tamiz")
     assert reducer.graph_.n_samples == 60
     rows = pd.read_csv(iris)
