@@ -7,7 +7,7 @@ from tamiz.runtime.registry import Registry
 registry = Registry(
     __name__,
     """
-    selection_report      nested_cv:selection_report             function   Apparent and nested cross-validation score of a selection
+    selection_report      nested_cv:selection_report             function   Apparent and nested CV score of a selection
     SelectionReport       score_report:SelectionReport           record     Result of selection_report
     stability             set_stability:stability                function   Stability of sets of columns
     compare_columns       column_comparison:compare_columns      function   Effect of a selection on models
