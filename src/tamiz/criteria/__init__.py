@@ -21,8 +21,8 @@ registry = Registry(
     equal_frequency         discretization:EqualFrequency                 discretization  Equal frequency
     equal_width             discretization:EqualWidth                     discretization  Equal width
     association             base:Association                              base            Associations of columns
-    pairwise_associations   base:PairwiseAssociations                     base            Pairwise associations of the columns of
-    one table cut_points_function     discretization:cut_points                     function        Cut points of numeric columns
+    pairwise_associations   base:PairwiseAssociations                     base            Pairwise associations of columns
+    cut_points_function     discretization:cut_points                     function        Cut points of numeric columns
     entropy_function        shannon_entropy:entropy                       function        Entropy of a column, in bits
     fisher_function         fisher:fisher_score                           function        Fisher scores of columns
     laplacian_function      laplacian:laplacian_score                     function        Laplacian scores of columns
