@@ -70,8 +70,8 @@ def test_every_registered_name_is_taken():
     [
         (RankSelector("fischer-score"), "'fischer-score' is no relevance .did you mean 'fisher-score'"),
         (SubsetSelector("cfss"), "'cfss' is no merit .did you mean 'cfs'"),
-        (SubsetSelector("knn"), "'knn' is a model: a wrapper scores it, wrapper:knn"),
-        (SubsetSelector("wrapper"), "a wrapper scores a model: wrapper:NAME with one of .*gaussian-nb"),
+        (SubsetSelector("knn"), "'knn' is a model, not a merit; use wrapper:knn"),
+        (SubsetSelector("wrapper"), "a wrapper needs a model: wrapper:NAME with one of .*gaussian-nb"),
         (SubsetSelector("wrapper:gausian-nb"), "'gausian-nb' is no model .did you mean 'gaussian-nb'"),
         (SubsetSelector("cfs", "forwards"), "'forwards' is no search .did you mean 'forward'"),
         (SubsetSelector("cfs", "best-first:sideways"), "direction is one of forward, backward, bidirectional"),

@@ -256,7 +256,7 @@ def test_the_ranking_is_by_score_then_column_with_constants_and_left_out_columns
     ]
     with (
         pytest.warns(TamizWarning),
-        pytest.raises(ValueError, match="n_features=6 exceeds the 5 columns that take part"),
+        pytest.raises(ValueError, match="n_features=6 exceeds the 5 used columns"),
     ):
         RankSelector(InformationGain(), n_features=6).fit(frame, y)
 
@@ -318,7 +318,7 @@ def test_a_subset_has_the_size_asked_for(search):
 def test_a_search_stopped_before_the_size_is_refused_with_the_way_out():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(
-        ValueError, match=r"No set of the size asked for was evaluated before the search stopped \(2 eval"
+        ValueError, match=r"No set of an allowed size was evaluated before the search stopped \(2 eval"
     ):
         SubsetSelector(CFS(), Forward(), n_features=3, stop=Evaluations(2)).fit(X, y)
 
@@ -427,10 +427,10 @@ def test_frames_whose_columns_are_called_by_numbers_keep_them():
 @pytest.mark.parametrize(
     ("selector", "sentence"),
     [
-        (RankSelector(CFS()), r"RankSelector takes a relevance such as InformationGain\(\), got CFS\(\)"),
-        (SubsetSelector(InformationGain(), BestFirst()), r"SubsetSelector takes a merit such as CFS\(\), got Info"),
-        (SubsetSelector(CFS(), BestFirst), r"takes a search such as BestFirst\(\), got <class"),
-        (SubsetSelector(CFS(), BestFirst(), stop=3), r"takes a stopping rule such as Evaluations\(1000\), got 3"),
+        (RankSelector(CFS()), r"RankSelector: relevance must be one such as InformationGain\(\), got CFS\(\)"),
+        (SubsetSelector(InformationGain(), BestFirst()), r"SubsetSelector: merit must be one such as CFS\(\), got Info"),
+        (SubsetSelector(CFS(), BestFirst), r"search must be one such as BestFirst\(\), got <class"),
+        (SubsetSelector(CFS(), BestFirst(), stop=3), r"stop must be a stopping rule such as Evaluations\(1000\), got 3"),
         (SubsetSelector(CFS(association=3), BestFirst()), "association must be an Association such as Symm.*, got 3"),
         (RankSelector(InformationGain(discretization="mdl")), "InformationGain: discretization must be one such as MDL"),
         (

@@ -154,7 +154,7 @@ def test_without_sizes_those_are_compared_that_a_search_comes_to_in_every_fold()
     assert {1, 3, 10} <= set(found.tolist())
     fixed = SubsetSelector(CFS(), Forward(fixed=[4, 5]))
     assert SizeSearchCV(fixed, GaussianNB(), cv=FOLDS).fit(X, Y).cv_results_["n_features"].tolist() == SIZES[1:]
-    with pytest.raises(DataError, match="Fold 1 of 4: the search came to no set of 1 column; take other sizes"):
+    with pytest.raises(DataError, match="Fold 1 of 4: the search evaluated no set of 1 column; use other sizes"):
         SizeSearchCV(fixed, GaussianNB(), cv=FOLDS, sizes=[1, 3]).fit(X, Y)
 
 
@@ -162,11 +162,11 @@ def test_without_sizes_those_are_compared_that_a_search_comes_to_in_every_fold()
     ("given", "error", "message"),
     [
         ({"sizes": [3, 11]}, DataError, "Fold 1 of 4: n_features=11 exceeds the 10 columns of the table"),
-        ({"sizes": []}, ValueError, "sizes has none"),
+        ({"sizes": []}, ValueError, "sizes is empty"),
         ({"sizes": [0]}, ValueError, "a size must be at least 1, got 0"),
         ({"sizes": [0.5]}, TypeError, "a size must be a whole number, got 0.5"),
         ({"rule": "least"}, ValueError, "rule must be one of 'best', 'one_standard_error', got 'least'"),
-        ({"selector": "fisher"}, TypeError, "SizeSearchCV takes a RankSelector or a SubsetSelector, got 'fisher'"),
+        ({"selector": "fisher"}, TypeError, "selector must be a RankSelector or a SubsetSelector, got 'fisher'"),
         (
             {"selector": SubsetSelector(CFS(), Exhaustive())},
             DataError,

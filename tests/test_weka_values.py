@@ -19,7 +19,7 @@ from .reference import cfs as plain
 from .reference.tables import HERE, shared
 
 # Columns without a value are left out of supermarket, and that is told.
-pytestmark = pytest.mark.filterwarnings("ignore:.*no part")
+pytestmark = pytest.mark.filterwarnings("ignore:.* excluded: ")
 
 SHARED_TABLES = ["weather.nominal", "weather.numeric", "contact-lenses", "iris", "diabetes", "credit-g"]
 EXTRA = json.loads((HERE / "weka_extra.json").read_text())["datasets"]

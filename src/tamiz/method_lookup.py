@@ -1,4 +1,4 @@
-"""The parts of a selector by name, or left to the table: the names and the usual parts of the command line."""
+"""Criteria and searches by their command-line names, and the defaults for a table."""
 
 from __future__ import annotations
 
@@ -17,98 +17,97 @@ if TYPE_CHECKING:
     from tamiz.search.base import Search
     from tamiz.sources.schema import Schema
 
-# Coordinates, and values of the points that ridge regression searches on by default: they are kept some five times.
+# Largest encoded table for which ridge regression is the default merit (columns, values): it is stored about five times.
 _MAX_COORDINATES, _MAX_RIDGE_VALUES = 1_000, 50_000_000
 
 
 def find_merit_entries(name: str) -> tuple[Entry, Entry | None]:
-    """Return the line of a merit, "cfs", or those of a wrapper and its model, "wrapper:gaussian_nb"."""
+    """Return the registry entry of a merit ("cfs"), or those of the wrapper and its model ("wrapper:gaussian_nb")."""
     models = {command_name(entry): entry for entry in wrappers.of_kind("model")}
     kind, _, model = (part.strip() for part in name.partition(":"))
     if kind.lower() == "wrapper":
         if not model:
-            raise ValueError(f"a wrapper scores a model: wrapper:NAME with one of {', '.join(models)}.")
+            raise ValueError(f"a wrapper needs a model: wrapper:NAME with one of {', '.join(models)}.")
         return criteria["cross_validated"], wrappers.find(model, "model")
     if kind.lower().replace("_", "-") in models:
-        raise ValueError(f"{name!r} is a model: a wrapper scores it, wrapper:{name}.")
+        raise ValueError(f"{name!r} is a model, not a merit; use wrapper:{name}.")
     return criteria.find(name, "merit"), None
 
 
 def find_search_entry(name: str) -> tuple[Entry, str]:
-    """Return the line of a search and the word after its colon, empty where there is none: "beam:20"."""
-    search, _, word = (part.strip() for part in name.partition(":"))
-    return searches.find(search, "search"), word.lower()
+    """Return the registry entry of a search and the text after the colon of its name ("beam:20"), empty where there is none."""
+    search, _, shorthand = (part.strip() for part in name.partition(":"))
+    return searches.find(search, "search"), shorthand.lower()
 
 
 def resolve_relevance(requested: Relevance | str | None) -> Relevance | None:
-    """Return a relevance given as such or by name, None where it is left to the table."""
+    """Return a relevance from an object or a name, None where the table decides."""
     from tamiz.criteria.base import Relevance
 
-    made = criteria.find(requested, "relevance").load()() if isinstance(requested, str) else requested
-    return _check_method_type("RankSelector", "relevance", made, Relevance, "InformationGain()")
+    relevance = criteria.find(requested, "relevance").load()() if isinstance(requested, str) else requested
+    return _check_method_type("RankSelector", "relevance", relevance, Relevance, "InformationGain()")
 
 
 def resolve_merit(requested: Merit | str | None) -> Merit | None:
-    """Return a merit given as such or by name, None where it is left to the table."""
+    """Return a merit from an object or a name, None where the table decides."""
     from tamiz.criteria.base import Merit
 
-    made: Any = requested
+    merit: Any = requested
     if isinstance(requested, str):
         entry, model = find_merit_entries(requested)
-        made = entry.load()() if model is None else entry.load()(model.name)
-    return _check_method_type("SubsetSelector", "merit", made, Merit, "CFS()")
+        merit = entry.load()() if model is None else entry.load()(model.name)
+    return _check_method_type("SubsetSelector", "merit", merit, Merit, "CFS()")
 
 
 def resolve_search(requested: Search | str | None) -> Search | None:
-    """Return a search given as such or by name, None where it is left to the merit."""
+    """Return a search from an object or a name, None where the merit decides."""
     from tamiz.search.base import Search
 
-    made: Any = requested
+    search: Any = requested
     if isinstance(requested, str):
-        entry, word = find_search_entry(requested)
-        made = entry.load().from_shorthand(word)
-    return _check_method_type("SubsetSelector", "search", made, Search, "BestFirst()")
+        entry, shorthand = find_search_entry(requested)
+        search = entry.load().from_shorthand(shorthand)
+    return _check_method_type("SubsetSelector", "search", search, Search, "BestFirst()")
 
 
 def _check_method_type(owner: str, role: str, method: Any, kind: type, example: str) -> Any:
     if method is not None and not isinstance(method, kind):
-        raise TypeError(f"{owner} takes a {role} such as {example}, got {method!r}.")
+        raise TypeError(f"{owner}: {role} must be one such as {example}, got {method!r}.")
     return method
 
 
 def choose_relevance(requested: Relevance | str | None, schema: Schema) -> Relevance:
-    """Return the relevance for a table: one given as it is, one by name in the form that has a meaning there.
+    """Return the relevance for a table: an object unchanged, a name with parameters that suit the table.
 
-    None is the first of all that have one.
+    None is the first relevance that is defined on the table.
     """
     relevance = resolve_relevance(requested)
     if relevance is not None:
-        suited = relevance.adapt_to(schema) if isinstance(requested, str) else relevance
-        if suited is None:
+        adapted = relevance.adapt_to(schema) if isinstance(requested, str) else relevance
+        if adapted is None:
             relevance.check(schema)
-        return suited or relevance
+        return adapted or relevance
     for entry in criteria.of_kind("relevance"):
-        suited = entry.load()().adapt_to(schema)
-        if suited is not None:
-            found: Relevance = suited
-            return found
-    raise DataError("No relevance has a meaning on this table.")
+        default: Relevance | None = entry.load()().adapt_to(schema)
+        if default is not None:
+            return default
+    raise DataError("No relevance is defined on this table.")
 
 
 def choose_merit_and_search(
     merit: Merit | None, search: Search | None, schema: Schema, missing: MissingRule = "distribute"
 ) -> tuple[Merit, Search]:
-    """Return the merit and the search for a table: those given, else what holds up on rows that took no part in the search.
+    """Return the merit and the search for a table: the requested ones, else the defaults, which were chosen by nested CV scores.
 
-    Symmetric uncertainty with a number that is cut into intervals loses most of what columns say beside each other, so for a
-    numeric target CFS keeps near copies of the best column; ridge regression does not (docs/honest-numbers.md has the table).
+    For a numeric target cut into intervals, symmetric uncertainty does not see what columns add to each other, so CFS keeps near
+    copies of the best column. Ridge regression, the default there, does not (docs/honest-numbers.md compares them).
 
     Parameters
     ----------
     merit, search : Merit and Search, or None
     schema : Schema
     missing : {"distribute", "category"}, default="distribute"
-        What CFS does with missing values.
+        How CFS treats missing values.
     """
     from tamiz.criteria.cfs import CFS
     from tamiz.criteria.cross_validated import CrossValidated
@@ -116,14 +115,14 @@ def choose_merit_and_search(
     from tamiz.search.forward import Forward
 
     if merit is None and schema.target is not None and not schema.has_classes:
-        n_seen = schema.n_coordinates
-        if n_seen <= _MAX_COORDINATES and schema.n_rows * n_seen <= _MAX_RIDGE_VALUES:
+        n_coordinates = schema.n_coordinates
+        if n_coordinates <= _MAX_COORDINATES and schema.n_rows * n_coordinates <= _MAX_RIDGE_VALUES:
             return CrossValidated("ridge"), search or Forward()
         warn_user(
             [
-                f"Columns are chosen by CFS: ridge regression, the usual merit for a number, would need much memory or time for "
-                f"{schema.n_rows:,} rows of {n_seen:,} numbers (an indicator for every level). merit=CrossValidated('ridge') "
-                "(--merit wrapper:ridge) asks for it."
+                "CFS selects the columns, because ridge regression, the default merit for a numeric target, would need much memory "
+                f"or time for {schema.n_rows:,} rows of {n_coordinates:,} numbers (an indicator for every level). Use "
+                "merit=CrossValidated('ridge') (--merit wrapper:ridge) for ridge regression."
             ]
         )
     return merit or CFS(missing=missing), search or BestFirst()

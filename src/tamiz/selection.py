@@ -1,4 +1,4 @@
-"""Selectors: where a criterion meets a search, as full scikit-learn transformers."""
+"""Selectors, which combine criteria and searches as scikit-learn transformers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ from tamiz.subsets.evaluator import NaNCheckEvaluator
 
 
 class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
-    """What all selectors share: the tags, and frames that stay frames."""
+    """Base class of selectors: tags, and a `transform` that preserves data frames and their dtypes."""
 
     invariants: ClassVar[Invariants] = {
         "n_features_in_": Nullable(Integer(low=1)),
@@ -72,7 +72,7 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         "schema_.n_columns": Integer(low=1, size="p"),
         "_support": BoolArray("p"),
     }
-    # Groups that a cross-validation is given for its own folds stop here, unless they are asked for (set_fit_request).
+    # Groups that are passed to a cross-validation are not routed to the selector, unless set_fit_request asks for it.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
     def __sklearn_tags__(self) -> Tags:
@@ -82,21 +82,21 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = criterion is None or criterion.allow_missing
         return tags
 
-    # Whether there is nothing to score without a target where the table decides on the score.
+    # Whether a target is required where the criterion is chosen by the table.
     _needs_target: ClassVar[bool]
 
     @abstractmethod
     def _criterion(self) -> Any:
-        """Return the part that scores, None where it is left to the table."""
+        """Return the criterion, None where the table decides."""
 
     @property
     def _reads_target(self) -> bool:
-        """Whether a target that there is is read: the part that scores decides, where it is not left to the table."""
+        """Whether y is read: yes, unless a criterion is set that needs no target."""
         criterion = self._criterion()
         return criterion is None or criterion.reads_target
 
     def _open_source(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
-        """Return a table with its target, if that is read."""
+        """Return the table as a source, with its target where that is read."""
         reads_target = self._reads_target or isinstance(X, Source)
         return as_source(X, y if reads_target else None, sample_weight, groups=groups)
 
@@ -105,32 +105,32 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self._support
 
     def transform(self, X: Any) -> Any:
-        """Return the chosen columns: of a data frame, a frame of the same library with its dtypes."""
+        """Return the selected columns; of a data frame, as a frame of the same library with its dtypes."""
         check_is_fitted(self)
-        chosen = np.flatnonzero(self._support).tolist()
+        selected = np.flatnonzero(self._support).tolist()
         if not isinstance(X, Source) and not is_frame(X):
             return super().transform(to_numpy(X) if hasattr(X, "__dlpack__") else X)
         check_features(self, X)
-        if not chosen:
-            # As scikit-learn warns of arrays.
-            warn_user(["No features were selected: the table that is returned has no columns."])
+        if not selected:
+            # scikit-learn warns likewise for arrays.
+            warn_user(["No features were selected: the returned table has no columns."])
         if isinstance(X, Source):
-            return self._to_output_container(X.frame(chosen))
-        return self._to_output_container(frame_columns_at(eager_frame(X).to_native(), chosen))
+            return self._to_output_container(X.frame(selected))
+        return self._to_output_container(frame_columns_at(eager_frame(X).to_native(), selected))
 
     def _to_output_container(self, table: Any) -> Any:
-        """Return a data frame as one of the library that `set_output` asks for: scikit-learn's own way there loses dtypes."""
-        wanted = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
-        if wanted == "default" or not is_frame(table):
+        """Convert a data frame to the library that `set_output` requests; scikit-learn's own conversion loses dtypes."""
+        library = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+        if library == "default" or not is_frame(table):
             return table
         frame = eager_frame(table)
-        if frame.implementation.name.lower() == wanted:
+        if frame.implementation.name.lower() == library:
             return table
-        return frame.to_pandas() if wanted == "pandas" else frame.to_polars()
+        return frame.to_pandas() if library == "pandas" else frame.to_polars()
 
 
 def _with_date_parts(search: Search, schema: Schema) -> Search:
-    """Return a search whose columns name the parts of dates in place of the dates."""
+    """Return the search with the parts of dates in place of the dates in its column parameters."""
     if not schema.split_dates:
         return search
     roles = {role: expand_dates(schema, getattr(search, role)) for role in ("start", "fixed", "excluded")}
@@ -139,31 +139,33 @@ def _with_date_parts(search: Search, schema: Schema) -> Search:
 
 
 class RankSelector(Selector):
-    """Keep the columns that score best one by one.
+    """Keep the columns with the highest scores of a relevance (filter, univariate ranking).
 
     Parameters
     ----------
     relevance : Relevance or str, default=None
-        The score, such as `InformationGain()`, or its name on the command line, such as "information-gain" or its first word. By
-        name it has the form that suits the table, as in a study: for a numeric target information gain cuts numbers into
-        intervals of equal frequency. None is the first that has a meaning on the table: information gain where there is a target.
+        The relevance, such as `InformationGain()`, or its name on the command line, such as "information-gain" or its first word. A
+        name gets the parameters that suit the table, as in a study: for a numeric target, information gain cuts numbers into
+        intervals of equal frequency. None is the first relevance that is defined on the table: information gain where there is a
+        target.
     n_features : int or float, default=None
-        Keep this many; a float in (0, 1] is a share of the columns that take part, rounded down, at least one.
+        Number of columns to keep; a float in (0, 1] is a share of the used columns, rounded down, at least one.
     threshold : float, default=None
-        Keep those that score at least this. With neither, all that take part are kept; with both, a column must pass both.
+        Smallest score of a column to keep. Without `n_features` and `threshold` all used columns are kept; with both, a column must
+        satisfy both.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_columns,)
         Larger is better.
     scores_std_ : ndarray of shape (n_columns,) or None
-        Of a score that is a mean over folds and draws, such as `PermutationImportance`, the standard deviation of these.
+        For scores that are means over folds and random draws, such as `PermutationImportance`, their standard deviations.
     relevance_ : Relevance
-        The score as it was used.
+        The relevance as it was used.
     ranking_ : ndarray of shape (n_columns,)
-        Column numbers, best first; equal scores in column order, constant columns after them and left-out ones last.
+        Column numbers, best first; equal scores in column order, then constant columns, then excluded columns.
     schema_ : Schema
-        The columns as they were taken.
+        Names and kinds of the columns as they were used.
 
     Raises
     ------
@@ -211,84 +213,86 @@ class RankSelector(Selector):
         ----------
         X : array, sparse matrix, data frame or Source
         y : array of shape (n_samples,), default=None
-            Not read by a relevance that needs no target.
+            Ignored by a relevance that needs no target.
         sample_weight : array of shape (n_samples,), default=None
-            A weight of 2 counts as the row twice.
+            A row with weight 2 counts as two equal rows.
         groups : array of shape (n_samples,), default=None
-            Where the target is constant in every group, each group counts as one row in scores from counts; relevances that read
-            rows do not read them.
+            Where the target is constant in every group, each group counts as one row in scores that are computed from statistics;
+            relevances that read rows ignore the groups.
         """
         with parallel.thread_session():
             source = self._open_source(X, y, sample_weight, groups)
             self.relevance_ = choose_relevance(self.relevance, source.schema)
             self.relevance_.check(source.schema)
             relevance = self.relevance_.bind(source)
-            known = gather_statistics([relevance], weight_groups_equally(source).reduce, source.schema)
-            self.scores_ = relevance.scores(known, source.schema)
+            cache = gather_statistics([relevance], weight_groups_equally(source).reduce, source.schema)
+            self.scores_ = relevance.scores(cache, source.schema)
             self.scores_std_ = relevance.std if isinstance(relevance, PrecomputedScores) else None
         record_features(self, X)
         self.schema_ = source.schema
         warn_user(
             [*source.schema.dropped_row_notes, *source.schema.excluded_column_notes, *raw_date_warnings(source.schema)]
         )
-        left_out = np.array([c.exclusion_reason is not None for c in source.schema.columns])
+        excluded = np.array([c.exclusion_reason is not None for c in source.schema.columns])
         constant = np.array([c.constant for c in source.schema.columns])
-        self.ranking_ = np.lexsort((-self.scores_, constant, left_out))
+        self.ranking_ = np.lexsort((-self.scores_, constant, excluded))
         self._support = self._select_support(source.schema)
         return self
 
     def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
-        """Return the best columns of one ranking, as many as each size says; those below the threshold are never among them."""
+        """Return the best columns of one ranking for each size, without those below the threshold."""
         ranked = clone(self).set_params(n_features=None).fit(source)
-        asked = range(1, len(source.schema.used) + 1) if sizes is None else sizes
-        return {size: ranked.set_params(n_features=size)._select_support(source.schema) for size in asked}
+        sizes = range(1, len(source.schema.used) + 1) if sizes is None else sizes
+        return {size: ranked.set_params(n_features=size)._select_support(source.schema) for size in sizes}
 
     def _select_support(self, schema: Schema) -> NDArray[np.bool_]:
         kept = np.zeros(schema.n_columns, dtype=bool)
         kept[schema.used] = True
         if self.n_features is not None:
-            most = len(schema.used)
-            n = check_n_features("n_features", self.n_features, most)
-            if n > most:
-                those = "of the table" if most == schema.n_columns else "that take part"
-                raise ValueError(f"n_features={n} exceeds the {most} columns {those}; ask for at most {most}.")
+            n_used = len(schema.used)
+            n = check_n_features("n_features", self.n_features, n_used)
+            if n > n_used:
+                which = f"{n_used} columns of the table" if n_used == schema.n_columns else f"{n_used} used columns"
+                raise ValueError(f"n_features={n} exceeds the {which}; ask for at most {n_used}.")
             kept[self.ranking_[n:]] = False
         if self.threshold is not None:
-            kept &= self.scores_ >= (least := check_real("threshold", self.threshold))
+            threshold = check_real("threshold", self.threshold)
+            kept &= self.scores_ >= threshold
             best = float(self.scores_[schema.used].max(initial=-np.inf))
-            if -np.inf < best < least:
-                warn_user([f"No column scores at least threshold={least:g}: the highest score is {best:.6g}."])
+            if -np.inf < best < threshold:
+                warn_user([f"No column scores at least threshold={threshold:g}: the highest score is {best:.6g}."])
         return kept
 
 
 class SubsetSelector(Selector):
-    """Keep the set of columns that a search finds best by a merit.
+    """Keep the set of columns with the highest merit that a search finds.
 
     Parameters
     ----------
     merit : Merit or str, default=None
-        The worth of a set, such as `CFS()`, or its name on the command line: "cfs", or "wrapper:" and a model, such as
-        "wrapper:gaussian-nb". None is CFS, and ridge regression where the target is a number and that is affordable.
+        The merit of a set, such as `CFS()`, or its name on the command line: "cfs", or "wrapper:" and a model, such as
+        "wrapper:gaussian-nb". None is CFS; for a numeric target it is cross-validated ridge regression, unless that would need too
+        much time or memory.
     search : Search or str, default=None
-        The way through the sets, such as `BestFirst()`, or its name on the command line, such as "best-first:backward" or
-        "beam:20". Columns to fix, exclude, group or start with belong to it. None is `BestFirst()`; where ridge regression is the
-        merit that None stands for it is `Forward()`.
-    n_features : int, float or (least, most), default=None
-        The size of the set, or its range; a float in (0, 1] is a share of the columns that can be chosen, rounded down, at least
-        one. None lets the merit decide. Greedy searches visit every size of a range.
+        The search, such as `BestFirst()`, or its name on the command line, such as "best-first:backward" or "beam:20". Columns to
+        fix, exclude, group or start with are parameters of the search. None is `BestFirst()`, and `Forward()` with the default
+        ridge regression.
+    n_features : int, float or (smallest, largest), default=None
+        Number of columns of the set, or its range; a float in (0, 1] is a share of the columns that can be chosen, rounded down, at
+        least one. None lets the merit decide. Greedy searches visit every size of a range.
     stop : StoppingRule, default=None
-        When to stop before the search ends by itself, such as `Evaluations(1000) | Seconds(60)`.
+        Ends the search early, such as `Evaluations(1000) | Seconds(60)`.
     journal : path, default=None
-        A file that every evaluated set is written to; where it exists, the search goes on from it.
+        A file to which every evaluated set is written; an existing journal is continued.
     random_state : int, Generator or RandomState, default=None
-        Draws the folds of a merit that makes folds, the seeds of estimators without one, and the steps of a search at random. With
-        None the search differs from fit to fit, and the folds and the seeds of estimators do not: they are those of the seed 0.
+        Seed of the folds of the merit, of estimators without a seed of their own, and of a random search. With None the search
+        differs between fits, but folds and estimators always use seed 0.
     n_jobs : int, default=None
-        Threads; None takes the cores that this process may use. The result does not depend on it. Refits of an estimator that are
-        short and many run in as many worker processes; 1 keeps everything in this process.
+        Number of threads; None uses the cores available to this process. The result does not depend on it. Many short refits of an
+        estimator run in as many worker processes; 1 runs everything in this process.
     allow_duplicates : bool, default=False
-        Whether columns that repeat each other exactly are all searched, and may be chosen together. By default the first of them
-        is, or those that the search fixes or starts with; column groups stay as they are.
+        Whether exact duplicates of a column are searched, too, and may be selected together. By default only the first of them is
+        searched, or those that the search fixes or starts with; column groups are not checked.
 
     Attributes
     ----------
@@ -299,30 +303,30 @@ class SubsetSelector(Selector):
         The search as it was used.
     merit_ : float
     merit_name_, merit_method_ : str
-        What the merit is called, and how it was found.
+        Name of the merit, and how it was computed.
     merit_cost_ : float
-        How much work a set was, in microseconds or so.
+        Approximate cost of an evaluation in microseconds.
     archive_ : Archive
-        Every evaluated set with its merit, in order; of an exact search that goes through sets by the million, those that were
-        better than all before.
+        Every evaluated set with its merit, in order; of an exact search over millions of sets, only those that were better than all
+        before.
     cv_results_ : dict of str to ndarray
-        The scores of every evaluated set in every fold, in order of evaluation, where the merit is cross-validated: "n_features",
+        The fold scores of every evaluated set, in order of evaluation, where the merit is cross-validated: "n_features",
         "support" of shape (n_sets, n_columns), "split0_test_score" and so on for each fold, "mean_test_score" (the merit),
         "std_test_score" and "rank_test_score" (1 is the best). A set without a score has minus infinity in each fold and a
-        standard deviation of NaN. Other merits have no such attribute, and a selector that `tamiz.load` returns, or whose
-        search continued from a journal, has none: these files contain merits only.
+        standard deviation of NaN. The attribute does not exist for other merits, for a selector from `tamiz.load`, and for a search
+        that was continued from a journal, because these files contain merits only.
     n_evaluations_ : int
-        Sets whose merit was found, those that are not written down among them.
+        Number of evaluated sets, including those that are not in the archive.
     certificate_ : None or Certificate
-        The proven bound and gap, where the search proves one.
+        The proven bound and the optimality gap, where the search proves a bound.
     duplicates_ : dict of str to str
-        Columns that were not searched, each with the column that it repeats exactly.
+        Columns that were not searched, each with the column that it duplicates exactly.
     schema_ : Schema
-        The columns as they were taken.
+        Names and kinds of the columns as they were used.
 
     Notes
     -----
-    After Ctrl-C the selector holds the best set found until then, and KeyboardInterrupt goes on to the caller.
+    After Ctrl-C the selector is fitted with the best set found so far, and KeyboardInterrupt is raised.
 
     Examples
     --------
@@ -403,49 +407,47 @@ class SubsetSelector(Selector):
         ----------
         X : array, sparse matrix, data frame or Source
         y : array or frame of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Not read by a merit that needs no target, such as the score of a clusterer. Several columns are for `CrossValidated` of
-            a model that predicts all of them at once.
+            Ignored by a merit that needs no target, such as the score of a clusterer. Several columns are allowed for
+            `CrossValidated` with a model that predicts all of them at once.
         sample_weight : array of shape (n_samples,), default=None
-            A weight of 2 counts as the row twice.
+            A row with weight 2 counts as two equal rows.
         groups : array of shape (n_samples,), default=None
-            Rows of one group are learned from or tested, never both, by a merit that makes folds. For a merit of counts such as CFS
+            A merit with folds keeps all rows of a group in the same fold. For a merit that is computed from counts, such as CFS,
             each group counts as one row where the target is constant in every group.
         """
         with parallel.thread_session(self.n_jobs):
-            prepared, merit = self._make_job(X, y, sample_weight, groups, self.random_state)
+            job, merit = self._make_job(X, y, sample_weight, groups, self.random_state)
             journal = None
             if self.journal is not None:
-                journal = Journal(self.journal, _journal_identity(prepared, merit), prepared.problem.n_columns)
-            archive = prepared.run(self.stop, journal)
-        self.criterion_, self.search_ = merit, prepared.search
-        schema = prepared.source.schema
+                journal = Journal(self.journal, _journal_identity(job, merit), job.problem.n_columns)
+            archive = job.run(self.stop, journal)
+        self.criterion_, self.search_ = merit, job.search
+        schema = job.source.schema
         record_features(self, X)
         self.schema_ = schema
-        names, repeats = schema.names, prepared.duplicates
-        self.duplicates_ = {names[j]: names[kept] for j, kept in repeats.items()}
-        # In a part of a table, such as a fold, columns may be equal by chance.
-        told = describe_duplicate_columns(repeats, names) if has_all_rows(prepared.source) else []
+        names = schema.names
+        self.duplicates_ = {names[j]: names[kept] for j, kept in job.duplicates.items()}
+        # In a part of a table, such as a fold, columns may be equal by chance: no note then.
+        duplicate_notes = describe_duplicate_columns(job.duplicates, names) if has_all_rows(job.source) else []
         warn_user(
             [
                 *schema.dropped_row_notes,
                 *schema.excluded_column_notes,
                 *raw_date_warnings(schema),
-                *told,
-                *prepared.evaluator.notes(),
+                *duplicate_notes,
+                *job.evaluator.notes(),
             ]
         )
-        about = [] if archive.best is None else prepared.evaluator.subset_notes(archive.mask(archive.best))
-        self.merit_name_, self.merit_method_ = (
-            prepared.evaluator.name,
-            " ".join([prepared.evaluator.method, *about]).strip(),
-        )
-        self.merit_cost_ = prepared.evaluator.evaluation_cost
+        subset_notes = [] if archive.best is None else job.evaluator.subset_notes(archive.mask(archive.best))
+        self.merit_name_ = job.evaluator.name
+        self.merit_method_ = " ".join([job.evaluator.method, *subset_notes]).strip()
+        self.merit_cost_ = job.evaluator.evaluation_cost
         if archive.best is None and len(archive) and np.isneginf(archive.merits).all():
-            raise DataError(f"No set that was evaluated has a score. {' '.join(prepared.evaluator.notes())}".strip())
+            raise DataError(f"No evaluated set has a score. {' '.join(job.evaluator.notes())}".strip())
         return self._store_result(archive)
 
     def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
-        """Return the best set of each size that one search came to; a size that it did not come to is not there."""
+        """Return the best evaluated set of each size; sizes of which no set was evaluated are not in the dict."""
         size = (1, 1.0) if sizes is None else (min(sizes), max(sizes))
         searched = clone(self).set_params(n_features=size, journal=None).fit(source)
         best = searched.archive_.best_per_size()
@@ -453,7 +455,7 @@ class SubsetSelector(Selector):
 
     @property
     def cv_results_(self) -> dict[str, NDArray[Any]]:
-        """The score of every evaluated set in every fold."""
+        """The fold scores of every evaluated set."""
         check_is_fitted(self)
         results = self.archive_.cv_results()
         if results is None:
@@ -466,19 +468,19 @@ class SubsetSelector(Selector):
     def merits(
         self, masks: Masks, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None
     ) -> NDArray[np.float64]:
-        """Return the merits of sets of columns: as the search found them, or as it would have.
+        """Return the merits of sets of columns, from the archive or evaluated now.
 
         Parameters
         ----------
         masks : ndarray of shape (n_sets, n_columns), bool
-            The sets. Sizes, fixed and excluded columns are not asked about; columns that take no part are in no set.
+            The sets. Size limits, fixed and excluded columns of the search do not apply; unused columns must be in no set.
         X, y, sample_weight, groups
-            What `fit` was given.
+            The arguments of `fit`.
 
         Returns
         -------
         ndarray of shape (n_sets,)
-            Random draws of the merit, such as folds, are those of `fit` where `random_state` is an integer or None.
+            The random draws of the merit, such as folds, are those of `fit` where `random_state` is an integer or None.
 
         Examples
         --------
@@ -500,29 +502,29 @@ class SubsetSelector(Selector):
             known = numbers >= 0
             merits[known] = archive.merits_at(numbers[known])
             if not known.all():
-                prepared, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
-                merits[~known] = prepared.evaluator.evaluate(candidates[np.flatnonzero(~known)])
+                job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+                merits[~known] = job.evaluator.evaluate(candidates[np.flatnonzero(~known)])
         return merits
 
     def _check_masks(self, masks: Any) -> Masks:
-        """Return sets of columns of the table as masks."""
-        given = np.atleast_2d(np.asarray(masks))
+        """Return the masks as an array of shape (n_sets, n_columns)."""
+        checked = np.atleast_2d(np.asarray(masks))
         n_columns = self.schema_.n_columns
-        if given.dtype != bool or given.shape[1:] != (n_columns,):
+        if checked.dtype != bool or checked.shape[1:] != (n_columns,):
             raise ValueError(
                 f"masks must be True and False for each of the {n_columns} columns, of shape (n_sets, {n_columns}), got "
-                f"{given.dtype} of shape {given.shape}."
+                f"{checked.dtype} of shape {checked.shape}."
             )
         unused = np.setdiff1d(np.arange(n_columns), self.schema_.used)
-        if (taken := np.flatnonzero(given[:, unused].any(axis=0))).size:
-            column = self.schema_.columns[int(unused[taken[0]])]
+        if (selected := np.flatnonzero(checked[:, unused].any(axis=0))).size:
+            column = self.schema_.columns[int(unused[selected[0]])]
             raise ValueError(
-                f"Column {column.name!r} takes no part in this table ({column.exclusion_reason}): no set holds it."
+                f"Column {column.name!r} is excluded from this table ({column.exclusion_reason}): no set may contain it."
             )
-        return given
+        return checked
 
     def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> SearchPlan:
-        """Return what `fit` would take at most; the search is begun to see how fast it goes, and nothing is written.
+        """Return the largest cost of `fit`, estimated from the first evaluations of the search; no file is written.
 
         Parameters
         ----------
@@ -533,19 +535,19 @@ class SubsetSelector(Selector):
 
         Returns
         -------
-        Plan
-            Evaluations, seconds and bytes; as text it is one sentence.
+        SearchPlan
+            Evaluations, seconds and bytes; `str()` of it is a sentence.
         """
         with parallel.thread_session(self.n_jobs):
-            # Lots that the plan draws are drawn again by the search.
-            prepared, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
-            return prepared.plan(self.stop)
+            # A copy of the random state: `fit` makes the same random draws afterwards.
+            job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+            return job.plan(self.stop)
 
     def _make_job(self, X: Any, y: Any, sample_weight: Any, groups: Any, random_state: Seed) -> tuple[SearchJob, Merit]:
-        """Return the search made ready for a table, and the merit of its sets."""
+        """Return the search prepared for a table, and its merit."""
         merit, search = resolve_merit(self.merit), resolve_search(self.search)
         if self.stop is not None and not isinstance(self.stop, StoppingRule):
-            raise TypeError(f"SubsetSelector takes a stopping rule such as Evaluations(1000), got {self.stop!r}.")
+            raise TypeError(f"stop must be a stopping rule such as Evaluations(1000), got {self.stop!r}.")
         rng = make_rng(random_state)
         outputs = read_multioutput(y) if merit is not None and merit.supports_multioutput else None
         target = y if outputs is None and (self._reads_target or isinstance(X, Source)) else None
@@ -553,37 +555,39 @@ class SubsetSelector(Selector):
         source = as_source(X, target, sample_weight, groups=groups, allow_infinite=infinite)
         schema = source.schema
         merit, search = choose_merit_and_search(merit, search, schema)
-        problem, repeats = self._make_problem(source, search)
-        # Without a seed, too, the merit draws the same folds in every fit: results repeat, and a journal is gone on with.
+        problem, duplicates = self._make_problem(source, search)
+        # Without a seed the merit draws the same folds in every fit: merits are reproducible, and a journal can be continued.
         merit_rng = make_rng(0) if random_state is None else rng
         gather = weight_groups_equally(source).reduce
         evaluator = NaNCheckEvaluator(
             merit.bind(source, outputs).make_evaluator(gather, schema, merit_rng), schema.names
         )
-        return SearchJob(search, source, replace(problem, merit_properties=evaluator), evaluator, rng, repeats), merit
+        return SearchJob(
+            search, source, replace(problem, merit_properties=evaluator), evaluator, rng, duplicates
+        ), merit
 
     def _make_problem(self, source: Source, search: Search) -> tuple[Problem, dict[int, int]]:
-        """Return what the search may choose from, and the columns that it is made without, as they repeat another."""
+        """Return the problem of the search, and the duplicate columns that it leaves out."""
         names, used = source.schema.names, source.schema.used
         search = _with_date_parts(search, source.schema)
         problem = search.make_problem(names, used, self.n_features)
-        # Columns with infinite values seem to repeat others that lack values there.
-        repeats = {} if self.allow_duplicates or source.infinite_digest else unsearched_duplicates(source, problem)
-        if not repeats:
-            return problem, repeats
+        # The comparison does not distinguish infinite values from missing ones, so such a table is not checked.
+        duplicates = {} if self.allow_duplicates or source.infinite_digest else unsearched_duplicates(source, problem)
+        if not duplicates:
+            return problem, duplicates
         try:
-            return search.make_problem(names, np.setdiff1d(used, list(repeats)), self.n_features), repeats
+            return search.make_problem(names, np.setdiff1d(used, list(duplicates)), self.n_features), duplicates
         except ValueError as error:
-            # With them there was no error: fewer columns are left than were asked for.
-            raise ValueError(" ".join([str(error), *describe_duplicate_columns(repeats, names)])) from error
+            # Only without the duplicates there are fewer columns than requested: the message names them.
+            raise ValueError(" ".join([str(error), *describe_duplicate_columns(duplicates, names)])) from error
 
     def _store_result(self, archive: Archive) -> Self:
         if archive.best is None:
             if archive.interrupted:
                 raise KeyboardInterrupt
             raise ValueError(
-                f"No set of the size asked for was evaluated before the search stopped ({archive.stop_reason}). "
-                "Start it nearer to that size, or let it run longer where a rule stopped it."
+                f"No set of an allowed size was evaluated before the search stopped ({archive.stop_reason}). "
+                "Start the search nearer to that size, or relax the stopping rule."
             )
         self.archive_ = archive
         self.n_evaluations_ = archive.n_evaluations
@@ -599,11 +603,11 @@ class SubsetSelector(Selector):
 
 
 def _journal_identity(job: SearchJob, merit: Merit) -> dict[str, Any]:
-    """Return what a journal has to agree on with the search that goes on from it."""
+    """Return what must be equal when a search continues a journal."""
     source = job.source
     return {
         "columns": source.schema.names,
-        # Where a function lies in memory is not part of the merit.
+        # The memory address of a function is not part of the merit.
         "merit": re.sub(r" at 0x[0-9a-fA-F]+", "", repr(merit)),
         "data": source.fingerprint(),
         **job.evaluator.identity_fields(),

@@ -1,4 +1,4 @@
-"""How many columns: the size of a selection, chosen by the score of an estimator on rows that took no part in it."""
+"""The number of columns of a selection, chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -29,64 +29,64 @@ _RULES = ("best", "one_standard_error")
 
 
 class SizeSearchCV(Selector):
-    """Keep as many columns as an estimator predicts best from, by cross-validation with the selection inside every fold.
+    """Choose the number of columns by cross-validation, with the selection inside every fold.
 
-    In every fold the selector ranks, or searches, once by the rows learned from: that gives a set for each size. The estimator is
-    fitted on each set and scored on the rows held out. The size with the best mean score is then selected by all rows.
+    In every fold the selector ranks or searches once on the training rows, which gives a set for each size. The estimator is fitted
+    on each set and scored on the test rows. The number of columns with the best mean score is then selected on all rows.
 
     Parameters
     ----------
     selector : RankSelector or SubsetSelector
-        Of a ranking the best columns are the set of a size, of a search the best set of that size that it came to. Its own
-        `n_features` is not read. It is copied, and stays as it is.
+        The set of a size is the best columns of a ranking, or the best evaluated set of that size of a search. Its `n_features` is
+        ignored. It is cloned.
     estimator : estimator or str
-        What predicts, or the name of a model, as `CrossValidated` takes it; a table with text is encoded inside every fold for an
-        estimator of scikit-learn's that accepts none.
+        The estimator, or the name of a model, as in `CrossValidated`; a table with text is encoded inside every fold for a
+        scikit-learn estimator that accepts no text.
     sizes : list of int, default=None
-        Numbers of columns to compare. None is every one from 1 to that of the columns that can be chosen, of a search those that it
-        comes to in every fold.
+        Numbers of columns to compare. None is every size from 1 to the number of columns that can be chosen; for a search, the
+        sizes of which it evaluates a set in every fold.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds, as `CrossValidated` makes them: a number shuffles the rows, each fold with its share of every class; of whole groups
-        where there are groups. For scikit-learn's folds of rows in the order of the table, pass a splitter.
+        Folds, as in `CrossValidated`: an integer makes stratified folds of shuffled rows, and folds of whole groups where there are
+        groups. For scikit-learn's folds of consecutive rows, pass a splitter.
     scoring : str or callable, default=None
-        As of `CrossValidated`: None is accuracy for a classifier and R2 for a regressor.
+        As in `CrossValidated`: None is accuracy for a classifier and R2 for a regressor.
     rule : {"best", "one_standard_error"}, default="best"
-        The size with the best mean score, of equal ones the smallest; or the smallest size whose mean score is within one standard
-        error of the best: the standard deviation of the best size's scores over the folds (with n - 1), divided by the square root
-        of their number.
+        "best" is the smallest size with the best mean score. "one_standard_error" is the smallest size whose mean score is within
+        one standard error of the best; the standard error is the standard deviation of the best size's fold scores (with n - 1),
+        divided by the square root of the number of folds.
     random_state : int, Generator or RandomState, default=0
-        Draws the folds that a number asks for, and the seeds of an estimator without one.
+        Seed of the folds of an integer `cv`, and of an estimator without a seed of its own.
     n_jobs : int, default=None
-        Threads; None takes the cores that this process may use. The result does not depend on it.
+        Number of threads; None uses the cores available to this process. The result does not depend on it.
 
     Attributes
     ----------
     n_features_ : int
-        The size chosen.
+        The chosen number of columns.
     cv_results_ : dict of str to ndarray
-        By size, ascending: "n_features", "mean_test_score", "std_test_score" (with n), and "split0_test_score" and so on for each
-        fold. A size whose set a model cannot be fitted on has minus infinity.
+        By ascending size: "n_features", "mean_test_score", "std_test_score" (with n), and "split0_test_score" and so on for each
+        fold. A size on whose set the estimator cannot be fitted has minus infinity.
     score_name_ : str
-        What the score is called, such as "accuracy of GaussianNB".
+        Name of the score, such as "accuracy of GaussianNB".
     selector_ : RankSelector or SubsetSelector
-        Fitted with that size on all rows.
+        The selector, fitted with the chosen size on all rows.
     schema_ : Schema
-        The columns as they were taken.
+        Names and kinds of the columns as they were used.
 
     Raises
     ------
     DataError
-        When the table or a fold cannot be used, or a fold gives no set of a size that was asked for.
+        When the table or a fold cannot be used, or a fold has no set of a requested size.
     ValueError
         When a parameter cannot be used.
 
     Notes
     -----
-    The mean score of the chosen size is optimistic: it was picked for being high. `selection_report(SizeSearchCV(...), X, y)`
-    repeats all of this inside outer folds, and gives the honest score.
+    The mean score of the chosen size is optimistic, because it is the best of several. `selection_report(SizeSearchCV(...), X, y)`
+    estimates its optimism by nested cross-validation.
 
-    Cost one ranking or search and as many fits of the estimator as there are sizes for each fold, and one ranking or search of all
-    rows. `GridSearchCV` over the size of a selector in a pipeline has the same scores, and ranks anew for every size.
+    Cost one ranking or search in each fold, one fit of the estimator for each fold and size, and one ranking or search on all rows.
+    `GridSearchCV` over the size of a selector in a pipeline has the same scores, but ranks again for every size.
 
     References
     ----------
@@ -117,7 +117,7 @@ class SizeSearchCV(Selector):
         "cv_results_": InstanceOf(dict),
         "score_name_": InstanceOf(str),
     }
-    # Decided by the parts.
+    # Not used: the selector and the estimator decide.
     _needs_target: ClassVar[bool] = False
 
     def __init__(
@@ -158,25 +158,25 @@ class SizeSearchCV(Selector):
 
     def _checked_selector(self) -> RankSelector | SubsetSelector:
         if not isinstance(self.selector, RankSelector | SubsetSelector):
-            raise TypeError(f"SizeSearchCV takes a RankSelector or a SubsetSelector, got {self.selector!r}.")
+            raise TypeError(f"selector must be a RankSelector or a SubsetSelector, got {self.selector!r}.")
         return self.selector
 
     def _cross_validated(self) -> CrossValidated:
-        """Return the merit that knows what the estimator reads."""
+        """Return the merit of the estimator, which determines whether it reads a target and accepts missing values."""
         return CrossValidated(self.estimator, self.cv, self.scoring)
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Choose the size, and select by all rows.
+        """Choose the number of columns, and select that many on all rows.
 
         Parameters
         ----------
         X : array, data frame or Source
         y : array of shape (n_samples,), default=None
-            Not read where neither the selector nor the estimator needs a target.
+            Ignored where neither the selector nor the estimator needs a target.
         sample_weight : array of shape (n_samples,), default=None
-            A weight of 2 counts as the row twice: in the selection, in what the estimator learns and in the score.
+            A row with weight 2 counts as two equal rows, in the selection, in the fits and in the score.
         groups : array of shape (n_samples,), default=None
-            Rows of one group are learned from or held out, never both; selectors read them as they do by themselves.
+            All rows of a group are in the same fold; the selector uses the groups as it does by itself.
         """
         check_choice("rule", self.rule, _RULES)
         sizes = self._check_sizes()
@@ -206,11 +206,11 @@ class SizeSearchCV(Selector):
             return None
         sizes = sorted({check_integer("a size", size, low=1) for size in self.sizes})
         if not sizes:
-            raise ValueError("sizes has none; name one at least, or leave it out for all.")
+            raise ValueError("sizes is empty; pass at least one size, or None for all.")
         return sizes
 
     def _make_evaluator(self, source: Source) -> WrapperEvaluator:
-        """Return what scores sets on the folds, by refits: few sets are asked for, and most once."""
+        """Return the evaluator of sets on the folds. It refits the estimator: there are few sets, most of them evaluated once."""
         wrapper = self._cross_validated()
         table = source if wrapper.reads_target else without_target(source)
         seed = int(make_rng(self.random_state).integers(2**31))
@@ -220,13 +220,13 @@ class SizeSearchCV(Selector):
     def _score_fold(
         self, source: Source, evaluator: WrapperEvaluator, fold: int, sizes: list[int] | None
     ) -> dict[int, float]:
-        """Return the score of the set of every size that the selector gives by the rows that a fold learns from."""
+        """Return the test score of each size in a fold, with the sets that the selector finds on the training rows."""
         task = evaluator.task
-        # Rows that no fold has, and those without weight, are not in the task.
+        # The task does not contain rows of weight 0 and rows that are in no fold.
         rows = np.searchsorted(source.row_numbers, task.source.row_numbers[task.folds[fold].train])
         where = f"Fold {fold + 1} of {len(task.folds)}"
         try:
-            # What is said of a part of the rows is said of all of them in the end.
+            # Warnings and progress of the selection in a fold are suppressed; the selection on all rows reports them.
             with capture_warnings(), progress.use_listener(_ignore_progress):
                 sets = self._checked_selector()._supports_by_size(select_rows(source, rows), sizes)
         except ValueError as error:
@@ -234,36 +234,36 @@ class SizeSearchCV(Selector):
         for size in sizes or ():
             if size not in sets:
                 raise DataError(
-                    f"{where}: the search came to no set of {size:,} column{'s' * (size > 1)}; take other sizes, or a search that "
+                    f"{where}: the search evaluated no set of {size:,} column{'s' * (size > 1)}; use other sizes, or a search that "
                     "visits every size, such as Forward."
                 )
         found = evaluator.fold_refit_scores(fold, np.array(list(sets.values())))
         return dict(zip(sets, found.tolist(), strict=True))
 
     def _choose_size(self, results: dict[str, NDArray[Any]]) -> int:
-        """Return the size that the rule takes."""
+        """Return the size that the rule chooses."""
         means = results["mean_test_score"]
         best = int(np.argmax(means))
         if np.isneginf(means[best]):
             raise DataError("No size has a score in every fold: change the estimator, the selector or the folds.")
-        least = means[best]
+        min_score = means[best]
         if self.rule == "one_standard_error":
-            of_best = np.array([values[best] for name, values in results.items() if name.startswith("split")])
-            if len(of_best) < 2:
+            fold_scores = np.array([values[best] for name, values in results.items() if name.startswith("split")])
+            if len(fold_scores) < 2:
                 raise ValueError(
-                    "rule='one_standard_error' needs at least 2 folds, got 1; take more folds, or rule='best'."
+                    "rule='one_standard_error' needs at least 2 folds, got 1; use more folds, or rule='best'."
                 )
-            least -= of_best.std(ddof=1) / np.sqrt(len(of_best))
-        return int(results["n_features"][np.flatnonzero(means >= least)[0]])
+            min_score -= fold_scores.std(ddof=1) / np.sqrt(len(fold_scores))
+        return int(results["n_features"][np.flatnonzero(means >= min_score)[0]])
 
 
 def _make_cv_results(scores: Sequence[dict[int, float]], sizes: list[int] | None) -> dict[str, NDArray[Any]]:
-    """Return the scores of the sizes asked for, or of those that every fold has, as scikit-learn's searches do."""
+    """Return scikit-learn's `cv_results_` of the requested sizes, or of the sizes that all folds have in common."""
     shared = sorted(set.intersection(*map(set, scores))) if sizes is None else sizes
     if not shared:
-        raise DataError("The folds have no size in common: take a search that visits every size, such as Forward.")
-    values = np.array([[of_fold[size] for of_fold in scores] for size in shared])
-    # The deviation of scores of minus infinity is not a number.
+        raise DataError("The folds have no size in common: use a search that visits every size, such as Forward.")
+    values = np.array([[fold_scores[size] for fold_scores in scores] for size in shared])
+    # The standard deviation of scores of minus infinity is NaN.
     with np.errstate(invalid="ignore"):
         deviations = values.std(axis=1)
     return {
@@ -275,4 +275,4 @@ def _make_cv_results(scores: Sequence[dict[int, float]], sizes: list[int] | None
 
 
 def _ignore_progress(label: str, done: int, total: int | None) -> None:
-    """Progress of parts of the work, which nobody is told."""
+    """Discard the progress of the selection in a fold."""

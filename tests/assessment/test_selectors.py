@@ -46,7 +46,7 @@ def test_the_columns_of_the_table_are_found(selector):
     report = selection_report(selector, X, y, n_splits=2, n_permutations=1)
     assert report.columns == ("a", "d")
     assert report.merit is None
-    assert report.null.statistic == "optimistic score"
+    assert report.null.statistic == "apparent score"
     assert report.null.observed == report.apparent.mean
     assert report.nested.mean > 0.75
 
@@ -54,7 +54,7 @@ def test_the_columns_of_the_table_are_found(selector):
 def test_an_array_is_given_as_an_array_and_a_file_as_a_table(tmp_path):
     X, y = framed()
     X.assign(y=np.where(y, "p", "q")).to_csv(tmp_path / "a.csv", index=False)
-    options = {"n_splits": 3, "n_permutations": 0, "predictor": LogisticRegression()}
+    options = {"n_splits": 3, "n_permutations": 0, "model": LogisticRegression()}
     by_array = selection_report(SelectKBest(k=2), X.to_numpy(), y, **options)
     by_file = selection_report(SelectKBest(k=2), open_source(tmp_path / "a.csv", "y"), **options)
     assert by_array.columns == ("x0", "x3")
@@ -90,7 +90,7 @@ def test_the_frame_keeps_its_types():
 def test_what_draws_lots_is_seeded():
     X, y = framed()
     selector = SelectFromModel(ExtraTreeClassifier())
-    options = {"n_splits": 2, "n_permutations": 1, "predictor": ExtraTreeClassifier(max_features=1)}
+    options = {"n_splits": 2, "n_permutations": 1, "model": ExtraTreeClassifier(max_features=1)}
     one, again, other = (selection_report(selector, X, y, random_state=seed, **options) for seed in (1, 1, 2))
     assert one.to_dict() == again.to_dict()
     assert one.to_dict() != other.to_dict()
@@ -124,45 +124,45 @@ def test_weights_go_to_who_takes_them():
             ValueError,
             r"^The selector at the end of the pipeline does not choose among columns of the table: the steps before it",
         ),
-        (SelectKBest(k=2), {"sample_weight": np.ones(80)}, ValueError, r"^SelectKBest takes no sample_weight in fit"),
+        (SelectKBest(k=2), {"sample_weight": np.ones(80)}, ValueError, r"^SelectKBest accepts no sample_weight in fit"),
         (
             make_pipeline(StandardScaler(), SelectFromModel(LogisticRegression())),
             {"sample_weight": np.ones(80)},
             ValueError,
-            r"^Pipeline\(StandardScaler, SelectFromModel\) takes no sample_weight in fit, and the rows have weights; leave",
+            r"^Pipeline\(StandardScaler, SelectFromModel\) accepts no sample_weight in fit, and the rows have weights; leave",
         ),
         (
             SelectFromModel(LogisticRegression()),
-            {"predictor": make_pipeline(StandardScaler(), LogisticRegression()), "sample_weight": np.ones(80)},
+            {"model": make_pipeline(StandardScaler(), LogisticRegression()), "sample_weight": np.ones(80)},
             ValueError,
-            r"^Pipeline\(StandardScaler, LogisticRegression\) takes no sample_weight in fit",
+            r"^Pipeline\(StandardScaler, LogisticRegression\) accepts no sample_weight in fit",
         ),
         (
             SelectFromModel(LogisticRegression()),
             {"scoring": lambda model, X, y: model.score(X, y), "sample_weight": np.ones(80)},
             ValueError,
-            r"^<lambda> takes no sample_weight, and the rows have weights; leave them out\.$",
+            r"^<lambda> accepts no sample_weight, and the rows have weights; leave them out\.$",
         ),
         (
             SelectFromModel(LogisticRegression()),
             {"scoring": "adjusted_rand_score", "sample_weight": np.ones(80)},
             ValueError,
-            r"^adjusted_rand_score takes no sample_weight, and the rows have weights",
+            r"^adjusted_rand_score accepts no sample_weight, and the rows have weights",
         ),
         (
             VarianceThreshold(),
-            {"predictor": Ridge()},
+            {"model": Ridge()},
             ValueError,
             r"^Ridge predicts numbers, and the target 'target' is classes",
         ),
-        (VarianceThreshold(), {"predictor": 3}, TypeError, r"^predictor must be 'naive_bayes', .* got 3\.$"),
+        (VarianceThreshold(), {"model": 3}, TypeError, r"^model must be 'naive_bayes', .* got 3\.$"),
         (
             SubsetSelector(InformationGain(), Forward()),
             {},
             TypeError,
-            r"^SubsetSelector takes a merit such as CFS\(\), got InformationGain\(\)\.$",
+            r"^SubsetSelector: merit must be one such as CFS\(\), got InformationGain\(\)\.$",
         ),
-        (RankSelector(CFS()), {}, TypeError, r"^RankSelector takes a relevance such as InformationGain\(\)"),
+        (RankSelector(CFS()), {}, TypeError, r"^RankSelector: relevance must be one such as InformationGain\(\)"),
         (
             RankSelector(FisherScore(), n_features=20),
             {},

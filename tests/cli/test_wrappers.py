@@ -80,7 +80,7 @@ def test_models_of_numbers_take_a_mixed_table(tamiz: Callable[..., Result], mixe
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--merit", "wrapper"], 2, "a wrapper scores a model: wrapper:NAME with one of gaussian-nb,"),
+        (["--merit", "wrapper"], 2, "a wrapper needs a model: wrapper:NAME with one of gaussian-nb,"),
         (["--merit", "wrapper:gausian"], 2, "'gausian' is no model (did you mean 'gaussian-nb'?)"),
         (["--merit", "cfs", "--scoring", "r2"], 2, "use --merit wrapper:MODEL or --assess."),
         (["--scoring", "roc_auc"], 2, "use --merit wrapper:MODEL or --assess."),
@@ -93,7 +93,7 @@ def test_models_of_numbers_take_a_mixed_table(tamiz: Callable[..., Result], mixe
         (["--scoring", "r2", "--assess"], 1, "r2 scores numbers, and the target 'species' is classes; use accuracy,"),
         (["--merit", "wrapper:knn", "--scoring", "acuracy"], 2, "(did you mean 'accuracy'?)"),
         (["--folds", 3], 2, "--folds applies to wrappers only: use --merit wrapper:MODEL, or leave out --folds."),
-        (["--merit", "knn"], 2, "'knn' is a model: a wrapper scores it, wrapper:knn."),
+        (["--merit", "knn"], 2, "'knn' is a model, not a merit; use wrapper:knn."),
         (["--merit", "kfs"], 2, "'kfs' is no merit (did you mean 'cfs'?)"),
         (["--merit", "wrapper:knn", "--folds", 1], 2, "--folds"),
     ],

@@ -201,7 +201,7 @@ def test_known_values_of_the_functions():
 
 
 def test_functions_refuse_what_has_no_meaning():
-    with pytest.raises(ValueError, match="a has 2 values and b 3; they must be of the same rows"):
+    with pytest.raises(ValueError, match="a has 2 values and b 3; they must have equally many"):
         symmetric_uncertainty([1, 2], [1, 2, 3])
     with pytest.raises(ValueError, match="missing must be one of 'distribute', 'category', got 'categorie'"):
         symmetric_uncertainty([1, 2], [1, 2], missing="categorie")

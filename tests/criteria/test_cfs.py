@@ -142,7 +142,7 @@ def test_a_copy_of_a_column_adds_nothing_and_an_independent_column_takes_away():
     assert noisy == pytest.approx(alone / np.sqrt(2), rel=1e-2)
 
 
-@pytest.mark.filterwarnings("ignore:.*no part")
+@pytest.mark.filterwarnings("ignore:.* excluded: ")
 def test_columns_left_out_never_count():
     table = make_mixed(2)
     frame = table.frame()

@@ -337,7 +337,7 @@ def test_what_cannot_be_scored_is_refused():
     X = np.random.default_rng(4).normal(size=(20, 2))
     with pytest.raises(DataError, match="The graph has 3 rows and X has 20"):
         laplacian_score(X, Graph.from_edges([0, 1], [1, 2]))
-    with pytest.raises(TypeError, match=r"graph must be a Graph, got KNearest.*: build it"):
+    with pytest.raises(TypeError, match=r"graph must be a Graph, got KNearest.*: build one"):
         laplacian_score(X, KNearest(5))
     with pytest.raises(DataError, match="LaplacianScore requires y to be passed"):
         RankSelector(LaplacianScore(graph=SameClass())).fit(X)

@@ -139,7 +139,7 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*no part")
+@pytest.mark.filterwarnings("ignore:.* excluded: ")
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_scores_of_degenerate_tables_are_finite(relevance, name):
     frame, y = DEGENERATE[name]

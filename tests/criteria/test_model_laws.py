@@ -100,7 +100,7 @@ def test_equal_columns_score_equally(relevance):
         np.testing.assert_allclose(scores[:n], scores[n:], rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:.*no part")
+@pytest.mark.filterwarnings("ignore:.* excluded: ")
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_scores_of_degenerate_tables_are_finite(relevance, name):
     frame, y = DEGENERATE[name]
