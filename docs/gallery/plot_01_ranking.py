@@ -1,9 +1,9 @@
 """
-Which columns say most about the class?
-=======================================
+Rank columns by their information about a class
+===============================================
 
-A relevance scores every column by itself. :class:`~tamiz.criteria.InformationGain` says how many bits a column tells
-about the class; measurements are cut into intervals first, where that says more than it costs.
+A relevance scores every column by itself. :class:`~tamiz.criteria.InformationGain` is the information of a column about
+the class, in bits. Numeric columns are discretised first by the minimum description length principle.
 """
 
 import pandas as pd
@@ -19,8 +19,8 @@ display = RankingDisplay.from_estimator(selector)
 display.ax_.set_title("Two columns of iris are kept", loc="left")
 
 # %%
-# The classes themselves hold log2(3) = 1.58 bits, so petal length tells nearly all there is to tell. Do other criteria
-# agree? Scores have different units; their order can be compared. The variance never looks at the class.
+# The entropy of the classes is log2(3) = 1.58 bits, so petal length contains nearly all information about them. Scores of
+# other criteria have different units, but their order can be compared. The variance does not use the class.
 
 criteria = [InformationGain(), SymmetricUncertainty(), FisherScore(), Variance()]
 scores = {

@@ -2,9 +2,9 @@
 A filter and a wrapper
 ======================
 
-A filter such as CFS reads a set of columns off the table: columns that go with the class and not with each other. A
-wrapper asks a model. Both are merits, and any search takes either. Here 30 measurements of 569 tumours are searched
-twice.
+A filter such as CFS prefers columns that are associated with the class and not with each other. A wrapper scores a
+subset by a model. Both are merits, and any search accepts either. Here the subsets of 30 measurements of 569 tumours are
+searched by both.
 """
 
 from matplotlib import pyplot as plt
@@ -25,8 +25,8 @@ SearchDisplay.from_estimator(by_filter, ax=left)
 display = SearchDisplay.from_estimator(by_wrapper, ax=right)
 
 # %%
-# Every grey point is a set of columns that the search looked at, and every step of the line adds a column. The filter
-# goes on as long as a column tells something new. The wrapper stops where the model makes no fewer mistakes.
+# Every grey point is an evaluated subset, and every step of the line adds a column. The filter adds columns as long as
+# they contribute new information. The wrapper stops when no column improves the score of the model.
 
 for selector in (by_filter, by_wrapper):
     print(
@@ -34,7 +34,7 @@ for selector in (by_filter, by_wrapper):
     )
 
 # %%
-# The wrapper did not fit a model for every set: log-likelihoods under naive Bayes are sums over columns, and a column
-# is added to them.
+# The wrapper did not fit a model for every subset: log-likelihoods of naive Bayes are sums over columns, so adding a
+# column adds one term.
 
 print(by_wrapper.merit_method_)

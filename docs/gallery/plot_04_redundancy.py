@@ -1,10 +1,9 @@
 """
-Columns that say the same
-=========================
+Redundant columns
+=================
 
-The symmetric uncertainty of two columns is 1 where each says all about the other, and 0 where they have nothing to do
-with each other. The matrix of all pairs shows which of 30 measurements repeat each other; CFS takes few from each
-group.
+The symmetric uncertainty of two columns is 1 where each determines the other, and 0 where they are independent. The
+matrix of all pairs shows which of 30 measurements are redundant. CFS selects few columns of each group.
 """
 
 import numpy as np
@@ -31,7 +30,7 @@ shared = np.array(
 )
 
 # %%
-# Columns are drawn in an order that puts alike beside alike. Those that CFS keeps are written in bold.
+# Columns are ordered by hierarchical clustering. The columns that CFS selects are in bold.
 
 order = leaves_list(linkage(squareform(1 - shared, checks=False), "average"))
 kept = SubsetSelector(CFS(), BestFirst()).fit(X, y).get_support()
@@ -44,5 +43,5 @@ for label, column in zip(ax.get_yticklabels(), order, strict=True):
 bar = figure.colorbar(image, label="Symmetric uncertainty of two columns", shrink=0.6)
 
 # %%
-# Radius, perimeter and area are one block: the size of a cell, told six times. A study finds such groups by itself:
+# Radius, perimeter and area form one block: six measurements of the size of a cell. A study reports such groups:
 # :doc:`/redundancy`.

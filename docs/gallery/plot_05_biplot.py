@@ -1,6 +1,6 @@
 """
-A biplot: rows and columns in one picture
-=========================================
+A biplot: rows and columns in one plot
+======================================
 
 Principal components are directions of largest variance. In a biplot rows are points and columns are arrows: rows
 further along an arrow have larger values of its column. The units of 13 measurements of 178 wines differ, so the
@@ -26,13 +26,13 @@ EmbeddingDisplay.from_estimator(
 display = EigenvalueDisplay.from_estimator(pca, ax=right)
 
 # %%
-# How many components are more than chance? Parallel analysis compares with tables whose columns have nothing to do with
-# each other:
+# Parallel analysis compares the variances of the components with those of tables with independent columns. It keeps the
+# components with larger variances:
 
 print(pca.parallel_analysis().n_components)
 
 # %%
-# And which column goes with an axis most?
+# The column with the largest rank correlation with each axis:
 
 explained = axis_correlations(wine.data, pca.embedding_)
 for axis in range(2):

@@ -2,8 +2,8 @@
 A map from distances alone
 ==========================
 
-Multidimensional scaling asks for no columns: a table of distances is enough. Here are the great-circle distances of
-twelve cities, in kilometres. No one told the method where north is.
+Multidimensional scaling needs no columns, only a matrix of distances. Here it maps twelve cities by their great-circle
+distances in kilometres.
 """
 
 import warnings
@@ -14,7 +14,7 @@ from tamiz.comparison import procrustes
 from tamiz.display import EmbeddingDisplay
 from tamiz.reduction import ClassicalMDS
 
-places = {
+cities = {
     "Athens": (37.98, 23.73),
     "Berlin": (52.52, 13.40),
     "Bucharest": (44.43, 26.10),
@@ -28,7 +28,7 @@ places = {
     "Rome": (41.90, 12.50),
     "Warsaw": (52.23, 21.01),
 }
-latitude, longitude = np.radians(list(places.values())).T
+latitude, longitude = np.radians(list(cities.values())).T
 directions = np.column_stack(
     [
         np.cos(latitude) * np.cos(longitude),
@@ -39,27 +39,25 @@ directions = np.column_stack(
 kilometres = 6371 * np.arccos(np.clip(directions @ directions.T, -1, 1))
 np.fill_diagonal(kilometres, 0)
 
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     mds = ClassicalMDS(2, dissimilarity="precomputed").fit(kilometres)
 
 # %%
-# A map from distances may lie turned or in a mirror: distances do not say. Procrustes turns it until it lies as an
-# atlas would have it.
+# Distances do not determine the rotation and the reflection of a map. Procrustes analysis aligns it with an atlas.
 
 atlas = np.column_stack([longitude * np.cos(latitude.mean()), latitude])
-turned = procrustes(atlas, mds.embedding_).aligned
+aligned = procrustes(atlas, mds.embedding_).aligned
 display = EmbeddingDisplay.from_embedding(
-    turned, names=["west to east", "south to north"]
+    aligned, names=["west to east", "south to north"]
 )
 display.ax_.margins(x=0.15)
-for name, point in zip(places, turned, strict=True):
+for name, point in zip(cities, aligned, strict=True):
     display.ax_.annotate(
         name, point, xytext=(5, 3), textcoords="offset points", fontsize=8
     )
 
 # %%
-# The cities lie on a globe, and distances along a globe are not those of any flat space. The method says so, and how
-# much it is:
+# Distances on a sphere are not Euclidean. A warning reports by how much:
 
-print(told[-1].message)
+print(caught[-1].message)

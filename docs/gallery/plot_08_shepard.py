@@ -1,10 +1,10 @@
 """
-What a Shepard diagram shows
-============================
+Shepard diagrams of metric and ordinal MDS
+==========================================
 
-A point for every pair of rows: how far apart they are in the table, and on the map. Metric MDS wants them on a straight
-line. Ordinal MDS is content with a line that never falls: it keeps the order of the distances, and finds a map with
-less stress.
+A Shepard diagram has a point for every pair of rows: their distance in the table and on the map. Metric MDS fits the
+points to a straight line. Ordinal MDS fits them to a monotone curve: it preserves only the order of the distances, and
+finds a map with a lower stress.
 """
 
 from matplotlib import pyplot as plt
@@ -22,5 +22,5 @@ for kind, ax in zip(("metric", "ordinal"), panels, strict=True):
     ax.set_title(f"{kind}: stress {mds.stress_:.3f}", loc="left")
 
 # %%
-# A pair far below the line is drawn too near, one far above it too far apart. Where the cloud is wide, small distances
-# on the map say little.
+# A pair far below the line is too near on the map, a pair far above it too far apart. Where the cloud is wide, distances
+# on the map are unreliable.

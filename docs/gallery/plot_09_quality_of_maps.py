@@ -1,10 +1,10 @@
 """
-Which map keeps the neighbours?
-===============================
+Which map preserves the neighbours?
+===================================
 
-Every map in two dimensions loses something. The curves say, for neighbourhoods of every size, how many neighbours are
-still neighbours on the map, less what chance would keep. Small neighbourhoods are on the left: groups of like rows.
-Large ones are on the right: the overall shape.
+The curves show, for neighbourhoods of every size, the share of neighbours that are still neighbours on the map,
+corrected for chance. Small neighbourhoods on the left describe groups of similar rows, large ones on the right the
+overall shape.
 """
 
 from matplotlib import pyplot as plt
@@ -21,7 +21,7 @@ embeddings = {name: method.fit_transform(X) for name, method in maps.items()}
 display = QualityDisplay.from_embeddings(X, embeddings)
 
 # %%
-# The maps themselves, coloured by the digit that a row is an image of:
+# The maps, coloured by the digit of each row:
 
 figure, panels = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 for (name, embedding), ax in zip(embeddings.items(), panels, strict=True):
@@ -29,6 +29,6 @@ for (name, embedding), ax in zip(embeddings.items(), panels, strict=True):
     ax.set_title(name, loc="left")
 
 # %%
-# And all numbers of one of them:
+# All measures of quality of one map:
 
 print(quality(X, embeddings["Eigenmaps"], labels=digit))

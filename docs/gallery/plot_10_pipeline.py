@@ -2,8 +2,8 @@
 A selection inside a pipeline
 =============================
 
-Selectors are transformers of scikit-learn. In a :class:`~sklearn.pipeline.Pipeline` the columns are chosen anew from
-the rows that each fold learns from, and a grid search tries how many to keep, and by which criterion.
+Selectors are scikit-learn transformers. In a :class:`~sklearn.pipeline.Pipeline` the columns are selected again on the
+training rows of every fold. A grid search chooses the criterion and the number of columns.
 """
 
 from matplotlib import pyplot as plt
@@ -31,7 +31,7 @@ grid = GridSearchCV(
 ).fit(X, y)
 
 # %%
-# Every score is of rows that took no part in the choice of the columns.
+# No score uses rows on which the columns were selected.
 
 figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for criterion in criteria:
@@ -49,8 +49,8 @@ ax.set(xlabel="Columns kept", ylabel="Accuracy of 5 nearest neighbours")
 ax.legend(frameon=False)
 
 # %%
-# A few columns with much information do nearly as well as all thirty. The variance of a column depends on its unit, and
-# the columns that it begins with repeat each other.
+# A few informative columns score nearly as well as all thirty. The variance of a column depends on its unit, and the
+# columns with the largest variances are redundant.
 
 print(
     grid.best_params_["rankselector__n_features"],

@@ -1,9 +1,9 @@
 """
-A file, and the memory it may take
-==================================
+A table larger than memory
+==========================
 
-A table need not fit in memory. ``--memory`` states what the process may take, Python and its libraries included. The
-file is then read column by column onto the disk, and from there in passes.
+``--memory`` limits the memory of the process, Python and its libraries included. A larger table is converted column by
+column to a temporary file on disk, and read from there in passes.
 """
 
 import json
@@ -47,17 +47,17 @@ with TemporaryDirectory() as folder:
     limited, free = rank(path, "--memory", "500MB"), rank(path)
 
 # %%
-# Before the work begins, its plan is told:
+# The command prints a plan before the work begins:
 
 print(limited.stderr.splitlines()[0].replace(folder, "."))
 
 # %%
-# The numbers are those of the same table in memory, digit for digit:
+# The scores are identical to those of the same table in memory:
 
 print(limited.stdout == free.stdout)
 
 # %%
-# Here each column follows the state a little less than the one before.
+# Each column depends on the state a little less than the one before.
 
 ranked = json.loads(limited.stdout)["columns"]
 figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")

@@ -1,9 +1,9 @@
 """
-How much of a score is luck?
-============================
+The optimism of a score
+=======================
 
-A thousand columns of noise, a hundred rows, two classes: there is nothing to find. Twenty columns are chosen that go
-best with the classes, and a model is tested on them by cross-validation.
+The table has a thousand columns of noise, a hundred rows and two classes, so no column carries information. The twenty
+columns with the strongest association with the classes are selected, and a model on them is scored by cross-validation.
 """
 
 import numpy as np
@@ -19,9 +19,9 @@ report = selection_report(
 )
 
 kinds = {
-    "no column": report.baseline,
-    "chosen by all rows,\nthen cross-validated": report.apparent,
-    "chosen anew in every fold": report.nested,
+    "baseline": report.baseline,
+    "apparent: selected\non all rows": report.apparent,
+    "nested: selected\nin every fold": report.nested,
 }
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 for height, scores in enumerate(kinds.values()):
@@ -45,11 +45,9 @@ for side in ("top", "right", "left"):
     ax.spines[side].set_visible(False)
 
 # %%
-# The middle line is what most reports give. The rows that are tested took part in the choice of the columns, so that
-# the score is far too good. Where the search is repeated inside every fold, on the rows that are not tested, nothing is
-# left of it.
+# The middle line is the apparent score, which is often reported. It is far too good, because the test rows were used for
+# the selection of the columns. Nested cross-validation repeats the selection inside every fold on the training rows, and
+# its score is near that of chance.
 
 print(report.verdict)
-print(
-    f"p = {report.null.p_value:.2f}: what the same search finds on shuffled classes is as good."
-)
+print(f"p = {report.null.p_value:.2f}: selections for shuffled classes score as well.")
