@@ -167,7 +167,7 @@ def test_weights_are_routed_to_the_step_of_a_wrapped_pipeline_that_requests_them
         assert found == pytest.approx(wanted, rel=1e-12)
         nobody = make_pipeline(StandardScaler(), LogisticRegression())
         with pytest.raises(
-            DataError, match=r"takes no sample_weight in fit.* call set_fit_request\(sample_weight=True\)"
+            DataError, match=r"accepts no sample_weight in fit.* call set_fit_request\(sample_weight=True\)"
         ):
             SubsetSelector(CrossValidated(nobody, 3), Forward()).fit(X, Y, sample_weight=WEIGHT)
     with pytest.raises(DataError, match=r"after sklearn\.set_config\(enable_metadata_routing=True\)"):

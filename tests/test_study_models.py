@@ -126,10 +126,10 @@ def test_rows_of_which_no_folds_can_be_made_are_told_and_an_error_where_it_was_a
     found = study(X, y, groups=["one"] * 20)
     assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
     assert any(
-        w.startswith("The effect of the subset on models was not computed: Every row is of one group")
+        w.startswith("The effect of the subset on models was not computed: All rows are in one group")
         for w in found["warnings"]
     )
-    with pytest.raises(DataError, match="Every row is of one group"):
+    with pytest.raises(DataError, match="All rows are in one group"):
         study(X, y, groups=["one"] * 20, assess=True)
 
 

@@ -1,4 +1,4 @@
-"""Columns that tell nothing new cost what theory says they cost, and a choice made again in every fold keeps them out."""
+"""The noise experiment: added columns change scores as theory predicts, and a selection in every fold leaves them out."""
 
 import numpy as np
 import pandas as pd
@@ -21,12 +21,12 @@ from tamiz.models import MixedNB
 from tamiz.models.folds import draw_folds
 from tamiz.search import BestFirst
 
-# Models that take no forest's time, and the score that theory is about.
+# Models that are faster than a forest, and the score that theory describes.
 QUICK = {"predictors": ["naive_bayes", "knn", "tree"], "scoring": "accuracy"}
 
 
 def four_hints(seed):
-    """Four columns that each tell a little of two classes, and nothing of each other within them."""
+    """Return four weakly informative columns, independent within two classes, and the classes."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(200) % 2)
     return rng.normal(size=(200, 4)) + 0.6 * (2 * y[:, None] - 1), y
@@ -39,14 +39,14 @@ def test_random_columns_cost_neighbours_and_trees_and_copies_cost_naive_bayes_as
     def change(kind, name, *, chosen=False):
         return np.mean([one.score_changes(kind, name, selected=chosen)[-1].mean for one in found])
 
-    # Of ten such tables the change has mean and standard deviation: neighbours -.152 and .022, trees -.045 and .017, naive Bayes
-    # with copies -.135 and .042, trees with copies .003 and .011. Of the mean of five the bounds are three deviations or more off.
+    # Mean and standard deviation of the change over ten such tables: neighbours -.152 and .022, trees -.045 and .017, naive Bayes with
+    # copies -.135 and .042, trees with copies .003 and .011. The bounds are at least three standard errors of the mean of five away.
     assert change("random", "knn") < -0.1
     assert change("random", "tree") < -0.02
     assert change("copies", "naive_bayes") < -0.06
-    # Believing one column of four fifty times is as good as that column alone: Phi(.6) = .73, where the four give Phi(1.2) = .88.
+    # With fifty copies naive Bayes is as accurate as with that column alone: Phi(.6) = .73, against Phi(1.2) = .88 with all four.
     assert np.mean([one.scores("copies", "naive_bayes")[-1].mean for one in found]) == pytest.approx(0.73, abs=0.05)
-    # Naive Bayes sees that a random column says next to nothing, and a tree that a copy does.
+    # Random columns hardly affect naive Bayes, and copies hardly affect a tree.
     assert change("random", "naive_bayes") > change("random", "knn") + 0.05
     assert abs(change("copies", "tree")) < 0.02
     for name in found[0].models:
@@ -134,7 +134,7 @@ def test_mixed_columns_are_added_to_and_copied():
 def test_without_a_column_of_worth_none_is_copied_and_a_choice_of_none_scores_as_no_column():
     X, y = noise(2, n=40, p=3)
     with pytest.warns(
-        TamizWarning, match=r"^No column of at most 20 levels is of any worth by itself, so none was copied\.$"
+        TamizWarning, match=r"^No column of at most 20 levels has a positive merit, so none was copied\.$"
     ):
         found = run_noise_experiment(X, y, n_added=[0, 5], n_splits=4)
     assert found.copied_column is None
@@ -187,11 +187,11 @@ def test_groups_and_time_make_the_folds():
 
 def test_the_numbers_do_not_depend_on_the_number_of_threads():
     X, y = signal()
-    told = {
+    results = {
         repr(run_noise_experiment(X, y, n_added=[0, 10], n_draws=1, n_splits=2, n_jobs=n_jobs).to_dict())
         for n_jobs in (1, 2)
     }
-    assert len(told) == 1
+    assert len(results) == 1
 
 
 def test_printed_it_is_a_line_for_every_model_on_all_columns_and_on_those_chosen():
@@ -200,25 +200,25 @@ def test_printed_it_is_a_line_for_every_model_on_all_columns_and_on_those_chosen
     lines = repr(found).splitlines()
     assert lines[0] == "accuracy as columns are added; 10 folds, each with its share of every class, 80 rows"
     assert lines[1].split() == ["random", "columns", "0", "5", "20"]
-    assert [line.split("  ")[0] for line in lines[2:4]] == ["naive Bayes", "naive Bayes, chosen"]
+    assert [line.split("  ")[0] for line in lines[2:4]] == ["naive Bayes", "naive Bayes, selected"]
     assert lines[8].startswith("copies of x")
 
 
 @pytest.mark.parametrize(
     ("y", "options", "sentence"),
     [
-        (None, {}, r"^added_columns requires a target, but the target y is None\.$"),
-        ([0, 1] * 10, {"numbers": [0]}, r"^numbers must hold at least one number of columns to add, got \[0\]\.$"),
-        ([0, 1] * 10, {"numbers": [-1]}, r"^numbers must be .*0.*got -1"),
+        (None, {}, r"^run_noise_experiment requires a target, but the target y is None\.$"),
+        ([0, 1] * 10, {"n_added": [0]}, r"^n_added must contain at least one positive number of columns, got \[0\]\.$"),
+        ([0, 1] * 10, {"n_added": [-1]}, r"^n_added must be .*0.*got -1"),
         ([0, 1] * 10, {"selection_n_added": [7]}, r"^selection_n_added must be among n_added, .* got 7\.$"),
         ([0, 1] * 10, {"n_draws": 0}, r"^n_draws must be .*1.*got 0"),
         ([0, 1] * 10, {"max_rows": 5}, r"^max_rows must be .*20.*got 5"),
-        ([0, 1] * 10, {"predictors": ["trees"]}, r"^predictor must be one of .* got 'trees'"),
+        ([0, 1] * 10, {"predictors": ["trees"]}, r"^model must be one of .* got 'trees'"),
         ([0, 1] * 10, {"scoring": "acuracy"}, r"'acuracy'.*accuracy"),
         (
             [0, 1] * 10,
             {"merit": CrossValidated(LogisticRegression(), cv=2)},
-            r"take a merit that refits no model, such as CFS\(\)\.$",
+            r"use a merit that refits no model, such as CFS\(\)\.$",
         ),
     ],
 )
@@ -229,7 +229,7 @@ def test_bad_input_is_one_sentence(y, options, sentence):
 
 
 def test_fewer_than_20_rows_are_refused():
-    with pytest.raises(DataError, match=r"^Adding columns takes at least 20 rows, and there are 12\.$"):
+    with pytest.raises(DataError, match=r"^A noise experiment needs at least 20 rows, and there are 12\.$"):
         run_noise_experiment(np.random.default_rng(0).normal(size=(12, 2)), [0, 1] * 6)
 
 
@@ -238,5 +238,5 @@ def test_a_column_of_very_many_levels_is_not_copied():
     y = np.arange(120) % 2
     table = pd.DataFrame({"place": [f"{'uv'[k % 2]}{k % 30}" for k in range(120)], "size": rng.normal(size=120) + y})
     assert run_noise_experiment(table, y, n_added=[1], **QUICK).copied_column == "size"
-    with pytest.warns(TamizWarning, match="of at most 20 levels is of any worth"):
+    with pytest.warns(TamizWarning, match="of at most 20 levels has a positive merit"):
         assert run_noise_experiment(table[["place"]], y, n_added=[1], **QUICK).copied_column is None

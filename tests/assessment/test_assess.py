@@ -43,7 +43,7 @@ def test_where_nothing_is_to_be_found_the_honest_score_and_the_null_say_so(seed,
     assert report.apparent.mean >= 0.75
     assert report.optimism > 0.2
     assert report.null.p_value > 0.1
-    assert report.verdict.startswith("No gain over the baseline was found for the columns chosen: roc_auc 0.")
+    assert report.verdict.startswith("The selected columns show no gain over the baseline: roc_auc 0.")
 
 
 def test_where_something_is_to_be_found_both_scores_and_the_null_say_so():
@@ -53,7 +53,7 @@ def test_where_something_is_to_be_found_both_scores_and_the_null_say_so():
     assert report.nested.mean > 0.75
     assert abs(report.optimism) < 0.1
     assert report.null.p_value == 0.05
-    assert report.verdict.startswith("The columns chosen predict better than none: roc_auc 0.")
+    assert report.verdict.startswith("The selected columns predict better than none: roc_auc 0.")
     assert report.frequencies[[0, 3]].tolist() == [1, 1]
 
 
@@ -126,7 +126,7 @@ def test_a_fold_without_a_class_and_a_predictor_without_probabilities_have_no_ar
     groups = np.empty(60, dtype=int)
     groups[ordered] = np.arange(60) // 15
     with pytest.warns(
-        TamizWarning, match="^The area under the ROC curve is left out: fold 1 does not test, or learn"
+        TamizWarning, match="^The area under the ROC curve is left out: fold 1 has no training rows, or no test rows"
     ) as told:
         report = selection_report(two, X, y, groups=groups, n_splits=4, n_permutations=0)
     assert (report.scoring, list(report.other_scores)) == ("balanced_accuracy", ["accuracy"])
@@ -154,7 +154,7 @@ def test_a_fold_that_chooses_nothing_scores_as_no_column():
     assert report.nested.values.tolist() == report.apparent.values.tolist() == report.baseline.values.tolist()
     assert report.stability.estimate == 1
     assert report.null.p_value == 1
-    assert repr(report).splitlines()[1].split() == ["chosen", "no", "column", "by", "all", "rows"]
+    assert repr(report).splitlines()[1].split() == ["selected", "no", "column", "on", "all", "rows"]
     # What the folds told was told of the whole table already.
     assert [note[:30] for note in report.notes] == ["CFS finds no column worth keepi"[:30]]
 
@@ -301,7 +301,7 @@ def rows(y, p=3):
     ("y", "options", "message"),
     [
         ([0] * 20 + [1], {}, r"^Class '1' has 1 row; every class needs at least 2"),
-        ([0, 1] * 10, {"groups": [7] * 20}, r"^Every row is of one group, '7' in 'group'"),
+        ([0, 1] * 10, {"groups": [7] * 20}, r"^All rows are in one group, '7' in 'group'"),
         (
             [0] * 10 + [1] * 10,
             {"groups": [0] * 10 + [1] * 10},
@@ -317,23 +317,23 @@ def rows(y, p=3):
         (
             [0, 1] * 10,
             {"groups": [1] * 10 + [2] * 10, "time": range(20)},
-            r"^Folds are made of whole groups or forward in",
+            r"^Groups \('group'\) and time \('time'\) cannot be combined",
         ),
         ([0, 1] * 10, {"n_splits": 1}, r"^n_splits must be at least 2, got 1\.$"),
         ([0, 1] * 10, {"n_permutations": -1}, r"^n_permutations must be at least 0, got -1\.$"),
         (
             [0, 1] * 10,
-            {"predictor": "naive"},
-            r"^predictor must be one of 'naive_bayes', 'knn', 'tree', 'forest', 'logistic', 'ridge', got 'naive'",
+            {"model": "naive"},
+            r"^model must be one of 'naive_bayes', 'knn', 'tree', 'forest', 'logistic', 'ridge', got 'naive'",
         ),
         ([0, 1] * 10, {"scoring": "acuracy"}, r"^scoring must be .*, got 'acuracy' \(did you mean 'accuracy'\?\)\.$"),
         (
             np.arange(20) / 7,
-            {"predictor": "naive_bayes"},
+            {"model": "naive_bayes"},
             r"^Naive Bayes needs classes, and the target 'target' is a number",
         ),
-        ([0, 1] * 10, {"predictor": "knn", "sample_weight": np.full(20, 2.0)}, r"^Nearest neighbours take no weights;"),
-        ([0, 1] * 10, {"scoring": lambda *_: np.nan}, r"^Fold 1 of 10: <lambda> is nan on the 2 rows tested;"),
+        ([0, 1] * 10, {"model": "knn", "sample_weight": np.full(20, 2.0)}, r"^Nearest neighbours accept no weights;"),
+        ([0, 1] * 10, {"scoring": lambda *_: np.nan}, r"^Fold 1 of 10: <lambda> is nan on the 2 test rows;"),
         (None, {}, r"^selection_report requires a target, but the target y is None\.$"),
     ],
 )
@@ -379,7 +379,7 @@ def test_a_search_stopped_by_the_clock_is_told_as_such():
     selector = SubsetSelector(CFS(), BestFirst(), stop=Seconds(60) | Evaluations(5))
     report = selection_report(selector, X, y, n_splits=2, n_permutations=0)
     assert report.notes == (
-        "The search is stopped by the clock: another run, or another machine, may find other columns.",
+        "The search has a time limit: another run, or another machine, may select other columns.",
     )
 
 
@@ -421,7 +421,7 @@ def test_how_many_targets_are_shuffled_is_told_where_nobody_said():
     X, y = signal(n=40, p=4)
     report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, n_splits=2)
     assert len(report.null.null_values) == 99
-    assert report.notes == ("99 shuffled targets, by the size of the table; n_permutations takes more or fewer.",)
+    assert report.notes == ("99 shuffled targets, by the size of the table; n_permutations sets another number.",)
 
 
 def test_all_columns_that_do_not_fit_in_memory_are_left_out_and_told(monkeypatch):
@@ -433,7 +433,7 @@ def test_all_columns_that_do_not_fit_in_memory_are_left_out_and_told(monkeypatch
     X, y = noise(0, n=60, p=60)
     report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, model="knn", n_permutations=0)
     assert report.all_columns is None
-    assert report.notes == ("The score of all columns was not found: the rows do not fit in memory.",)
+    assert report.notes == ("The score on all columns was not computed: the rows do not fit in memory.",)
     (line,) = (line for line in repr(report).splitlines() if line.startswith("roc_auc, all"))
     assert line.split() == ["roc_auc,", "all", "columns", "not", "found", "no", "column", "left", "out"]
 

@@ -188,7 +188,7 @@ def test_groups_stay_together_and_an_area_that_a_fold_cannot_have_is_left_out_an
     groups = np.empty(60, dtype=int)
     groups[rank] = np.arange(60) // 15
     with pytest.warns(
-        TamizWarning, match="^The area under the ROC curve is left out: fold 1 does not test, or learn from, class"
+        TamizWarning, match="^The area under the ROC curve is left out: fold 1 has no training rows, or no test rows, of class"
     ):
         found = compare_columns(SEARCHED, X, y, groups=groups, predictors=QUICK, n_splits=4)
     assert found.folds_description == "4 folds of whole groups (group)"
@@ -217,7 +217,7 @@ def test_printed_it_is_a_table_of_every_model_and_score():
     X, y = signal()
     lines = repr(compare_columns(SEARCHED, X, y, predictors=QUICK, n_splits=5)).splitlines()
     assert lines[0].startswith("8 columns against ")
-    assert lines[0].endswith(" chosen by CFS by BestFirst; 5 folds, each with its share of every class, 80 rows")
+    assert lines[0].endswith(" selected by CFS by BestFirst; 5 folds, each with its share of every class, 80 rows")
     assert len(lines) == 2 + 9
     assert lines[2].startswith("naive Bayes           roc_auc              0.")
 
@@ -228,7 +228,7 @@ def test_printed_it_is_a_table_of_every_model_and_score():
         (None, {}, r"^compare_columns requires a target, but the target y is None\.$"),
         ([0, 1] * 10, {"predictors": "tree"}, r"^predictors must be a list of names such as"),
         ([0, 1] * 10, {"predictors": []}, r"^predictors must be a list of names such as"),
-        ([0, 1] * 10, {"predictors": ["trees"]}, r"^predictor must be one of .* got 'trees'"),
+        ([0, 1] * 10, {"predictors": ["trees"]}, r"^model must be one of .* got 'trees'"),
         (
             [0, 1] * 10,
             {"predictors": ["ridge"]},
@@ -260,9 +260,9 @@ def test_bad_input_is_one_sentence(y, options, sentence):
 def test_a_report_of_another_table_or_seed_is_refused():
     X, y = signal()
     report = selection_report(SEARCHED, X, y, n_permutations=0)
-    with pytest.raises(ValueError, match="and the seed 0, and here are 80 rows, 10 folds and the seed 1"):
+    with pytest.raises(ValueError, match="and seed 0, but this call has 80 rows, 10 folds and seed 1"):
         compare_columns(SEARCHED, X, y, report=report, random_state=1)
-    with pytest.raises(ValueError, match="and here are 60 rows"):
+    with pytest.raises(ValueError, match="but this call has 60 rows"):
         compare_columns(SEARCHED, X[:60], y[:60], report=report)
 
 

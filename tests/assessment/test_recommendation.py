@@ -204,7 +204,7 @@ class Fickle(SelectorAdapter):
 def test_a_selection_whose_columns_of_all_rows_lose_much_is_refused_with_a_note():
     X, y = signal(p=4)
     table = np.column_stack([X[:, 0] + 2 * y, X[:, 1]])
-    with pytest.warns(TamizWarning, match="^fickle is not recommended: with all rows it chooses other columns"):
+    with pytest.warns(TamizWarning, match="^fickle is not recommended: the columns that it selects on all rows differ"):
         found = recommend_columns(table, y, candidates={"fickle": Fickle()}, **QUICK)
     assert (found.recommended, found.rejected) == ("all_columns", ("fickle",))
     # Where all columns are no answer, there is no other.
@@ -306,9 +306,9 @@ def test_it_is_told_as_json_and_as_a_table():
         (None, {}, DataError, r"^recommend_columns requires a target, but the target y is None\.$"),
         ([0, 1] * 10, {"n_splits": 1}, ValueError, r"^n_splits must be at least 2, got 1\.$"),
         ([0, 1] * 10, {"max_rows": 1}, ValueError, r"^max_rows must be at least 2, got 1\.$"),
-        ([0, 1] * 10, {"predictors": ["trees"]}, ValueError, r"^predictor must be one of .* got 'trees'"),
+        ([0, 1] * 10, {"predictors": ["trees"]}, ValueError, r"^model must be one of .* got 'trees'"),
         ([0, 1, 2, 2] * 5, {"scoring": ["roc_auc"]}, DataError, r"^roc_auc scores two classes, and .* has 3"),
-        ([0, 1] * 10, {"candidates": {"one": 5}}, TypeError, r"^selector must be one such as SubsetSelector"),
+        ([0, 1] * 10, {"candidates": {"one": 5}}, TypeError, r"^selector must be a selector such as SubsetSelector"),
         (
             [0, 1] * 10,
             {"candidates": {"all_columns": SEARCHED}},

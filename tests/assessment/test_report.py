@@ -1,4 +1,4 @@
-"""The record of a report, in words and as JSON."""
+"""A selection report as text, HTML and JSON."""
 
 import json
 import re
@@ -80,15 +80,15 @@ def test_a_report_reads_as_lines():
         "Selection report: CFS by BestFirst, 2 of 4 columns of 60 rows; naive Bayes, 4 folds, each with its share of every class"
     )
     assert [[cell for cell in re.split("  +", line) if cell] for line in lines] == [
-        ["chosen", "a, b<c", "by all rows"],
-        ["CFS", "0.25", "what the search saw"],
-        ["accuracy, baseline", "0.5000 ± 0.0000", "predicts the shares of the classes or the mean, without any column"],
-        ["accuracy, nested CV", "0.7500 ± 0.0387", "columns chosen again inside every fold"],
-        ["accuracy, apparent", "0.8500 ± 0.0387", "columns chosen once with all rows, those tested among them"],
-        ["accuracy, all columns", "0.6500 ± 0.0671", "no column left out"],
-        ["optimism", "0.1000", "apparent less nested CV"],
+        ["selected", "a, b<c", "on all rows"],
+        ["CFS", "0.25", "of the search"],
+        ["accuracy, baseline", "0.5000 ± 0.0000", "class frequencies or the mean, without any column"],
+        ["accuracy, nested CV", "0.7500 ± 0.0387", "columns selected again inside every fold"],
+        ["accuracy, apparent", "0.8500 ± 0.0387", "columns selected once on all rows, including test rows"],
+        ["accuracy, all columns", "0.6500 ± 0.0671", "no selection"],
+        ["optimism", "0.1000", "apparent minus nested CV"],
         ["stability", f"{REPORT.stability.estimate:.2f}", REPORT.stability.sentence],
-        ["chosen in, of 4 folds", "a 4, b<c 3, d 1"],
+        ["selected in, of 4 folds", "a 4, b<c 3, d 1"],
         [
             "shuffled targets",
             "p = 0.25",
@@ -107,17 +107,17 @@ def test_a_page_escapes_names():
 
 
 def test_a_report_is_json():
-    told = json.loads(json.dumps(REPORT.to_dict(), allow_nan=False))
-    assert told["columns"] == ["a", "b<c"]
-    assert told["scores"]["nested"]["folds"] == [0.7, 0.8, 0.8, 0.7]
-    assert told["scores"]["nested"]["mean"] == pytest.approx(0.75)
-    assert told["frequencies"] == [
+    record = json.loads(json.dumps(REPORT.to_dict(), allow_nan=False))
+    assert record["columns"] == ["a", "b<c"]
+    assert record["scores"]["nested"]["folds"] == [0.7, 0.8, 0.8, 0.7]
+    assert record["scores"]["nested"]["mean"] == pytest.approx(0.75)
+    assert record["frequencies"] == [
         {"name": "a", "share": 1.0, "chosen": True},
         {"name": "b<c", "share": 0.75, "chosen": True},
         {"name": "d", "share": 0.25, "chosen": False},
     ]
-    assert told["null"]["p_value"] == 0.25
-    assert told["stability"]["n_sets"] == 4
+    assert record["null"]["p_value"] == 0.25
+    assert record["stability"]["n_sets"] == 4
     assert (
         json.loads(json.dumps(replace(REPORT, null=None, all_columns=None).to_dict()))["scores"]["all_columns"] is None
     )
@@ -128,30 +128,30 @@ def test_a_report_is_json():
     [
         (
             {"null": None},
-            r"The columns chosen predict better than none: accuracy 0\.75 \(0\.5 without any column\) in nested "
+            r"The selected columns predict better than none: accuracy 0\.75 \(0\.5 without any column\) in nested "
             r"cross-validation; 60 rows\.$",
         ),
-        # Three shuffled targets say nothing, nineteen do.
-        ({}, "The columns chosen predict better than none: accuracy 0.75"),
+        # Three shuffled targets are too few for a test, nineteen are enough.
+        ({}, "The selected columns predict better than none: accuracy 0.75"),
         (
             {"null": PermutationNull(np.arange(19) / 19, 0.25, "merit", "")},
-            "The columns chosen predict better than none, but the search finds as much on shuffled targets: accuracy 0.75",
+            "The selected columns predict better than none, but the search finds as much on shuffled targets: accuracy 0.75",
         ),
         (
             {"null": PermutationNull(np.zeros(19), 0.25, "merit", "")},
-            "The columns chosen predict better than none: accuracy 0.75",
+            "The selected columns predict better than none: accuracy 0.75",
         ),
         (
             {"nested": scores(0.4, 0.8, 0.3, 0.9), "null": PermutationNull(np.zeros(19), 0.25, "merit", "")},
-            "The search finds more than on shuffled targets, but what it gains is within its error: accuracy 0.6",
+            "The search finds more than on shuffled targets, but the gain in score is within its error: accuracy 0.6",
         ),
         (
             {"nested": scores(0.4, 0.8, 0.3, 0.7)},
-            "No gain over the baseline was found for the columns chosen: accuracy 0.55",
+            "The selected columns show no gain over the baseline: accuracy 0.55",
         ),
         (
             {"nested": scores(0.5, 0.5, 0.5, 0.5)},
-            "No gain over the baseline was found for the columns chosen: accuracy 0.5 ",
+            "The selected columns show no gain over the baseline: accuracy 0.5 ",
         ),
     ],
 )
@@ -163,7 +163,7 @@ def test_the_verdict_needs_a_gain_beyond_its_error_and_beyond_luck(changes, verd
     ("null", "beats_chance"),
     [
         (None, True),
-        # Too few to tell, whatever they found.
+        # Too few permutations for a test.
         (PermutationNull(np.zeros(5), 0.25, "merit", ""), True),
         (PermutationNull(np.ones(5), 0.25, "merit", ""), True),
         (PermutationNull(np.zeros(19), 0.25, "merit", ""), True),
@@ -179,23 +179,23 @@ def test_the_report_and_its_page_agree_on_chance(null, beats_chance):
     assert ("may be chance" in score_text.assessment_verdict(report.to_dict())) is not beats_chance
     without = replace(report, nested=scores(0.5, 0.5, 0.5, 0.5))
     assert without.beats_baseline is False
-    told = score_text.assessment_verdict(without.to_dict())
-    assert told.startswith("No gain over the baseline was found on new rows")
-    assert ("nor more than on shuffled targets" in told) is not beats_chance
+    verdict = score_text.assessment_verdict(without.to_dict())
+    assert verdict.startswith("No gain over the baseline was found on new rows")
+    assert ("no better than on shuffled targets" in verdict) is not beats_chance
 
 
 def test_where_the_share_of_a_class_hides_the_gain_from_accuracy_the_area_decides():
     assert IMBALANCED.deciding_score == "roc_auc"
     assert IMBALANCED.beats_baseline
     assert IMBALANCED.verdict == (
-        "The columns chosen predict better than none: roc_auc 0.82 (0.5 without any column) in nested cross-validation; "
+        "The selected columns predict better than none: roc_auc 0.82 (0.5 without any column) in nested cross-validation; "
         "accuracy 0.94 (0.95); balanced_accuracy 0.502 (0.5); 60 rows."
     )
-    told = IMBALANCED.to_dict()
-    assert (told["deciding_score"], told["helps"]) == ("roc_auc", True)
-    assert [one["id"] for one in told["beside"]] == ["roc_auc", "balanced_accuracy"]
-    assert told["beside"][0]["scores"]["nested"]["mean"] == pytest.approx(0.82)
-    # Without the area it is balanced accuracy, and a score that was asked for decides in any case.
+    record = IMBALANCED.to_dict()
+    assert (record["deciding_score"], record["helps"]) == ("roc_auc", True)
+    assert [one["id"] for one in record["beside"]] == ["roc_auc", "balanced_accuracy"]
+    assert record["beside"][0]["scores"]["nested"]["mean"] == pytest.approx(0.82)
+    # Without ROC AUC it is balanced accuracy; a requested score other than accuracy always decides.
     beside = {"balanced_accuracy": IMBALANCED.other_scores["balanced_accuracy"]}
     assert replace(IMBALANCED, other_scores=beside).deciding_score == "balanced_accuracy"
     assert not replace(IMBALANCED, other_scores=beside).beats_baseline
@@ -218,10 +218,10 @@ def test_a_report_is_not_changed():
         (
             RankSelector(InformationGain(), n_features=2),
             "ranking by InformationGain",
-            "mean InformationGain of the columns kept",
+            "mean InformationGain of the selected columns",
             "bits",
         ),
-        (RankSelector(Variance(), n_features=1), "ranking by Variance", "mean Variance of the columns kept", "unit²"),
+        (RankSelector(Variance(), n_features=1), "ranking by Variance", "mean Variance of the selected columns", "unit²"),
     ],
 )
 def test_the_merit_is_that_of_the_search_of_all_rows(selector, label, merit_name, unit):
@@ -231,6 +231,6 @@ def test_the_merit_is_that_of_the_search_of_all_rows(selector, label, merit_name
     fitted = selector.fit(X, y)
     seen = fitted.merit_ if hasattr(fitted, "merit_") else fitted.scores_[fitted.get_support()].mean()
     assert report.merit == seen
-    # A ranking that does not read the target is judged by what it predicts.
-    assert report.null.statistic == ("optimistic score" if label.endswith("Variance") else "merit")
+    # A ranking that does not read the target is tested by its apparent score.
+    assert report.null.statistic == ("apparent score" if label.endswith("Variance") else "merit")
     assert report.null.observed == (report.apparent.mean if label.endswith("Variance") else report.merit)

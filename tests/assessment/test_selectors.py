@@ -1,4 +1,4 @@
-"""Selectors of scikit-learn's kind, and estimators as predictors, are given the rows as the user gave them."""
+"""Selectors and estimators with scikit-learn's interface get the rows in the user's type."""
 
 import numpy as np
 import pandas as pd
@@ -115,14 +115,14 @@ def test_weights_go_to_who_takes_them():
             "cfs",
             {},
             TypeError,
-            r"^selector must be one such as SubsetSelector\(CFS\(\), BestFirst\(\)\), .* got 'cfs'\.$",
+            r"^selector must be a selector such as SubsetSelector\(CFS\(\), BestFirst\(\)\), .* got 'cfs'\.$",
         ),
-        (StandardScaler(), {}, TypeError, r"^selector must be one such as .* got StandardScaler\(\)\.$"),
+        (StandardScaler(), {}, TypeError, r"^selector must be a selector such as .* got StandardScaler\(\)\.$"),
         (
             make_pipeline(PolynomialFeatures(include_bias=False), SelectKBest(k=2)),
             {},
             ValueError,
-            r"^The selector at the end of the pipeline does not choose among columns of the table: the steps before it",
+            r"^The selector at the end of the pipeline does not select columns of the table, because earlier steps",
         ),
         (SelectKBest(k=2), {"sample_weight": np.ones(80)}, ValueError, r"^SelectKBest accepts no sample_weight in fit"),
         (

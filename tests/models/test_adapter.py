@@ -98,7 +98,7 @@ def test_an_object_predicts_a_number_where_the_target_is_one_and_takes_weights_w
         for train, test in KFold(3).split(X)
     ]
     np.testing.assert_allclose(found, wanted)
-    with pytest.raises(DataError, match="Stump takes no sample_weight in fit"):
+    with pytest.raises(DataError, match="Stump accepts no sample_weight in fit"):
         evaluator_of(X, y > 0, Stump(), weight=weight)
 
 

@@ -135,7 +135,7 @@ def test_a_set_with_a_column_that_is_constant_in_a_fold_has_no_score_and_the_oth
     folds = [(np.arange(0, 150, 2), np.arange(1, 150, 2)), (np.arange(1, 150, 2), np.arange(0, 150, 2))]
     merit = CrossValidated(LinearDiscriminantAnalysis(), folds)
     sentence = (
-        r"^1 set has no score and cannot be chosen\. Fold 1 of 2, column x3, LinearDiscriminantAnalysis: IndexError: .*\. Column "
+        r"^1 set has no score and cannot be selected\. Fold 1 of 2, column x3, LinearDiscriminantAnalysis: IndexError: .*\. Column "
         r"x3 is constant in the rows that the fold learns from: leave it out \(excluded=, --exclude\)\.$"
     )
     with pytest.warns(TamizWarning, match=sentence):
@@ -175,19 +175,19 @@ def test_a_report_leaves_a_set_without_a_score_out():
     table = X.copy()
     table[::2, 3] = 2.0
     merit = CrossValidated(LinearDiscriminantAnalysis(), [(np.arange(0, 150, 2), np.arange(1, 150, 2))])
-    with pytest.warns(TamizWarning, match="no score and cannot be chosen"):
+    with pytest.warns(TamizWarning, match="no score and cannot be selected"):
         result = study(table, Y, merit=merit, search=Exhaustive(), assess=False, maps=[])
     assert np.isfinite(result.to_dict()["subset"]["points"]["merit"]).all()
     assert all(np.isfinite(one["merit"]) for one in result.to_dict()["subset"]["frontier"])
 
 
 def test_text_is_named_before_anything_is_fitted():
-    refused("Column 'job' holds text, and LogisticRegression takes numbers: pass encode=True", LOGISTIC, WORDS)
+    refused("Column 'job' contains text, and LogisticRegression accepts only numbers: pass encode=True", LOGISTIC, WORDS)
 
 
 def test_text_in_a_pipeline_is_named_by_the_fit_that_fails():
     refused(
-        "Fold 1 of 5, columns a, job, b, Pipeline: .*Column 'job' holds text: pass encode=True",
+        "Fold 1 of 5, columns a, job, b, Pipeline: .*Column 'job' contains text: pass encode=True",
         LOGISTIC_PIPELINE,
         WORDS,
     )
@@ -195,7 +195,7 @@ def test_text_in_a_pipeline_is_named_by_the_fit_that_fails():
 
 def test_gaps_are_counted_for_an_estimator_that_takes_none():
     n = int(GAPS["b"].isna().sum())
-    refused(f"Column 'b' has {n} missing values, and LogisticRegression takes none: pass encode=True", LOGISTIC, GAPS)
+    refused(f"Column 'b' has {n} missing values, and LogisticRegression accepts none (NaN): pass encode=True", LOGISTIC, GAPS)
 
 
 def test_gaps_in_a_pipeline_are_named_by_the_fit_that_fails():
@@ -210,25 +210,25 @@ def test_gaps_are_no_error_where_the_estimator_takes_them():
 
 def test_dates_of_a_frame_are_no_numbers_to_an_estimator():
     table = WORDS.drop(columns="job").assign(when=pd.date_range("2020-01-01", periods=len(Y)))
-    refused("Column 'when' holds dates, and LogisticRegression takes numbers: pass encode=True", LOGISTIC, table)
+    refused("Column 'when' contains dates, and LogisticRegression accepts only numbers: pass encode=True", LOGISTIC, table)
     assert scored(LOGISTIC, table, encode=True).shape == (1,)
 
 
 def test_a_pipeline_that_names_columns_is_not_asked_about_sets_without_them():
     named = make_pipeline(make_column_transformer((OneHotEncoder(), ["job"]), remainder="passthrough"), LOGISTIC)
     assert scored(named, WORDS)[0] > 0.5
-    refused(r"columns a, b, Pipeline: .*names the column 'job'.*make_column_selector", named, WORDS, columns=[0, 2])
+    refused(r"columns a, b, Pipeline: .*requires the column 'job' by name.*make_column_selector", named, WORDS, columns=[0, 2])
 
 
 def test_a_pipeline_that_counts_columns_is_refused():
     for places in ([1], slice(0, 2), np.array([True, False, True])):
         counted = make_pipeline(make_column_transformer((OneHotEncoder(), places)), LOGISTIC)
-        refused("takes columns by their place, and in a set of columns others are there", counted, WORDS)
+        refused("selects columns by position, and positions differ between column sets", counted, WORDS)
 
 
 def test_what_a_masked_array_hides_is_missing():
     table = np.ma.masked_array(X, mask=X > 5)
-    refused("Column 'x0' has .* missing values.*LogisticRegression takes none", LOGISTIC, table)
+    refused("Column 'x0' has .* missing values.*LogisticRegression accepts none", LOGISTIC, table)
     expected = scored(TREE, np.where(X > 5, np.nan, X))
     np.testing.assert_array_equal(scored(TREE, table), expected)
 
@@ -254,15 +254,15 @@ def test_a_truth_value_is_no_number_of_folds(cv):
 
 @pytest.mark.parametrize("cv", ["five", 2.5, object()])
 def test_what_makes_no_folds_is_named(cv):
-    refused("cv=.* makes no folds of this table", LOGISTIC, cv=cv)
+    refused("cv=.* cannot split this table", LOGISTIC, cv=cv)
 
 
 def test_no_folds_are_told_apart_from_a_generator_that_is_used_up():
-    refused("cv holds no folds; a generator is used up", LOGISTIC, cv=[])
+    refused("cv contains no folds; a generator is exhausted", LOGISTIC, cv=[])
 
 
 def test_more_folds_than_rows_of_every_class():
-    refused("cv=StratifiedKFold.* makes no folds.*members in each class", LOGISTIC, cv=StratifiedKFold(60))
+    refused("cv=StratifiedKFold.* cannot split this table.*members in each class", LOGISTIC, cv=StratifiedKFold(60))
 
 
 def test_a_class_with_fewer_rows_than_folds_is_told_of():
@@ -276,14 +276,14 @@ def test_a_class_with_fewer_rows_than_folds_is_told_of():
     [
         (
             (np.arange(100), np.arange(100, 151)),
-            "Fold 2 of cv has row 150, and the table's rows are counted from 0 to 149",
+            "Fold 2 of cv has row 150, and the rows of the table are numbered from 0 to 149",
         ),
-        ((np.arange(-1, 50), np.arange(50, 60)), "Fold 2 of cv is not made of lists of row numbers, counted from 0"),
-        ((np.arange(50.0), np.arange(50, 60)), "Fold 2 of cv is not made of lists of row numbers"),
+        ((np.arange(-1, 50), np.arange(50, 60)), "Fold 2 of cv must consist of lists of row numbers, counted from 0"),
+        ((np.arange(50.0), np.arange(50, 60)), "Fold 2 of cv must consist of lists of row numbers"),
         ((np.ones(9, dtype=bool), np.arange(3)), "Fold 2 of cv is a mask of 9 rows, and the table has 150"),
         (np.arange(3), "Fold 2 of cv is not a pair"),
-        (([], np.arange(3)), "Fold 2 of 2 has no rows to learn from"),
-        ((np.arange(3), []), "Fold 2 of 2 has no rows to test"),
+        (([], np.arange(3)), "Fold 2 of 2 has no training rows"),
+        ((np.arange(3), []), "Fold 2 of 2 has no test rows"),
     ],
 )
 def test_a_list_of_folds_that_is_none_names_the_fold(fold, sentence):
@@ -292,7 +292,7 @@ def test_a_list_of_folds_that_is_none_names_the_fold(fold, sentence):
 
 def test_one_class_to_learn_from_names_the_fold():
     refused(
-        "Fold 1 of 3 has rows of class '0' only to learn from",
+        "Fold 1 of 3 has training rows of class '0' only",
         LOGISTIC,
         *TWO,
         cv=[(np.arange(40), np.arange(40, 90))] * 3,
@@ -306,7 +306,7 @@ def test_rows_tested_and_learned_from_are_told_of():
 
 
 def test_groups_that_a_splitter_needs_are_asked_for():
-    refused("LeaveOneGroupOut.* makes no folds.*pass the rows' groups to fit", LOGISTIC, cv=LeaveOneGroupOut())
+    refused("LeaveOneGroupOut.* cannot split this table.*pass the rows' groups to fit", LOGISTIC, cv=LeaveOneGroupOut())
 
 
 def test_listed_folds_count_the_rows_of_the_users_table():
@@ -336,12 +336,12 @@ def test_listed_folds_hold_rows_that_a_part_of_the_table_does_not_show():
         assert shown[fold.train].tolist() == shown[train[shown]].tolist()
         assert shown[fold.test].tolist() == shown[~train[shown]].tolist()
     beyond = CrossValidated(TREE, cv=[(np.arange(100), np.arange(100, 151))]).bind(part)
-    with pytest.raises(DataError, match="Fold 1 of cv has row 150, and the table's rows are counted from 0 to 149"):
+    with pytest.raises(DataError, match="Fold 1 of cv has row 150, and the rows of the table are numbered from 0 to 149"):
         beyond.make_evaluator(part.reduce, part.schema, np.random.default_rng(0))
 
 
 def test_one_group_makes_no_folds_of_whole_groups():
-    with pytest.raises(DataError, match=r"^Every row is of one group, '0' in 'group'; at least 2 groups are needed"):
+    with pytest.raises(DataError, match=r"^All rows are in one group, '0' in 'group'; at least 2 groups are needed"):
         evaluator_of(X, Y, LOGISTIC, cv=3, groups=np.zeros(150, dtype=int))
 
 
@@ -359,7 +359,7 @@ def test_rows_of_weight_0_are_not_there():
 
 
 def test_weights_that_nobody_takes_are_refused():
-    refused("KNeighborsClassifier takes no sample_weight in fit", KNeighborsClassifier(), weight=np.ones(150))
+    refused("KNeighborsClassifier accepts no sample_weight in fit", KNeighborsClassifier(), weight=np.ones(150))
     refused(
-        r"Pipeline\(StandardScaler, LogisticRegression\) takes no sample_weight", LOGISTIC_PIPELINE, weight=np.ones(150)
+        r"Pipeline\(StandardScaler, LogisticRegression\) accepts no sample_weight", LOGISTIC_PIPELINE, weight=np.ones(150)
     )

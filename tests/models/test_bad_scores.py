@@ -36,7 +36,7 @@ def test_auc_of_three_classes_needs_probabilities():
 def test_auc_of_one_class_names_it():
     folds = [(np.arange(0, 100, 2), np.arange(1, 50, 2))]
     refused(
-        "Fold 1 of 1, .*, roc_auc: roc_auc is nan on the 25 rows tested, which are all of class 0",
+        "Fold 1 of 1, .*, roc_auc: roc_auc is nan on the 25 test rows, which are all of class 0",
         LOGISTIC,
         *TWO,
         cv=folds,
@@ -64,10 +64,10 @@ def too_few(estimator):
     ("scoring", "sentence"),
     [
         (boom, "boom: RuntimeError: out of order"),
-        (nothing, "nothing: nothing is nan on the 30 rows tested; a score must be a number"),
-        (several, "several: several gives .*, and a score is one number"),
+        (nothing, "nothing: nothing is nan on the 30 test rows; a score must be finite"),
+        (several, "several: several returns .*; a score must be one number"),
         (too_few, "too_few: TypeError: too_few.* takes 1 positional argument but 3 were given"),
-        (make_scorer(lambda y, predicted: "high"), "gives 'high', and a score is one number"),
+        (make_scorer(lambda y, predicted: "high"), "returns 'high'; a score must be one number"),
     ],
 )
 def test_a_score_that_is_none_names_fold_and_columns(scoring, sentence):

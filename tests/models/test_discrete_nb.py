@@ -148,8 +148,8 @@ def test_scores_do_not_depend_on_threads(kind):
 @pytest.mark.parametrize(
     ("kind", "value", "what"),
     [
-        (CategoricalNB, -1.0, "-1 is no code, a whole number of at least 0. Use GaussianNB or MixedNB"),
-        (CategoricalNB, 0.5, "0.5 is no code"),
+        (CategoricalNB, -1.0, "-1 is not a code, a whole number of at least 0. Use GaussianNB or MixedNB"),
+        (CategoricalNB, 0.5, "0.5 is not a code"),
         (CategoricalNB, 1e12, "1e\\+12 is too large for a code"),
         (MultinomialNB, -2.0, "-2 is below 0, and MultinomialNB counts. Use GaussianNB or MixedNB"),
     ],
@@ -167,7 +167,7 @@ def test_a_code_that_a_fold_tests_and_has_not_learned_is_named(scoring):
     X[4, 1] = 7
     ours = evaluator(CategoricalNB(), X, y, KFold(3), scoring=scoring)
     ours.fold_scores(Candidates.from_masks(np.array([[True, False, True]])))
-    wanted = r"Fold 1 of 3, column x1: the code 7 of row 4 is tested, .* is 2\. Pass CategoricalNB\(min_categories=8\)"
+    wanted = r"Fold 1 of 3, column x1: the test row 4 has code 7, .* is 2\. Pass CategoricalNB\(min_categories=8\)"
     with pytest.raises(DataError, match=wanted):
         ours.fold_scores(Candidates.from_masks(np.ones((1, 3), dtype=bool)))
 

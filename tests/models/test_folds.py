@@ -132,7 +132,7 @@ def test_a_fold_that_stratification_leaves_empty_is_left_out_and_told():
     folds = make_folds(opened(y, groups=groups), 8, 2284)
     check_parts(folds, 52)
     assert folds.description == "5 folds of whole groups (group)"
-    assert folds.fold_warnings == ("5 folds in place of 8: of more, some would have too few rows.",)
+    assert folds.fold_warnings == ("5 folds in place of 8: with more folds some would have too few rows.",)
 
 
 def test_times_are_cut_where_every_block_has_rows_enough():
@@ -153,13 +153,13 @@ def test_times_are_cut_where_every_block_has_rows_enough():
             np.arange(15) / 3,
             {"groups": np.arange(15)},
             7,
-            "7 folds in place of 10: of more, some would have too few rows.",
+            "7 folds in place of 10: with more folds some would have too few rows.",
         ),
         (
             np.arange(15) / 3,
             {"time": np.arange(15)},
             6,
-            "6 folds in place of 10: of more, some would have too few rows.",
+            "6 folds in place of 10: with more folds some would have too few rows.",
         ),
         (
             np.arange(15) % 2,
@@ -181,36 +181,36 @@ def test_fewer_folds_are_told(y, roles, n, note):
         (
             classes(59, 1),
             {},
-            r"^Class 'c1' has 1 row; every class needs at least 2, one to learn from and one to test on\.",
+            r"^Class 'c1' has 1 row; every class needs at least 2, one for training and one for testing\.",
         ),
-        (np.array([1.5, 2.0, 2.5]), {}, r"^The table has 3 rows; at least 4 are needed to learn from some and test on"),
+        (np.array([1.5, 2.0, 2.5]), {}, r"^The table has 3 rows; cross-validation needs at least 4"),
         (
             classes(30, 30),
             {"groups": ["ward"] * N},
-            r"^Every row is of one group, 'ward' in 'group'; at least 2 groups",
+            r"^All rows are in one group, 'ward' in 'group'; at least 2 groups",
         ),
         (
             np.arange(15) / 3,
             {"groups": [1] + [2] * 14},
-            r"^The 2 groups of 'group' do not make 2 folds: each must learn from at least 2 rows and test at least 2 rows\.$",
+            r"^The 2 groups of 'group' .* 2 folds: each needs at least 2 rows for training and 2 rows for testing\.$",
         ),
         (
             classes(5, 5),
             {"groups": [1] + [2] * 9},
-            r"^The 2 groups of 'group' do not make 2 folds: each must learn from at least 2 rows and test at least 1 row\.$",
+            r"^The 2 groups of 'group' .* 2 folds: each needs at least 2 rows for training and 1 row for testing\.$",
         ),
         (classes(1, 1, 1), {"groups": [1, 2, 3]}, r"^No class has more than 1 row; every class needs at least 2"),
         (
             np.arange(15) / 3,
             {"time": [1] * 13 + [2, 3]},
-            r"^The 3 different times of 'time' do not make 2 folds: each must learn from at least 2 rows and test at least 2",
+            r"^The 3 different times of 'time' .* 2 folds: each needs at least 2 rows for training and 2 rows",
         ),
         (classes(30, 30), {"time": np.ones(N)}, r"^'time' has 1 time; at least 3 are needed"),
         (classes(30, 30), {"time": np.arange(N) < 9}, r"^'time' has 2 different times; at least 3 are needed"),
         (
             classes(30, 30),
             {"time": np.arange(N), "groups": np.arange(N)},
-            r"^Folds are made of whole groups or forward in time, not both; leave one of the two out \('group' and 'time'",
+            r"^Groups \('group'\) and time \('time'\) cannot be combined",
         ),
     ],
 )

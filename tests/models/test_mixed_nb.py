@@ -141,7 +141,7 @@ def test_batches_that_cannot_be_learned_from_are_refused():
         MixedNB().partial_fit(frame, y)
     model = MixedNB().partial_fit(frame, y, classes=[0, 1, 2])
     before = model.predict_proba(frame)
-    with pytest.raises(DataError, match="class 5 of y is none of the classes"):
+    with pytest.raises(DataError, match="class 5 of y is not among the classes"):
         model.partial_fit(frame, y + 5)
     with pytest.raises(ValueError, match=r"not the same as in the calls before: it lacks a label that they have, 2;"):
         model.partial_fit(frame, y, classes=[0, 1])

@@ -262,7 +262,7 @@ def test_more_neighbours_than_a_fold_has_rows_are_refused_by_the_fold():
     X, y = load_iris(return_X_y=True)
     groups = np.repeat([0, 1, 2], [130, 16, 4])
     with pytest.raises(
-        DataError, match=r"Fold 1 of 3 has 20 rows to learn from, and .* the 21 nearest; lower n_neighbors"
+        DataError, match=r"Fold 1 of 3 has 20 training rows, and .* needs 21; lower n_neighbors"
     ):
         evaluator_of(X, y, REGRESSOR(21), GroupKFold(3), groups=groups)
 
@@ -289,7 +289,7 @@ def test_the_share_of_rows_with_tied_neighbours_is_told_with_the_score():
     tied = SubsetSelector(merit, Forward(), n_features=2).fit(X, y)
     share = evaluator_of(X, y, KNeighborsClassifier(), 10).backend.tie_share(tied.get_support(indices=True))
     assert share > 0.1
-    assert f"{share:.1%} of the rows tested have other rows as near as the last of their 5" in tied.merit_method_
+    assert f"{share:.1%} of the test rows have other rows at the distance of the last of their 5" in tied.merit_method_
     apart = X + np.random.default_rng(0).normal(size=X.shape)
     alone = SubsetSelector(merit, Forward(), n_features=2).fit(apart, y)
     assert "as near as" not in alone.merit_method_

@@ -213,7 +213,7 @@ def test_tables_of_numbers_and_pipelines_are_not_encoded():
     mixed = as_source(frame, y).schema
     assert not CrossValidated(make_pipeline(StandardScaler(), LogisticRegression())).model(mixed).encode
     assert not CrossValidated(HistGradientBoostingClassifier()).model(mixed).encode
-    with pytest.raises(DataError, match="holds text, and LogisticRegression takes numbers: pass encode=True"):
+    with pytest.raises(DataError, match="contains text, and LogisticRegression accepts only numbers: pass encode=True"):
         SubsetSelector(CrossValidated(LogisticRegression(), encode=False), Forward()).fit(frame, y)
     with pytest.raises(ValueError, match="encode must be True, False or 'auto', got 'yes'"):
         SubsetSelector(CrossValidated(LogisticRegression(), encode="yes"), Forward()).fit(frame, y)

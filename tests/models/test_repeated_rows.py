@@ -52,8 +52,8 @@ def test_copies_are_tested_in_the_fold_of_the_row_that_they_repeat(numbers):
 def test_rows_that_are_too_many_to_compare_are_told(monkeypatch):
     X, y, _ = customers(60)
     monkeypatch.setattr(duplicate_detection, "_MAX_ROWS", 359)
-    (told,) = make_folds(open_source(X, y), 10, 0).fold_notes
-    assert told.startswith("Whether some of 360 rows repeat others was not looked at")
+    (note,) = make_folds(open_source(X, y), 10, 0).fold_notes
+    assert note.startswith("360 rows were not checked for duplicates")
 
 
 def test_what_repeats_is_the_target_as_well_as_every_column_that_takes_part():

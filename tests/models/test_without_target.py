@@ -120,7 +120,7 @@ def test_weights_count_in_the_fit_and_in_a_score_that_takes_them():
         expected.append(fitted.score(rows[test], sample_weight=weight[test]))
     assert selector.merit_ == np.mean(expected)
     for estimator, scoring in ((KMEANS, silhouette), (PCA(1), None)):
-        with pytest.raises(DataError, match=r"takes no sample_weight.*leave them out"):
+        with pytest.raises(DataError, match=r"accepts no sample_weight.*leave them out"):
             SubsetSelector(CrossValidated(estimator, FOLDS, scoring), Forward()).fit(X, sample_weight=weight)
 
 
@@ -151,7 +151,7 @@ def test_an_estimator_without_a_score_needs_one():
 def test_a_score_that_fails_names_the_fold_and_the_columns():
     with pytest.raises(DataError, match=r"Fold 1 of 4, column x0, silhouette: .*predict"):
         SubsetSelector(CrossValidated(DBSCAN(), FOLDS, silhouette), Forward()).fit(X)
-    with pytest.raises(DataError, match="is nan on the 38 rows tested; a score must be a number"):
+    with pytest.raises(DataError, match="is nan on the 38 test rows; a score must be finite"):
         SubsetSelector(CrossValidated(KMEANS, FOLDS, lambda estimator, X: np.nan), Forward()).fit(X)
 
 

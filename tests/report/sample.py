@@ -205,7 +205,7 @@ def assessment(subset: dict[str, Any], names: list[str]) -> dict[str, Any]:
         "optimism": 0.08,
         "helps": True,
         "beats_chance": True,
-        "verdict": "The columns chosen predict better than none.",
+        "verdict": "The selected columns predict better than none.",
         "frequencies": [*chosen, *({"name": name, "share": 0.3, "chosen": False} for name in others)],
         "stability": {
             "estimate": 0.68, "variance": 0.001, "low": 0.6, "high": 0.76, "n_sets": 10, "sentence": "Alike in part.",
