@@ -486,7 +486,7 @@ def test_a_share_of_the_columns_is_a_number_of_them(share, n):
 def test_a_share_is_one_of_the_columns_that_take_part():
     X, y = load_iris(return_X_y=True, as_frame=True)
     noted = X.assign(note=[f"row {i} says so" for i in range(len(X))], number=np.arange(len(X)).astype(str))
-    with pytest.warns(TamizWarning, match="no part"):
+    with pytest.warns(TamizWarning, match="are excluded"):
         ranked = RankSelector(FisherScore(), n_features=0.5).fit(noted, y)
     assert ranked.get_support().sum() == len(ranked.schema_.used) // 2
     excluded = SubsetSelector(CFS(), Forward(excluded=[0, 1]), n_features=0.5).fit(X, y)

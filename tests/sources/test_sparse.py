@@ -144,7 +144,7 @@ def test_new_rows_of_either_kind_are_the_same_rows():
     sparse_rows, dense_rows = (align_to_schema(rows, schema) for rows in (sparse.csr_array(gappy()[:9]), gappy()[:9]))
     for mine, theirs in zip(read(sparse_rows), read(dense_rows), strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    with pytest.raises(DataError, match=r"^X has 5 features, but 6 were there in fit"):
+    with pytest.raises(DataError, match=r"^X has 5 features, but fit had 6"):
         align_to_schema(sparse.csr_array(counts()[:, 1:]), schema)
 
 
