@@ -124,7 +124,7 @@ def test_an_embedding_brings_its_own_graph():
         SpectralClustering(2, graph=KNearest(5), embedding=mapped).fit(X)
     with pytest.raises(TypeError, match=r"graph must be a GraphBuilder or a Graph, such as KNearest\(15\), got 5\."):
         SpectralClustering(2, graph=5).fit(X)
-    with pytest.raises(TypeError, match=r"embedding must be a LaplacianEigenmaps, fitted, got PCA\(\)"):
+    with pytest.raises(TypeError, match=r"embedding must be a fitted LaplacianEigenmaps, got PCA\(\)"):
         SpectralClustering(2, embedding=PCA()).fit(X)
 
 

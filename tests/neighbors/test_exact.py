@@ -333,7 +333,7 @@ def test_lists_that_there_is_no_memory_for_are_refused_before_they_are_made(monk
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 1e6)
     with pytest.raises(
         MemoryError,
-        match=r"^A list of 1,599 neighbours for 1,600 rows needs 154 MB of memory and 1 MB are free\. Take",
+        match=r"^A list of 1,599 neighbours for 1,600 rows needs 154 MB of memory and 1 MB are free\. Use",
     ):
         index.query(1599)
     with pytest.raises(

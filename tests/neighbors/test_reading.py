@@ -155,7 +155,7 @@ def test_rows_are_counted_of_whatever_is_a_table():
             TypeError,
             r"^X must be a table, got the name 'data\.csv': fit on open_source\('data\.csv', target=",
         ),
-        ({"a": [1, 2]}, TypeError, r"^A table must be an array or a data frame, got a dict; pandas\.DataFrame\(data\)"),
+        ({"a": [1, 2]}, TypeError, r"^A table must be an array or a data frame, got a dict; .*pandas\.DataFrame\(data\)"),
         (pd.Series([1.0, 2.0]), ValueError, r"^Expected a table, got a Series, which is one column"),
         (object(), ValueError, r"^Expected 2D array, got 0D array instead"),
         (np.ones(3), ValueError, r"^Expected 2D array, got 1D array instead: shape \(3,\)\."),

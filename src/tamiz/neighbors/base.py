@@ -1,7 +1,7 @@
-"""How neighbours are searched: what every search promises.
+"""The interface of neighbour search: searches, the indexes that they build, and the neighbours that an index returns.
 
-A *search* is settings; fitted to points it gives an *index*, which answers queries. An exact index and an approximate one answer
-in the same words, so a graph does not know which it came from.
+A `NeighborSearch` contains parameters. Its `fit` builds a `NeighborIndex` of points, which answers queries with `Neighbors`. Exact
+and approximate indexes have the same interface.
 """
 
 from __future__ import annotations
@@ -20,22 +20,21 @@ from tamiz.storage.invariants import InstanceOf, Invariants
 from tamiz.storage.records import Serializable
 
 
-# MERGED: What a neighbour search finds.
 @dataclass(frozen=True)
 class Neighbors:
-    """The neighbours of every row, in CSR form: nearest first, equal distances by the lower row, no row its own.
+    """The neighbours of every row, in CSR form: nearest first, equal distances by the lower row, no row its own neighbour.
 
     Attributes
     ----------
     indptr : ndarray of shape (n_rows + 1,), int64
         The neighbours of row i are at `indptr[i] : indptr[i + 1]`.
     indices : ndarray of shape (n_pairs,), int32
-        Rows among those searched.
+        Row numbers of the neighbours.
     distances : ndarray of shape (n_pairs,)
-        In the metric's own unit; zero for a row that is equal. Rows of different numbers are kept apart from rows at
-        distance zero, which a sparse matrix of distances could not do.
+        Distances in the unit of the metric, 0 for an equal row. Zeros are stored, unlike in a sparse matrix, so that an equal
+        row differs from a row that is no neighbour.
     n_points : int
-        Rows searched among.
+        Number of points that were searched.
     """
 
     indptr: NDArray[np.int64]
@@ -45,50 +44,50 @@ class Neighbors:
 
     @classmethod
     def from_arrays(cls, indices: NDArray[np.int32], distances: Floats, n_points: int) -> Neighbors:
-        """Return the neighbours of rows that have k of them each, from arrays of shape (n_rows, k)."""
+        """Return the neighbours from arrays of shape (n_rows, k): k neighbours of each row."""
         n_rows, k = indices.shape
         indptr = np.arange(0, n_rows * k + 1, k, dtype=np.int64) if k else np.zeros(n_rows + 1, dtype=np.int64)
         return cls(indptr, indices.reshape(-1), distances.reshape(-1), n_points)
 
     @property
     def n_rows(self) -> int:
-        """Rows whose neighbours these are."""
+        """Number of rows that have lists of neighbours."""
         return len(self.indptr) - 1
 
     @property
     def rows(self) -> NDArray[np.int32]:
-        """The row of every pair, beside `indices`."""
+        """The row of every entry of `indices`."""
         return np.repeat(np.arange(self.n_rows, dtype=np.int32), np.diff(self.indptr))
 
     def nearest(self, k: int) -> Neighbors:
-        """Return the k nearest of rows that have at least k neighbours each."""
+        """Return the k nearest neighbours; every row must have at least k."""
         at = self.indptr[:-1, None] + np.arange(k)
         return Neighbors.from_arrays(self.indices[at], self.distances[at], self.n_points)
 
     def fill_rows(self, rows: NDArray[np.intp], others: Neighbors) -> Neighbors:
-        """Return the neighbours with those of `others` given to some rows that have none."""
+        """Return the neighbours with the empty lists of some rows replaced by the lists of `others`."""
         counts = np.diff(self.indptr)
         counts[rows] = np.diff(others.indptr)
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        given = np.zeros(self.n_rows, dtype=bool)
-        given[rows] = True
-        theirs = given.repeat(counts)
-        indices, distances = np.empty(len(theirs), dtype=np.int32), np.empty(len(theirs))
-        indices[theirs], distances[theirs] = others.indices, others.distances
-        indices[~theirs], distances[~theirs] = self.indices, self.distances
+        filled = np.zeros(self.n_rows, dtype=bool)
+        filled[rows] = True
+        from_others = filled.repeat(counts)
+        indices, distances = np.empty(len(from_others), dtype=np.int32), np.empty(len(from_others))
+        indices[from_others], distances[from_others] = others.indices, others.distances
+        indices[~from_others], distances[~from_others] = self.indices, self.distances
         return Neighbors(indptr, indices, distances, self.n_points)
 
 
 class NeighborIndex(Serializable, ABC):
-    """Points made ready for queries.
+    """Abstract base class of indexes of points that answer neighbour queries.
 
     Attributes
     ----------
     points : Points
     recall : float
-        Share of the true neighbours that `query` finds, 1 where it is exact; else estimated on a sample of exact queries.
+        Share of the true neighbours that `query` finds: 1 for an exact index, else estimated on a sample of exact queries.
     description : str
-        How the neighbours are found, in words for a report.
+        Description of the search for reports.
     """
 
     points: Points
@@ -98,27 +97,27 @@ class NeighborIndex(Serializable, ABC):
 
     @abstractmethod
     def query(self, k: int, queries: Points | None = None) -> Neighbors:
-        """Return the k nearest points of every query, or of every point among the others where no queries are given.
+        """Return the k nearest points of every query, or with queries=None of every point among the others.
 
-        Exactly k of them, 1 <= k <= the points there are to find; equal distances by the lower row.
+        Each row has exactly k neighbours, 1 <= k <= the number of candidates; ties are ordered by the lower row.
         """
 
     @abstractmethod
     def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
-        """Return all points at a distance of at most `radius`, found exactly."""
+        """Return all points at a distance of at most `radius`; always exact."""
 
     def get_state(self) -> dict[str, Any]:
-        """Return the points: they are made ready again, which is faster than to read what was made."""
+        """Return the points alone: rebuilding the index is faster than reading it from a file."""
         return {"points": self.points}
 
 
 class NeighborSearch(BaseEstimator, ABC):
-    """A way to search neighbours."""
+    """Abstract base class of neighbour searches."""
 
     def unsupported_reason(self, points: Points) -> str | None:  # noqa: ARG002
-        """Return why the search cannot work on such points, and what can; None where it can, as with any points here."""
+        """Return why the search does not support these points and which search does, or None if it supports them."""
         return None
 
     @abstractmethod
     def fit(self, points: Points) -> NeighborIndex:
-        """Make points ready for queries."""
+        """Build an index of the points."""

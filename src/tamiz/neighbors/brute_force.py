@@ -1,4 +1,8 @@
-"""Exact search: all pairs, most of them by a bound only."""
+"""Exact search that compares all pairs.
+
+Rows of numbers are compared by float32 matrix products, which bound the distances of all pairs (`ProductIndex`). Points that only
+define distances, such as sparse or precomputed ones, are compared by blocks of their own distances (`DistanceBlockIndex`).
+"""
 
 from __future__ import annotations
 
@@ -29,15 +33,16 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.validation import check_integer
 from tamiz.statistics.base import Floats
 
-# MERGED: Exact search among points that only tell their distances.
-# Distances of one block, at most.
+# Largest number of distances of one block.
 _BLOCK_DISTANCES = 2**20
-# Rows that the number of pairs within a radius is estimated on.
+# Rows on which the number of pairs within a radius is estimated.
 _SAMPLE_ROWS = 64
+# The first limits come from leaves of a projection tree, of at least so many points, which splits on so many columns.
+_PRIMING_POINTS, _PRIMING_COLUMNS = 512, 64
 
 
 class DistanceBlockIndex(NeighborIndex):
-    """Points under any metric, compared by blocks of rows of their distances."""
+    """Points under any metric, compared by blocks of distances."""
 
     description = "exact, by blocks of distances"
 
@@ -49,18 +54,19 @@ class DistanceBlockIndex(NeighborIndex):
 
     def query(self, k: int, queries: Points | None = None) -> Neighbors:
         """Return the k nearest points of every query, or of every point among the others."""
-        asked, n_points = self.points if queries is None else queries, self.points.n_samples
+        query_points, n_points = self.points if queries is None else queries, self.points.n_samples
+        n_queries = query_points.n_samples
         check_integer("n_neighbors", k, low=1, high=n_points - (queries is None))
-        check_list_memory(asked.n_samples, k)
-        dist, rows = np.full((asked.n_samples, k), np.inf), np.full((asked.n_samples, k), n_points, dtype=np.int32)
+        check_list_memory(n_queries, k)
+        dist, rows = np.full((n_queries, k), np.inf), np.full((n_queries, k), n_points, dtype=np.int32)
 
         def search(span: tuple[int, int]) -> None:
-            block = np.ascontiguousarray(self.points.block(asked, *span))
+            block = np.ascontiguousarray(self.points.block(query_points, *span))
             part = slice(*span)
             own = span[0] if queries is None else n_points
             select_nearest(block, own, dist[part].reshape(-1), rows[part].reshape(-1), k)
 
-        spans = self._row_spans(asked.n_samples)
+        spans = self._row_spans(n_queries)
         for _ in progress.track_progress("Neighbours", parallel.map_blocks(search, spans), len(spans)):
             pass
         sort_lists(dist.reshape(-1), rows.reshape(-1), np.arange(0, dist.size + 1, k))
@@ -68,22 +74,22 @@ class DistanceBlockIndex(NeighborIndex):
 
     def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
         """Return all points at a distance of at most `radius`."""
-        asked = self.points if queries is None else queries
-        self._check_result_size(radius, asked)
+        query_points = self.points if queries is None else queries
+        self._check_result_size(radius, query_points)
 
-        def near(span: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, Floats]:
-            block = self.points.block(asked, *span)
+        def search(span: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, Floats]:
+            block = self.points.block(query_points, *span)
             within = block <= radius
             if queries is None:
                 within[np.arange(len(block)), np.arange(*span)] = False
             rows, points = np.nonzero(within)
             dist = block[within]
-            # Stable: equal distances stay by the lower row.
+            # lexsort is stable, so ties stay ordered by the lower row.
             by_distance = np.lexsort((dist, rows))
             return np.count_nonzero(within, axis=1), points[by_distance].astype(np.int32), dist[by_distance]
 
-        spans = self._row_spans(asked.n_samples)
-        found = list(progress.track_progress("Neighbours", parallel.map_blocks(near, spans), len(spans)))
+        spans = self._row_spans(query_points.n_samples)
+        found = list(progress.track_progress("Neighbours", parallel.map_blocks(search, spans), len(spans)))
         if not found:
             return Neighbors(
                 np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), self.points.n_samples
@@ -92,34 +98,30 @@ class DistanceBlockIndex(NeighborIndex):
         return Neighbors(np.concatenate([[0], np.cumsum(counts)]), points, dist, self.points.n_samples)
 
     def _check_result_size(self, radius: float, queries: Points) -> None:
-        """Refuse lists that there is no memory for, by how long those of a few rows are."""
+        """Raise MemoryError if the lists would not fit into memory, estimated on a sample of rows."""
         n_rows = queries.n_samples
-        tried = evenly_spaced_rows(n_rows, _SAMPLE_ROWS)
-        few = queries.take(tried)
+        sampled = evenly_spaced_rows(n_rows, _SAMPLE_ROWS)
+        sample = queries.take(sampled)
         n_pairs = sum(
-            float(np.count_nonzero(self.points.block(few, start, stop) <= radius))
-            for start, stop in self._row_spans(few.n_samples)
-        ) * (n_rows / max(len(tried), 1))
+            float(np.count_nonzero(self.points.block(sample, start, stop) <= radius))
+            for start, stop in self._row_spans(sample.n_samples)
+        ) * (n_rows / max(len(sampled), 1))
         check_pair_memory(n_pairs, radius)
 
 
-# Points side by side in a tree that limits are first taken from, and columns that the tree splits.
-_PRIMING_POINTS, _PRIMING_COLUMNS = 512, 64
-
-
 class BruteForce(NeighborSearch):
-    """The nearest rows by comparing all pairs.
+    """Exact nearest neighbours by comparing all pairs.
 
     Notes
     -----
-    Cost O(n^2 p). Blocks of products in float32 give each pair a bound that its distance is not below, and only the
-    pairs that may be near by it are measured, in float64. Where few directions hold most of the variance of many columns,
-    the products are of those. The result is that of measuring every pair, to the bit: k nearest by distance, equal
-    distances by the lower row. Points that are not rows of numbers are compared by blocks of their own distances.
+    Cost O(n^2 p). Matrix products in float32 yield a lower bound of every distance. Distances are computed, in float64, only for
+    pairs whose bound is small enough. If a few directions contain most of the variance of many columns, the products use these
+    directions. The result equals that of computing every distance, to the bit: the k nearest by distance, ties ordered by the
+    lower row. Points that are not rows of numbers are compared by blocks of their own distances.
 
     References
     ----------
-    Higham (2002), Accuracy and Stability of Numerical Algorithms, section 3.1: the bound.
+    Higham (2002), Accuracy and Stability of Numerical Algorithms, section 3.1, for the bound.
 
     Examples
     --------
@@ -130,17 +132,17 @@ class BruteForce(NeighborSearch):
     """
 
     def fit(self, points: Points) -> NeighborIndex:
-        """Make points ready for queries."""
+        """Build an index of the points."""
         values = points.euclidean_values()
         return DistanceBlockIndex(points) if values is None else ProductIndex(points, DistinctRows(values))
 
     def estimate_seconds(self, n_points: int, n_columns: int) -> float:
-        """Return about how long one core takes for the nearest of all points, when no direction saves columns."""
+        """Return the estimated seconds on one core for the neighbours of all points, with products over all columns."""
         return 0.5e-9 * n_points**2 * (0.03 * (n_columns + 2) + 0.6)
 
 
 class ProductIndex(EuclideanIndex):
-    """Points in a Euclidean space, compared by blocks of products."""
+    """Points with Euclidean coordinates, compared by blocks of matrix products."""
 
     description = "exact, by blocks of products"
 
@@ -151,7 +153,7 @@ class ProductIndex(EuclideanIndex):
         self._measure_args = distinct.values, bounds.fine_coordinates, bounds.slack, bounds.rounding_growth
 
     def nearest_to_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
-        """Return the `size` nearest rows of every point, those it stands for among them."""
+        """Return the `size` nearest rows of every point, including the rows equal to it."""
         bounds = self.bounds
         dist, rows = self._empty_lists(bounds.n_points, size)
         limits = np.full((len(bounds.right_factors) // RUN_LENGTH, RUN_LENGTH), np.inf, dtype=np.float32)
@@ -159,8 +161,8 @@ class ProductIndex(EuclideanIndex):
         offer_duplicates(bounds.bound_factor, *state)
         self._tighten_limits(limits, size)
 
-        def scan(tile: NDArray[np.float32], start: int, begun: int, triangle: bool) -> None:  # noqa: ARG001
-            scan_tile_pairs(tile, start, begun, *self._measure_args, bounds.bound_factor, *state)
+        def scan(tile: NDArray[np.float32], row_start: int, column_start: int, triangle: bool) -> None:  # noqa: ARG001
+            scan_tile_pairs(tile, row_start, column_start, *self._measure_args, bounds.bound_factor, *state)
 
         for _ in self._tiles.map_point_tiles(scan):
             pass
@@ -168,9 +170,9 @@ class ProductIndex(EuclideanIndex):
         return dist, rows
 
     def _tighten_limits(self, limits: NDArray[np.float32], size: int) -> None:
-        """Lower the limits of points to what the rows beside them in a tree allow: fewer pairs are then measured."""
-        bounds, beside = self.bounds, max(_PRIMING_POINTS, 4 * size)
-        if bounds.n_points < 2 * beside:
+        """Lower the limits of points by comparing each with its leaf of a projection tree, so that fewer pairs are measured."""
+        bounds, leaf_size = self.bounds, max(_PRIMING_POINTS, 4 * size)
+        if bounds.n_points < 2 * leaf_size:
             return
         order = ProjectionTree.build(bounds.leading_columns(_PRIMING_COLUMNS), 0, offset=False).order
 
@@ -180,34 +182,34 @@ class ProductIndex(EuclideanIndex):
             tile = np.asarray(left_factors(right) @ right.T, dtype=np.float32)
             tighten_limits(tile, points, self.distinct.values, bounds.bound_factor, size, limits)
 
-        for _ in parallel.map_blocks(lower, parallel.block_ranges(bounds.n_points, beside)):
+        for _ in parallel.map_blocks(lower, parallel.block_ranges(bounds.n_points, leaf_size)):
             pass
 
     def nearest_to_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
-        """Return the `size` nearest rows of numbers at the scale of the points, with equal ones among them."""
+        """Return the `size` nearest rows of other rows, given at the scale of the points; equal rows are included."""
         dist, rows = self._empty_lists(len(values), size)
-        standing = self.distinct.members, self.distinct.starts
+        groups = self.distinct.members, self.distinct.starts
 
         def search(span: tuple[int, int]) -> None:
             part, entries = values[slice(*span)], slice(span[0] * size, span[1] * size)
             right, fine, slack = self.bounds.query_factors(part)
             limits = np.full((1, len(part)), np.inf, dtype=np.float32)
             heaps = dist[entries], rows[entries], size
-            for tile, begun in self._tiles.query_tiles(right):
+            for tile, first_point in self._tiles.query_tiles(right):
                 scan_tile_rows(
                     tile,
-                    begun,
+                    first_point,
                     part,
                     fine,
                     slack,
                     *self._measure_args,
                     self.bounds.bound_factor,
-                    *standing,
+                    *groups,
                     limits,
                     *heaps,
                 )
             for far in np.flatnonzero(np.isnan(right[:, -1])):
-                scan_query(part, far, self.distinct.values, *standing, *heaps)
+                scan_query(part, far, self.distinct.values, *groups, *heaps)
 
         spans = parallel.block_ranges(len(values), TILE_ROWS)
         for _ in progress.track_progress("Neighbours", parallel.map_blocks(search, spans), len(spans)):
@@ -216,22 +218,22 @@ class ProductIndex(EuclideanIndex):
         return dist, rows
 
     def _empty_lists(self, n_lists: int, size: int) -> tuple[Floats, NDArray[np.int32]]:
-        """Return lists that nothing is in yet."""
+        """Return empty lists: distances of inf and rows of n_samples."""
         return np.full(n_lists * size, np.inf), np.full(n_lists * size, self.points.n_samples, dtype=np.int32)
 
     def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
-        """Yield the pairs of rows of numbers and points within reach, those of the points themselves each once."""
+        """Yield the pairs of rows and points within a distance; with among_points, each pair of points once."""
         return self._pairs_of_points(max_distance) if among_points else self._pairs_of_rows(values, max_distance)
 
     def _pairs_of_points(self, max_distance: float) -> Iterator[PairArrays]:
         bounds, values = self.bounds, self.distinct.values
 
-        def pairs(tile: NDArray[np.float32], start: int, begun: int, triangle: bool) -> PairArrays:
-            part = slice(start, start + len(tile))
+        def pairs(tile: NDArray[np.float32], row_start: int, column_start: int, triangle: bool) -> PairArrays:
+            part = slice(row_start, row_start + len(tile))
             return self._collect_pairs(
                 tile,
-                start,
-                begun,
+                row_start,
+                column_start,
                 triangle,
                 values[part],
                 bounds.fine_coordinates[part],
@@ -246,8 +248,8 @@ class ProductIndex(EuclideanIndex):
             part = values[slice(*span)]
             right, fine, slack = self.bounds.query_factors(part)
             found = [
-                self._collect_pairs(tile, span[0], begun, False, part, fine, slack, max_distance)
-                for tile, begun in self._tiles.query_tiles(right)
+                self._collect_pairs(tile, span[0], first_point, False, part, fine, slack, max_distance)
+                for tile, first_point in self._tiles.query_tiles(right)
             ]
             for far in np.flatnonzero(np.isnan(right[:, -1])):
                 dist = np.empty(self.distinct.n_points)
@@ -264,11 +266,12 @@ class ProductIndex(EuclideanIndex):
         self, tile: NDArray[np.float32], start: int, first_point: int, triangle: bool, rows: Floats,
         fine: NDArray[np.float32], slack: Floats, max_distance: float,
     ) -> PairArrays:  # fmt: skip
-        """Return the pairs of a tile within reach."""
-        # Beyond the range of float32 there is no bound.
+        """Return the pairs of a tile within a distance."""
+        # The limit must stay within the range of float32.
         limit = np.float32(min(max_distance * max_distance * self.bounds.bound_factor, 3e38))
-        room = count_bounds(tile, limit)
-        low, high, dist = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32), np.empty(room)
+        n_candidates = count_bounds(tile, limit)
+        low, high = np.empty(n_candidates, dtype=np.int32), np.empty(n_candidates, dtype=np.int32)
+        dist = np.empty(n_candidates)
         n = collect_pairs(
             tile,
             start,

@@ -1,4 +1,9 @@
-"""Bounds below the squared distances of all pairs, by products of matrices in float32."""
+"""Lower bounds of the squared distances of all pairs, by matrix products in float32.
+
+`DistanceBounds` computes bounds that account for every rounding error, `BoundTiles` visits them for all pairs, tile by tile, and
+`choose_projection` selects the cheapest coordinates for the products: all columns, or a few directions of large variance, which
+never lengthen a distance.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +22,17 @@ from tamiz.neighbors.search_rows import DistinctRows, evenly_spaced_rows, leadin
 from tamiz.runtime import parallel, progress
 from tamiz.statistics.base import Floats
 
-# MERGED: Tiles: the bounds of some rows and some points, visited until all pairs have been.
-# Points of one block, at most, and rows of one product: a tile stays in the cache that its product left it in.
-_BLOCK_POINTS, TILE_ROWS = 2048, 256
-# Blocks that there should be, so that many threads find pairs of blocks that do not meet.
-_MIN_BLOCKS = 16
-
+Floats32 = NDArray[np.float32]
 Output = TypeVar("Output")
+
+# Largest number of points of a block, and rows of one product: the tile of a product stays in the cache until it is read.
+_BLOCK_POINTS, TILE_ROWS = 2048, 256
+# Least number of blocks, so that many threads can work on disjoint pairs of blocks.
+_MIN_BLOCKS = 16
 
 
 class BoundTiles:
-    """The tiles of points among themselves, and of queries and points."""
+    """Visits the bounds of all pairs of points, or of queries and points, in tiles."""
 
     def __init__(self, bounds: DistanceBounds) -> None:
         self.bounds = bounds
@@ -37,29 +42,30 @@ class BoundTiles:
         self._buffers = parallel.BufferPool(partial(_new_buffer, TILE_ROWS * size))
 
     def map_point_tiles(self, visit: Callable[[NDArray[np.float32], int, int, bool], Output]) -> Iterator[Output]:
-        """Yield `visit(tile, i, j, triangle)` for all tiles: row r and candidate c are the points i + r and j + c.
+        """Yield `visit(tile, i, j, triangle)` for all tiles: entry (r, c) is the bound of the points i + r and j + c.
 
-        Every pair of points is in one tile; of a triangle the half i + r < j + c counts. Two visits to the same points are
-        never made at a time; their order is not fixed, that of the answers is.
+        Every pair of points is in one tile; in a tile with `triangle` only the entries i + r < j + c count. Two visits to the same
+        points never run at the same time. The order of the visits is not fixed; the order of the results is.
         """
         locks = [threading.Lock() for _ in self.blocks]
 
-        def compare(pair: tuple[int, int]) -> list[Output]:
-            (low, high), (begun, end) = pair, self.blocks[pair[1]]
-            answers = []
+        def visit_pair(pair: tuple[int, int]) -> list[Output]:
+            (low, high), (block_start, block_stop) = pair, self.blocks[pair[1]]
+            results = []
             with ExitStack() as stack:
                 for block in sorted({low, high}):
                     stack.enter_context(locks[block])
-                room = stack.enter_context(self._buffers.borrow())
+                buffer = stack.enter_context(self._buffers.borrow())
                 for start, stop in self._block_spans(low):
-                    first = start if low == high else begun
-                    tile = self.bounds.tile(left_factors(self.bounds.right_factors[start:stop]), first, end, room)
-                    answers.append(visit(tile, start, first, low == high))
-            return answers
+                    first = start if low == high else block_start
+                    left = left_factors(self.bounds.right_factors[start:stop])
+                    tile = self.bounds.tile(left, first, block_stop, buffer)
+                    results.append(visit(tile, start, first, low == high))
+            return results
 
         pairs = _tournament_rounds(len(self.blocks))
-        for answers in progress.track_progress("Neighbours", parallel.map_blocks(compare, pairs), len(pairs)):
-            yield from answers
+        for results in progress.track_progress("Neighbours", parallel.map_blocks(visit_pair, pairs), len(pairs)):
+            yield from results
 
     def _block_spans(self, block: int) -> list[tuple[int, int]]:
         start, stop = self.blocks[block]
@@ -67,11 +73,11 @@ class BoundTiles:
         return [(start + a, start + b) for a, b in parallel.block_ranges(stop - start, TILE_ROWS)]
 
     def query_tiles(self, right_factors: NDArray[np.floating]) -> Iterator[tuple[Floats32, int]]:
-        """Yield the tiles of at most ROWS queries, each with the point that its first candidate is; they share one room."""
+        """Yield the tiles of at most TILE_ROWS queries, each with the number of its first point; they share one buffer."""
         left = left_factors(right_factors)
-        with self._buffers.borrow() as room:
-            for begun, end in self.blocks:
-                yield self.bounds.tile(left, begun, end, room), begun
+        with self._buffers.borrow() as buffer:
+            for start, stop in self.blocks:
+                yield self.bounds.tile(left, start, stop, buffer), start
 
 
 def _new_buffer(size: int) -> Floats32:
@@ -79,38 +85,37 @@ def _new_buffer(size: int) -> Floats32:
 
 
 def _tournament_rounds(n_blocks: int) -> list[tuple[int, int]]:
-    """Return all pairs of blocks, in rounds in which no block is twice, as in a tournament; first each with itself."""
-    n_places = n_blocks + n_blocks % 2 - 1
+    """Return all pairs of blocks: each block with itself, then rounds of a round-robin tournament, with disjoint pairs."""
+    n_rounds = n_blocks + n_blocks % 2 - 1
     pairs = [(block, block) for block in range(n_blocks)]
-    for around in range(n_places):
-        met = [((around + step) % n_places, (around - step) % n_places) for step in range(1, (n_places + 1) // 2)]
+    for around in range(n_rounds):
+        met = [((around + step) % n_rounds, (around - step) % n_rounds) for step in range(1, (n_rounds + 1) // 2)]
         met += [(around, n_blocks - 1)] if n_blocks % 2 == 0 else []
         pairs += [(min(pair), max(pair)) for pair in met]
     return pairs
 
 
-# MERGED: Maps of rows that make no distance longer, and the choice of the cheapest one to search by.
-# Coordinates are brought to about 2^20: their squares neither overflow in float32 nor vanish.
+# Coordinates are scaled to about 2^20, so that their squares neither overflow nor underflow in float32.
 SCALE_EXPONENT = 20
-# Rows that the centre is the median of, that directions are taken from, and that a choice is tried on.
+# Sample sizes: rows for the centre (their median), rows for the directions, rows and queries of the trial.
 _CENTRE_ROWS, _DIRECTION_ROWS, _TRIAL_ROWS, _TRIAL_QUERIES = 1024, 2048, 2048, 16
-# With fewer points all columns are taken without trying.
+# With fewer points all columns are used, without a trial.
 _MIN_POINTS = 8192
-# Neighbours that a choice is made for.
+# Number of neighbours that the trial assumes.
 _TYPICAL_NEIGHBORS = 15
-# Directions of the product, and of the finer coordinates behind it.
+# Candidate numbers of directions for the product, and the number of directions of the finer coordinates.
 _PRODUCT_DIRECTIONS = (32, 64, 96, 128, 192)
 _MAX_DIRECTIONS = 256
-# Nanoseconds of one thread: a column of a float32 product, a bound looked at, a finer bound, and a distance measured.
+# Measured nanoseconds on one thread: a column of a float32 product, a bound compared, a finer bound, and a distance computed.
 _PRODUCT_NS, _BOUND_NS, _FINE_BOUND_NS, _DISTANCE_NS = 0.028, 0.5, 70.0, 200.0
 _DISTANCE_COLUMN_NS = 0.8
-# Candidates looked at before the limits have come down, in units of those that are within them at the end.
+# Ratio of all candidates of a search to those within the final limits; the limits decrease during the search.
 _EARLY_CANDIDATE_FACTOR = 4.0
 
 
 @dataclass(frozen=True)
 class ContractiveProjection:
-    """A map of rows that makes no distance longer: |f(x) - f(y)| <= scale |x - y|.
+    """A map f of rows that lengthens no distance: |f(x) - f(y)| <= scale |x - y|.
 
     Attributes
     ----------
@@ -118,12 +123,12 @@ class ContractiveProjection:
     scale : float
         A power of two.
     directions : ndarray of shape (n_columns, n_directions) or None
-        Orthonormal up to rounding. Coordinates are those along the directions, and the length of what is left; None is all
-        columns as they are.
+        Orthonormal up to rounding. The coordinates are the projections on the directions and the length of the remainder. None
+        uses all columns.
     n_product_directions : int
-        Directions that go into the product of matrices; the others and what is left beyond them are the finer coordinates.
+        Directions used in the matrix product. All directions and the remainder beyond them are the finer coordinates.
     orthogonality_error : float
-        How far the directions are from orthonormal, in the spectral norm.
+        Bound of the deviation from orthonormality, in the spectral norm.
     """
 
     centre: Floats
@@ -134,100 +139,99 @@ class ContractiveProjection:
 
     @property
     def relative_error(self) -> float:
-        """The error of a row's coordinates in float64, in units of the length of the row."""
+        """Bound of the error of a row's float64 coordinates, relative to the length of the row."""
         if self.directions is None:
             return 2.0**-52
         n_columns, n_directions = self.directions.shape
         rotation = 1.01 * n_columns * np.sqrt(n_directions) * 2.0**-53
-        # The length of what is left is the root of a difference; the root of its error, where all of it is error.
+        # The remainder is the root of a difference, so its error is at most the root of the difference's error.
         return float(rotation + np.sqrt(self.orthogonality_error + 4 * rotation + 4 * n_columns * 2.0**-53))
 
     def project(self, rows: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return coordinates for the product, finer ones, and the lengths of the rows about the centre."""
-        about = rows - self.centre
-        about *= self.scale
-        squares = np.einsum("ij,ij->i", about, about)
+        """Return the coordinates for the product, the finer coordinates, and the lengths of the centred rows."""
+        centred = rows - self.centre
+        centred *= self.scale
+        squares = np.einsum("ij,ij->i", centred, centred)
         if self.directions is None:
-            return about, about[:, :0], np.sqrt(squares)
-        # Directions that are a little too long would make distances so.
-        along = about @ self.directions
-        front, fine = (
+            return centred, centred[:, :0], np.sqrt(squares)
+        along = centred @ self.directions
+        coarse, fine = (
             np.column_stack([part, np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", part, part), 0.0))])
             for part in (along[:, : self.n_product_directions], along)
         )
-        shorter = 1.0 - 2.0 * self.orthogonality_error
-        return front * shorter, fine * shorter, np.sqrt(squares)
+        # Directions slightly longer than 1 would lengthen distances, so the coordinates are shortened.
+        shrinkage = 1.0 - 2.0 * self.orthogonality_error
+        return coarse * shrinkage, fine * shrinkage, np.sqrt(squares)
 
 
 def choose_projection(points: DistinctRows) -> tuple[ContractiveProjection, type[np.floating]]:
-    """Return the chart and the type of the product that cost least, tried on a few rows."""
+    """Return the projection and the dtype of the product with the least estimated cost, from a trial on a few rows."""
     values = points.values
-    # The median: a mean would lie far from all rows for the sake of one, and every row's rounding with it.
+    # The median, because one outlier would move the mean far from all rows and enlarge their rounding errors.
     centre = np.median(values[evenly_spaced_rows(len(values), _CENTRE_ROWS)], axis=0)
     scale = float(np.ldexp(1.0, SCALE_EXPONENT - 1 - int(np.frexp(points.max_abs)[1])))
-    plain = ContractiveProjection(centre, scale)
+    identity = ContractiveProjection(centre, scale)
     if len(values) < _MIN_POINTS:
-        return plain, np.float32
-    trial = _CostTrial(values, plain)
+        return identity, np.float32
+    trial = _CostTrial(values, identity)
     costs: list[tuple[float, ContractiveProjection, type[np.floating]]] = [
-        (trial.cost(plain, 2.0**-24), plain, np.float32),
-        (trial.cost(plain, 2.0**-53), plain, np.float64),
+        (trial.cost(identity, 2.0**-24), identity, np.float32),
+        (trial.cost(identity, 2.0**-53), identity, np.float64),
     ]
     if values.shape[1] >= 4 * _PRODUCT_DIRECTIONS[0]:
-        directions, defect = _projection_directions(values, plain)
-        for n_front in _PRODUCT_DIRECTIONS:
-            if 3 * n_front <= values.shape[1]:
-                chart = ContractiveProjection(centre, scale, directions, n_front, defect)
-                costs.append((trial.cost(chart, 2.0**-24), chart, np.float32))
-    _, chart, dtype = min(costs, key=lambda entry: entry[0])
-    return chart, dtype
+        directions, error = _projection_directions(values, identity)
+        for n_directions in _PRODUCT_DIRECTIONS:
+            if 3 * n_directions <= values.shape[1]:
+                projection = ContractiveProjection(centre, scale, directions, n_directions, error)
+                costs.append((trial.cost(projection, 2.0**-24), projection, np.float32))
+    _, projection, dtype = min(costs, key=lambda entry: entry[0])
+    return projection, dtype
 
 
 class _CostTrial:
-    """What a search by a chart would cost, tried on a few rows."""
+    """Estimates the cost of a search with a projection, from a few queries and rows."""
 
     def __init__(self, values: Floats, identity: ContractiveProjection) -> None:
         self.n_points, self.n_columns = values.shape
         self.queries = values[evenly_spaced_rows(self.n_points, _TRIAL_QUERIES)]
-        near = evenly_spaced_rows(self.n_points, _TRIAL_ROWS)
-        self.rows = values[near]
+        sampled = evenly_spaced_rows(self.n_points, _TRIAL_ROWS)
+        self.rows = values[sampled]
 
         def squares(query: int) -> tuple[Floats, float]:
             dist = np.empty(self.n_points)
             row_distances(self.queries, query, values, dist)
             dist *= identity.scale
             dist *= dist
-            return dist[near], float(np.partition(dist, _TYPICAL_NEIGHBORS)[_TYPICAL_NEIGHBORS])
+            return dist[sampled], float(np.partition(dist, _TYPICAL_NEIGHBORS)[_TYPICAL_NEIGHBORS])
 
-        tried = list(parallel.map_blocks(squares, range(len(self.queries))))
-        self.squares = np.array([one for one, _ in tried])
-        self.limits = np.array([[limit] for _, limit in tried])
+        results = list(parallel.map_blocks(squares, range(len(self.queries))))
+        self.squares = np.array([row for row, _ in results])
+        self.limits = np.array([[limit] for _, limit in results])
 
     def cost(self, projection: ContractiveProjection, unit_roundoff: float) -> float:
-        """Return the seconds of one thread that all pairs of points take."""
-        (front, fine, lengths), (near_front, near_fine, near_lengths) = (
+        """Return the estimated seconds on one thread for all pairs of points."""
+        (coarse, fine, lengths), (row_coarse, row_fine, row_lengths) = (
             projection.project(self.queries),
             projection.project(self.rows),
         )
-        width = front.shape[1] + 2
-        lost = (
+        width = coarse.shape[1] + 2
+        rounding = (
             4.0
             * (width * unit_roundoff + projection.relative_error + unit_roundoff)
-            * (lengths[:, None] ** 2 + near_lengths**2)
+            * (lengths[:, None] ** 2 + row_lengths**2)
         )
         product = width * _PRODUCT_NS * (1 if unit_roundoff > 2.0**-53 else 2)
-        measured = _DISTANCE_NS + self.n_columns * _DISTANCE_COLUMN_NS
+        distance = _DISTANCE_NS + self.n_columns * _DISTANCE_COLUMN_NS
         if projection.directions is None:
-            each = (
-                product + _BOUND_NS + _EARLY_CANDIDATE_FACTOR * measured * np.mean(self.squares - lost <= self.limits)
-            )
-            return float(each) * self._billion_pairs()
-        bounds = _squared_distances(front, near_front) - lost
-        finer = _squared_distances(fine, near_fine)
-        each = product + _BOUND_NS + _EARLY_CANDIDATE_FACTOR * _FINE_BOUND_NS * np.mean(bounds <= self.limits)
-        each += _EARLY_CANDIDATE_FACTOR * measured * np.mean(finer <= self.limits)
+            pair = product + _BOUND_NS
+            pair += _EARLY_CANDIDATE_FACTOR * distance * np.mean(self.squares - rounding <= self.limits)
+            return float(pair) * self._billion_pairs()
+        bounds = _squared_distances(coarse, row_coarse) - rounding
+        fine_bounds = _squared_distances(fine, row_fine)
+        pair = product + _BOUND_NS + _EARLY_CANDIDATE_FACTOR * _FINE_BOUND_NS * np.mean(bounds <= self.limits)
+        pair += _EARLY_CANDIDATE_FACTOR * distance * np.mean(fine_bounds <= self.limits)
         rotation = 2.0 * self.n_points * self.n_columns * projection.directions.shape[1] * 2 * _PRODUCT_NS
-        return float(each) * self._billion_pairs() + rotation * 1e-9
+        return float(pair) * self._billion_pairs() + rotation * 1e-9
 
     def _billion_pairs(self) -> float:
         return 0.5e-9 * self.n_points**2
@@ -238,62 +242,60 @@ def _squared_distances(a: Floats, b: Floats) -> Floats:
 
 
 def _projection_directions(values: Floats, identity: ContractiveProjection) -> tuple[Floats, float]:
-    """Return directions of large variance of some rows, the largest first, and how far they are from orthonormal.
+    """Return directions of large variance, the largest first, and the bound of their deviation from orthonormality.
 
-    Which directions they are decides the time, not the result.
+    The directions affect the time of a search, not its result.
     """
     rows, _, _ = identity.project(values[evenly_spaced_rows(len(values), _DIRECTION_ROWS)])
     rough = leading_directions(rows.astype(np.float32), min(_MAX_DIRECTIONS, rows.shape[1]))
-    # Orthonormal in float64: bounds lose what the directions lack of it.
-    found = np.ascontiguousarray(np.linalg.qr(rough.astype(np.float64))[0])
-    gram = found.T @ found
+    # Orthonormalised in float64, because a deviation weakens the bounds.
+    directions = np.ascontiguousarray(np.linalg.qr(rough.astype(np.float64))[0])
+    gram = directions.T @ directions
     np.fill_diagonal(gram, gram.diagonal() - 1.0)
-    return found, float(np.linalg.norm(gram)) + gram.size * 2.0**-53 * len(found) / len(gram)
+    return directions, float(np.linalg.norm(gram)) + gram.size * 2.0**-53 * len(directions) / len(gram)
 
 
-Floats32 = NDArray[np.float32]
-
-# Numbers of one piece of work.
+# Values per block of work.
 _CHUNK_VALUES = 2**18
-# Rows farther from the centre than this many times the farthest of the points are measured one by one.
+# Queries farther from the centre than this multiple of the farthest point are compared with all points directly.
 _FAR_FACTOR = 2.0**20
 _UNIT_ROUNDOFF = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
 
 
 class DistanceBounds:
-    """Numbers that no squared distance between two rows falls below, times the square of a scale.
+    """Lower bounds of the squared distances between rows, times the square of a scale.
 
-    |f - g|^2 = |f|^2 + |g|^2 - 2 f.g is the product of (-2 f, |f|^2, 1) and (g, 1, |g|^2). From the squared lengths is
-    taken what rounding can add to it: with u the unit of rounding, m the length of the product and e |z| the error of a
-    row's coordinates, z being the row about the centre,
+    |f - g|^2 = |f|^2 + |g|^2 - 2 f.g is the inner product of (-2 f, |f|^2, 1) and (g, 1, |g|^2). The squared lengths are reduced
+    by the largest possible rounding error. With u the unit roundoff, m the length of the product, z the centred row and e |z| the
+    error of its coordinates:
 
     * the product is off by at most m u / (1 - m u) times the sum of the absolute values of its terms, which is at most
-      2 |f|^2 + 2 |g|^2, whatever order BLAS adds them in (Higham 2002, section 3.1);
-    * coordinates that are off by e |z| each make |f - g|^2 longer by at most 4 e (1 + e) (|z|^2 + |z'|^2);
-    * the squared lengths, summed in float64, are off by m 2^-53 of themselves.
+      2 |f|^2 + 2 |g|^2, in any order of summation (Higham 2002, section 3.1);
+    * errors of e |z| in the coordinates increase |f - g|^2 by at most 4 e (1 + e) (|z|^2 + |z'|^2);
+    * the squared lengths, summed in float64, have a relative error of at most m 2^-53.
 
-    Each is a sum of a part of the one row and a part of the other. So a pair whose bound is above the square of a
-    distance is farther apart than that, and nothing more has to be known of it.
+    Each term is a sum of a part for each of the two rows, so it can be subtracted from their squared lengths. A pair whose bound
+    is above the square of a distance is farther apart than this distance.
 
     Parameters
     ----------
     values : ndarray of shape (n_points, n_columns)
     projection : ContractiveProjection
     dtype : {numpy.float32, numpy.float64}
-        Type of the product. The bounds are float32 in either case.
+        Type of the product. The bounds are float32 in both cases.
 
     Attributes
     ----------
     n_points : int
-    right_factors : ndarray of shape (n_points filled up to whole runs, m)
-        The rows (g, 1, |g|^2); NaN in the last place of those that fill up, so that nothing is near them.
+    right_factors : ndarray of shape (n_points padded to a multiple of RUN_LENGTH, m)
+        The rows (g, 1, |g|^2). Padding rows are NaN, so that they compare as not near.
     fine_coordinates : ndarray of shape (n_points, n_fine), float32
     slack : ndarray of shape (n_points,)
-        How far the finer coordinates may be off.
+        Error bound of the finer coordinates.
     bound_factor : float
-        A pair at distance d has a bound of at most d^2 factor, all rounding counted in.
+        A pair at distance d has a bound of at most bound_factor d^2, including rounding.
     rounding_growth : float
-        The part of it that is rounding.
+        The part of `bound_factor` that is due to rounding.
     """
 
     def __init__(
@@ -302,13 +304,13 @@ class DistanceBounds:
         self.projection = projection
         self.dtype = np.dtype(dtype)
         self.n_points = n_points = len(values)
-        front, fine, _ = projection.project(values[:0])
-        self.width = front.shape[1] + 2
+        coarse, fine, _ = projection.project(values[:0])
+        self.width = coarse.shape[1] + 2
         unit = _UNIT_ROUNDOFF[self.dtype]
         error = projection.relative_error + 1.01 * unit
         self._loss = 1.05 * (2.0 * self.width * unit / (1.0 - self.width * unit) + 4.0 * error + self.width * 2.0**-53)
         self._error = projection.relative_error + 1.01 * _UNIT_ROUNDOFF[np.dtype(np.float32)]
-        # Room for the rounding of a measured distance, of a limit to float32 and of the sum of squares in float32.
+        # Margin for the rounding of a computed distance, of a limit to float32 and of the sum of squares in float32.
         self.rounding_growth = (
             1.0 + 2.0**-22 + 2.0 * (fine.shape[1] + 16) * 2.0**-24 + 4.0 * (values.shape[1] + 16) * 2.0**-53
         )
@@ -328,25 +330,25 @@ class DistanceBounds:
             pass
 
     def fill_factors(self, rows: Floats, right: NDArray[np.floating], fine: Floats32, slack: Floats) -> None:
-        """Fill the rows (g, 1, |g|^2), the finer coordinates and how far they may be off."""
-        front, fine[:], lengths = self.projection.project(rows)
-        right[:, :-2] = front
+        """Fill the factors (g, 1, |g|^2), the finer coordinates and their error bounds."""
+        coarse, fine[:], lengths = self.projection.project(rows)
+        right[:, :-2] = coarse
         right[:, -2] = 1.0
-        kept = right[:, :-2]
-        squares = np.einsum("ij,ij->i", kept, kept, dtype=np.float64)
+        rounded = right[:, :-2]
+        squares = np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64)
         squares -= self._loss * np.maximum(squares, lengths * lengths) + self.width * 2.0**-120
         right[:, -1] = squares
         np.nextafter(right[:, -1], self.dtype.type(-np.inf), out=right[:, -1])
         np.multiply(lengths, self._error, out=slack)
 
     def leading_columns(self, n_columns: int) -> Floats32:
-        """Return the columns of the product in which the points lie farthest apart, at most so many."""
-        spread = self.right_factors[: self.n_points : 1 + self.n_points // 1024, :-2].var(axis=0)
-        columns = np.sort(np.argsort(-spread, kind="stable")[:n_columns])
+        """Return the n_columns columns of the product with the largest variance."""
+        variance = self.right_factors[: self.n_points : 1 + self.n_points // 1024, :-2].var(axis=0)
+        columns = np.sort(np.argsort(-variance, kind="stable")[:n_columns])
         return np.ascontiguousarray(self.right_factors[: self.n_points, columns], dtype=np.float32)
 
     def query_factors(self, rows: Floats) -> tuple[NDArray[np.floating], Floats32, Floats]:
-        """Return what `fill_factors` fills for rows that are not among the points; a row too far away is NaN throughout."""
+        """Return the factors, finer coordinates and error bounds of new rows; the factors of a row too far away are NaN."""
         right = np.empty((len(rows), self.width), dtype=self.dtype)
         fine, slack = np.empty((len(rows), self.fine_coordinates.shape[1]), dtype=np.float32), np.empty(len(rows))
         farthest = np.abs(rows - self.projection.centre).max(axis=1, initial=0.0)
@@ -359,13 +361,13 @@ class DistanceBounds:
         return right, fine, slack
 
     def tile(self, left: NDArray[np.floating], start: int, stop: int, buffer: Floats32) -> Floats32:
-        """Return the bounds of rows, given as `left_factors` gives them, and the points start, ..., stop in runs."""
+        """Return the bounds between rows, given by their `left_factors`, and the points start : stop, in runs."""
         shape = len(left), stop - start
         tile = buffer[: shape[0] * shape[1]].reshape(shape)
         if self.dtype == np.float32:
             np.dot(left, self.right_factors[start:stop].T, out=tile)
         else:
-            # Rounded to float32 a bound may grow by 2^-24 of itself, which is taken away; below zero nothing need be.
+            # Rounding to float32 may increase a bound by 2^-24 of itself, which the factor corrects; negative bounds need nothing.
             np.multiply(left @ self.right_factors[start:stop].T, 1.0 - 2.0**-22, out=tile, casting="same_kind")
         return tile.reshape(shape[0], -1, RUN_LENGTH)
 

@@ -1,4 +1,7 @@
-"""What all searches among rows of numbers have in common: from the numbers that they compare to the rows that are asked for."""
+"""The base class of indexes of Euclidean coordinates: from the distinct scaled points that they compare to lists of rows.
+
+It also converts all pairs within a radius to lists (`RadiusQuery`) and checks that lists fit into memory.
+"""
 
 from __future__ import annotations
 
@@ -18,37 +21,35 @@ from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, Invariants
 
-# MERGED: All pairs within a radius: from the pairs found to the lists of every row.
-# Pairs of points, each once or as query and point: (row, row, distance).
+# Pairs as (low row or query, high row or point, distance).
 PairArrays = tuple[NDArray[np.int32], NDArray[np.int32], Floats]
 
-# What a neighbour in a list comes to at the peak of the graph that is made of the lists: its row and distance (12 bytes),
-# the two transposes that sort the edges, the edges merged, and their weights. About 60 where either row names the other,
-# 50 within a radius; the searches themselves need 24.
+# Peak bytes per listed neighbour while a graph is built from the lists: its row and distance (12 bytes), the two transposes that
+# sort the edges, the merged edges and their weights. About 60 for symmetry="or" and 50 for a radius graph; the search needs 24.
 BYTES_PER_PAIR = 60
-# Numbers that may be measured to estimate how many pairs there are, and rows that are.
+# Limits of the sample on which the number of pairs is estimated: values read, and rows.
 _MAX_SAMPLE_VALUES, _MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS = 2e8, 16, 256
-# Rows that are sorted at a time.
+# Lists that are sorted at a time.
 _SORT_BATCH = 512
 
 
 class RadiusQuery:
-    """What lies within a radius of points or of queries.
+    """A query of all neighbours within a radius, of the points themselves or of other rows.
 
     Parameters
     ----------
     points : Points
     distinct : DistinctRows
     radius : float
-        In the metric's own unit.
+        Radius in the unit of the metric.
     among_points : bool
-        Whether the points are looked at among themselves.
+        Whether the queries are the points themselves.
 
     Attributes
     ----------
     max_distance : float
-        A Euclidean distance at the scale of `distinct.values` that is not below that of any pair within the radius, and
-        hardly above; which pairs are within is decided by what is reported.
+        Euclidean distance at the scale of `distinct.values`, slightly above the radius, so that no pair is lost to rounding. The
+        final distances, in the unit of the metric, decide which pairs are within the radius.
     """
 
     def __init__(self, points: Points, distinct: DistinctRows, radius: float, *, among_points: bool) -> None:
@@ -60,23 +61,23 @@ class RadiusQuery:
         self.max_distance = above * distinct.scale * (1.0 + 2.0**-40)
 
     def check_result_size(self, values: Floats) -> None:
-        """Refuse lists that there is no memory for, by how long those of a few rows are."""
+        """Raise MemoryError if the lists would not fit into memory, estimated on a sample of rows."""
         sizes = np.diff(self.distinct.starts)
-        most = _MAX_SAMPLE_VALUES / max(self.distinct.values.size, 1)
-        n_tried = int(np.clip(most, _MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS))
-        tried = evenly_spaced_rows(len(values), n_tried)
+        max_rows = _MAX_SAMPLE_VALUES / max(self.distinct.values.size, 1)
+        n_sampled = int(np.clip(max_rows, _MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS))
+        sampled = evenly_spaced_rows(len(values), n_sampled)
 
         def length(row: int) -> float:
             dist = np.empty(self.distinct.n_points)
             row_distances(values, row, self.distinct.values, dist)
             return float(sizes[dist <= self.max_distance].sum() * (sizes[row] if self.among_points else 1))
 
-        n_pairs = len(values) * float(np.mean(list(parallel.map_blocks(length, tried)))) if len(tried) else 0.0
+        n_pairs = len(values) * float(np.mean(list(parallel.map_blocks(length, sampled)))) if len(sampled) else 0.0
         check_pair_memory(n_pairs, self.radius)
 
-    def build_neighbors(self, pieces: Iterable[PairArrays], n_lists: int) -> Neighbors:
-        """Return the neighbours, given all pairs within `max_distance`: of points each once, or of queries and points."""
-        found = list(pieces)
+    def build_neighbors(self, parts: Iterable[PairArrays], n_lists: int) -> Neighbors:
+        """Return the neighbours from all pairs within `max_distance`: each pair of points once, or queries with points."""
+        found = list(parts)
         counts = np.zeros(n_lists, dtype=np.int64)
         for low, high, _ in found:
             count_neighbors(low, high, self.among_points, counts)
@@ -107,38 +108,38 @@ def sort_lists(dist: Floats, rows: NDArray[np.int32], indptr: NDArray[np.int64])
 
 
 def metric_distances(points: Points, distinct: DistinctRows, dist: Floats) -> Floats:
-    """Return the metric's own distances."""
+    """Return distances in the unit of the metric."""
     if distinct.scale != 1.0:
         dist = dist / distinct.scale
     return points.from_euclidean(dist)
 
 
 def check_list_memory(n_rows: int, k: int) -> None:
-    """Refuse lists of k neighbours that there is no memory for, nor for the graph made of them."""
+    """Raise MemoryError if lists of k neighbours, and the graph built from them, would not fit into memory."""
     check_memory(
         BYTES_PER_PAIR * n_rows * float(k),
         f"A list of {k:,} neighbours for {n_rows:,} rows",
-        "Take fewer neighbours or fewer rows.",
+        "Use fewer neighbours or fewer rows.",
     )
 
 
 def check_pair_memory(n_pairs: float, radius: float) -> None:
-    """Refuse lists of all neighbours within a radius that there is no memory for, nor for the graph made of them."""
+    """Raise MemoryError if the lists of all pairs within a radius, and the graph built from them, would not fit into memory."""
     check_memory(
         BYTES_PER_PAIR * n_pairs,
         f"A list of about {n_pairs:.3g} neighbours within {radius:g}",
-        "Take a smaller radius.",
+        "Use a smaller radius.",
     )
 
 
 class EuclideanIndex(NeighborIndex):
-    """Points in a Euclidean space.
+    """Abstract base class of indexes of points with Euclidean coordinates.
 
     Attributes
     ----------
     points : Points
     distinct : DistinctRows
-        What the points are in numbers, each once.
+        Distinct coordinates of the points, scaled.
     """
 
     invariants: ClassVar[Invariants] = {
@@ -154,7 +155,7 @@ class EuclideanIndex(NeighborIndex):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the points made ready again."""
+        """Rebuild the index of the points."""
         with parallel.thread_session():
             return cls(state["points"], DistinctRows(state["points"].euclidean_values()))
 
@@ -172,30 +173,31 @@ class EuclideanIndex(NeighborIndex):
 
     def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
         """Return all points at a distance of at most `radius`."""
-        own = queries is None
-        reach = RadiusQuery(self.points, self.distinct, radius, among_points=own)
+        among_points = queries is None
+        query = RadiusQuery(self.points, self.distinct, radius, among_points=among_points)
         values = self.distinct.values if queries is None else self.distinct.scale_queries(queries)
-        reach.check_result_size(values)
-        return reach.build_neighbors(self.pairs_within(values, reach.max_distance, among_points=own), len(values))
+        query.check_result_size(values)
+        pairs = self.pairs_within(values, query.max_distance, among_points=among_points)
+        return query.build_neighbors(pairs, len(values))
 
     @abstractmethod
     def nearest_to_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
-        """Return distances and rows of the `size` nearest rows of every point, those it stands for among them, list after list."""
+        """Return distances and rows of the `size` nearest rows of every point, as flat arrays; rows equal to it are included."""
 
     @abstractmethod
     def nearest_to_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
-        """Return distances and rows of the `size` nearest rows of rows of numbers at the scale of the points, list after list."""
+        """Return distances and rows of the `size` nearest rows of other rows, given at the scale of the points, as flat arrays."""
 
     @abstractmethod
     def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
-        """Yield the pairs of rows of numbers and points that are at most `max_distance` apart, at the scale of the points.
+        """Yield the pairs of rows and points that are at most `max_distance` apart, at the scale of the points.
 
-        Where the rows are the points themselves (`among_points`), each pair once and no point with itself.
+        If the rows are the points themselves (`among_points`), each pair is yielded once, and no point with itself.
         """
 
 
 def unsupported_points_message(search: NeighborSearch, points: Points) -> str:
-    """Return why a search that compares numbers cannot work on points that only tell their distances."""
+    """Return the error message for a search that requires coordinates and points that only define distances."""
     return (
         f"{type(search).__name__} requires dense rows of numbers at Euclidean or cosine distances, "
         f"got {type(points).__name__}. Use BruteForce()."

@@ -1,4 +1,4 @@
-"""Rows of mixed columns, some of their values missing."""
+"""Rows of mixed columns with missing values at Gower's dissimilarity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer,
 
 @dataclass(frozen=True)
 class GowerScale:
-    """What a difference in each column is measured in; fitted once, applied to any row by itself.
+    """The ranges of the columns of the training rows, by which differences are divided.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class GowerScale:
     columns : tuple of int
         The source columns that vary.
     exponents : ndarray of shape (n_columns,), int
-        Values are held divided by two to this power, which brings a numeric column's range near 1 without rounding.
+        Values are stored divided by two to this power, which scales a numeric column's range to about 1 without rounding.
     inverse_ranges : ndarray of shape (n_columns,)
-        One over the range of the values held, 1 for the codes of a categorical column.
+        Inverse range of the stored values; 1 for the codes of a categorical column.
     """
 
     schema: Schema
@@ -54,7 +54,7 @@ class GowerScale:
 
     @classmethod
     def fit(cls, source: Source) -> GowerScale:
-        """Learn the ranges; a column that does not vary is left out."""
+        """Compute the ranges; constant columns are left out."""
         schema, used = source.schema, source.schema.used.tolist()
         least, largest = np.full(len(used), np.nan), np.full(len(used), np.nan)
         for block in source.blocks(used):
@@ -67,7 +67,7 @@ class GowerScale:
         varies = np.flatnonzero(largest > least)
         if len(varies) == 0:
             n = schema.n_columns
-            raise DataError(f"Gower's distance needs a column that varies; none of the {n:,} does. Add one that does.")
+            raise DataError(f"Gower's distance requires a column that varies; none of the {n:,} columns does.")
         columns = tuple(used[k] for k in varies.tolist())
         ranges, exponents = np.frexp((largest - least)[varies])
         codes = [not schema.columns[j].is_number for j in columns]
@@ -75,9 +75,9 @@ class GowerScale:
         return cls(schema, columns, exponents, 1.0 / ranges)
 
     def scale_values(self, source: Source) -> Floats:
-        """Return the columns of a source one a row, NaN where a value is missing.
+        """Return the scaled values of a source with one row per column, NaN for missing values.
 
-        A code is a number too: two levels differ by at least 1, the most that a column counts.
+        Category codes are treated as numbers: two levels differ by at least 1, which is the largest contribution of a column.
         """
         n_rows = source.schema.n_rows
         check_memory(
@@ -88,14 +88,14 @@ class GowerScale:
         values = np.empty((len(self.columns), n_rows))
         for block in source.blocks(self.columns):
             for k, j in enumerate(self.columns):
-                held = values[k, block.rows.start : block.rows.stop]
+                scaled = values[k, block.rows.start : block.rows.stop]
                 if self.schema.columns[j].is_number:
-                    # Beyond the largest number a value is beyond the range, and counts as 1 either way.
+                    # A value that overflows is outside the range, so its difference counts as 1 in any case.
                     with np.errstate(over="ignore"):
-                        np.ldexp(block.column(j), -self.exponents[k], out=held)
+                        np.ldexp(block.column(j), -self.exponents[k], out=scaled)
                 else:
-                    held[:] = block.column(j)
-                    held[held < 0] = np.nan
+                    scaled[:] = block.column(j)
+                    scaled[scaled < 0] = np.nan
         return values
 
 
@@ -104,27 +104,27 @@ class GowerPoints(Points):
 
     .. math:: d(x, y) = \\frac{\\sum_k \\delta_k(x, y) d_k(x_k, y_k)}{\\sum_k \\delta_k(x, y)}
 
-    :math:`\\delta_k` is 1 where column k is present in both rows, else 0; :math:`d_k` is :math:`|x_k - y_k|` over the
-    column's range among the training rows, at most 1, for a number or a date, and 0 or 1 for a category. A column that
-    does not vary there counts nowhere. Rows without a column in common are at 1, the largest distance.
+    :math:`\\delta_k` is 1 if column k is present in both rows, else 0. For a number or a date, :math:`d_k` is
+    :math:`|x_k - y_k|` divided by the column's range in the training rows, at most 1; for a category it is 0 or 1. Columns that
+    are constant in the training rows are ignored. Rows without a common present column have dissimilarity 1, the largest value.
 
     Parameters
     ----------
     values : ndarray of shape (n_columns, n_samples)
-        As `GowerScale.values` gives them.
+        Values as returned by `GowerScale.scale_values`.
     scale : GowerScale
     row_numbers : ndarray of shape (n_samples,)
-        The rows' numbers in the user's table, for messages.
+        Numbers of the rows in the user's table, for messages.
 
     Raises
     ------
     DataError
-        When no column varies, or a row has no value in any that does.
+        When no column varies, or a row has only missing values in the columns that vary.
 
     Notes
     -----
-    Cost O(n p) a row. Without missing values the square root of d is Euclidean. With missing values the triangle inequality
-    need not hold, and rows that differ in what is missing may be at 0.
+    Cost O(n p) per row. Without missing values the square root of d is Euclidean. With missing values the triangle inequality may
+    not hold, and rows that differ only where a value is missing have dissimilarity 0.
 
     References
     ----------
@@ -147,17 +147,17 @@ class GowerPoints(Points):
 
     @classmethod
     def from_source(cls, source: Source) -> Self:
-        """Return the rows of a table, the ranges fitted on them."""
+        """Return the rows of a table, with ranges fitted on them."""
         scale = GowerScale.fit(source)
         return cls(scale.scale_values(source), scale, source.row_numbers)
 
     def get_state(self) -> dict[str, Any]:
-        """Return the values and their scale; the rows' numbers were for messages."""
+        """Return the values and their scale."""
         return {"values": self.values, "scale": self.scale}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the rows as they were."""
+        """Return the points from saved state."""
         return cls(**state, row_numbers=np.arange(state["values"].shape[1]))
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
@@ -167,17 +167,17 @@ class GowerPoints(Points):
         return out
 
     def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
-        """Return the rows' bytes; what is missing is part of them."""
+        """Return the bytes of the rows, with one NaN for all missing values."""
         values = np.ascontiguousarray(self.values[:, rows].T)
         values += 0.0
         values[np.isnan(values)] = np.nan
         return [row.tobytes() for row in values]
 
     def row_hashes(self) -> Floats:
-        """Return the rows' places along one direction, what is missing at 0."""
+        """Return the projections of the rows on a random direction, with missing values as 0."""
         directions = np.random.default_rng(0).standard_normal(len(self.values))
         along = np.zeros(self.n_samples)
-        # New rows may hold what no training row does, and no number that is equal to anything is as well.
+        # Values of new rows may overflow to inf or nan; such a row equals no training row, and its hash then matches none.
         with np.errstate(over="ignore", invalid="ignore"):
             for direction, column in zip(directions, self.values, strict=True):
                 along += direction * np.where(np.isnan(column), 0.0, column)
@@ -191,6 +191,6 @@ class GowerPoints(Points):
         return taken
 
     def new_points(self, rows: Any) -> Self:
-        """Return new rows on the scales of the training rows; a level that was not there is missing."""
+        """Return new rows scaled by the ranges of the training rows; an unknown level is a missing value."""
         source = align_to_schema(rows, self.scale.schema)
         return type(self)(self.scale.scale_values(source), self.scale, source.row_numbers)

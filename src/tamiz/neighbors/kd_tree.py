@@ -18,26 +18,26 @@ from tamiz.neighbors.search_rows import DistinctRows
 from tamiz.runtime import parallel, progress
 from tamiz.statistics.base import Floats
 
-# Columns in which a tree still passes over most points, at its best: where the rows lie near a surface of few dimensions.
+# Largest number of columns in which a k-d tree can skip most points, for rows near a surface of few dimensions.
 _MAX_COLUMNS = 15
-# Points asked for beyond those wanted, first and for the rows that these leave in doubt: equally distant ones are many.
+# Candidates requested beyond the wanted neighbours: at first, and for rows whose result is then uncertain because of ties.
 _MARGINS = (8, 64)
-# The tree adds squares in another order: its distances may differ from ours by less than this share.
+# The tree sums squares in another order, so its distances may differ from ours by less than this share.
 _DISTANCE_TOLERANCE = 1e-9
-# Queries at a time.
+# Queries per block of work.
 _QUERY_BATCH = 1024
-# A number above this is too far away for the tree's squares.
+# Squares of larger values would overflow in the tree.
 _MAX_ABS_VALUE = 1e150
 
 
 class KDTree(NeighborSearch):
-    """The nearest rows by a k-d tree, in at most 15 columns.
+    """Exact nearest neighbours by a k-d tree, in at most 15 columns.
 
     Notes
     -----
-    Cost O(n log n) in two or three columns, doubled by every further one where the rows fill them. Distances and ties are
-    those of `BruteForce`, to the bit: what the tree finds is measured again, and rows for which equal distances leave a doubt
-    are asked about more widely, in the end by comparing them with all rows.
+    Cost O(n log n) in two or three columns, about doubled by each further column that the rows fill. Distances and ties are those
+    of `BruteForce`, to the bit: distances of the tree's candidates are recomputed, and if ties make a row's result uncertain, the
+    row is searched again with more candidates and at last compared with all rows.
 
     References
     ----------
@@ -53,7 +53,7 @@ class KDTree(NeighborSearch):
     """
 
     def unsupported_reason(self, points: Points) -> str | None:
-        """Return why the points are not rows of 1 to 15 columns of numbers, None where they are."""
+        """Return why the points are not supported, or None: the tree requires 1 to 15 columns of numbers."""
         values = points.euclidean_values()
         if values is None:
             return unsupported_points_message(self, points)
@@ -62,18 +62,18 @@ class KDTree(NeighborSearch):
         return f"KDTree requires 1 to {_MAX_COLUMNS} columns, got {values.shape[1]:,}. Use BruteForce()."
 
     def fit(self, points: Points) -> KDTreeIndex:
-        """Make points ready for queries."""
+        """Build an index of the points."""
         values = points.euclidean_values()
         assert values is not None
         return KDTreeIndex(points, DistinctRows(values))
 
     def estimate_seconds(self, n_points: int, n_columns: int) -> float:
-        """Return about how long one core takes for the nearest of all points, when the rows fill the columns."""
+        """Return the estimated seconds on one core for the neighbours of all points, for rows that fill the columns."""
         return 1.3e-6 * n_points * 2.0**n_columns * (n_points / 1e5) ** 0.4
 
 
 class KDTreeIndex(EuclideanIndex):
-    """Points in a Euclidean space of few columns, in a k-d tree."""
+    """A k-d tree of points with few Euclidean coordinates."""
 
     description = "exact, by a k-d tree"
 
@@ -86,57 +86,57 @@ class KDTreeIndex(EuclideanIndex):
         return ProductIndex(self.points, self.distinct)
 
     def nearest_to_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
-        """Return the `size` nearest rows of every point, those it stands for among them."""
+        """Return the `size` nearest rows of every point, including the rows equal to it."""
         return self.nearest_to_rows(self.distinct.values, size)
 
     def nearest_to_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
-        """Return the `size` nearest rows of rows of numbers, with equal ones among them."""
+        """Return the `size` nearest rows of other rows; equal rows are included."""
         dist = np.full((len(values), size), np.inf)
         rows = np.full((len(values), size), self.points.n_samples, dtype=np.int32)
-        near = np.abs(values).max(axis=1) <= _MAX_ABS_VALUE
-        doubtful = np.flatnonzero(near)
+        in_range = np.abs(values).max(axis=1) <= _MAX_ABS_VALUE
+        uncertain = np.flatnonzero(in_range)
         for margin in _MARGINS:
-            doubtful = self._query_tree(values, doubtful, dist, rows, margin)
-        rest = np.concatenate([doubtful, np.flatnonzero(~near)])
-        if len(rest):
-            found = self._brute_force.nearest_to_rows(values[rest], size)
-            dist[rest], rows[rest] = (part.reshape(-1, size) for part in found)
+            uncertain = self._query_tree(values, uncertain, dist, rows, margin)
+        others = np.concatenate([uncertain, np.flatnonzero(~in_range)])
+        if len(others):
+            found = self._brute_force.nearest_to_rows(values[others], size)
+            dist[others], rows[others] = (part.reshape(-1, size) for part in found)
         return dist.reshape(-1), rows.reshape(-1)
 
     def _query_tree(
         self, values: Floats, queries: NDArray[np.intp], dist: Floats, rows: NDArray[np.int32], margin: int
     ) -> NDArray[np.intp]:
-        """Fill the lists of some rows by the tree; return those that points it did not name may belong to."""
+        """Fill the lists of some rows from the tree's candidates; return the rows that may have other neighbours."""
         distinct, size = self.distinct, dist.shape[1]
-        n_named = min(distinct.n_points, size + margin)
+        n_candidates = min(distinct.n_points, size + margin)
 
         def search(span: tuple[int, int]) -> NDArray[np.intp]:
             part = queries[slice(*span)]
-            reached, named = self._tree.query(values[part], k=np.arange(1, n_named + 1))
+            tree_dist, candidates = self._tree.query(values[part], k=np.arange(1, n_candidates + 1))
             heaps = np.full(len(part) * size, np.inf), np.full(len(part) * size, self.points.n_samples, dtype=np.int32)
-            standing = distinct.members, distinct.starts
-            rerank_candidates(values[part], distinct.values, named.astype(np.int32), *standing, *heaps, size)
+            groups = distinct.members, distinct.starts
+            rerank_candidates(values[part], distinct.values, candidates.astype(np.int32), *groups, *heaps, size)
             sort_lists(*heaps, np.arange(0, len(part) * size + 1, size))
             dist[part], rows[part] = (heap.reshape(-1, size) for heap in heaps)
-            if n_named == distinct.n_points:
+            if n_candidates == distinct.n_points:
                 return part[:0]
-            return part[dist[part, -1] * (1.0 + _DISTANCE_TOLERANCE) >= reached[:, -1]]
+            return part[dist[part, -1] * (1.0 + _DISTANCE_TOLERANCE) >= tree_dist[:, -1]]
 
         spans = parallel.block_ranges(len(queries), _QUERY_BATCH)
-        doubtful = list(progress.track_progress("Neighbours", parallel.map_blocks(search, spans), len(spans)))
-        return np.concatenate(doubtful) if doubtful else queries
+        uncertain = list(progress.track_progress("Neighbours", parallel.map_blocks(search, spans), len(spans)))
+        return np.concatenate(uncertain) if uncertain else queries
 
     def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
-        """Yield the pairs of rows of numbers and points within reach, those of the points themselves each once."""
+        """Yield the pairs of rows and points within a distance; with among_points, each pair of points once."""
         if np.abs(values).max(initial=0.0) > _MAX_ABS_VALUE:
             return self._brute_force.pairs_within(values, max_distance, among_points=among_points)
 
         def pairs(span: tuple[int, int]) -> PairArrays:
-            some = cKDTree(values[slice(*span)], balanced_tree=False)
-            named = some.sparse_distance_matrix(
+            part_tree = cKDTree(values[slice(*span)], balanced_tree=False)
+            candidates = part_tree.sparse_distance_matrix(
                 self._tree, max_distance * (1.0 + _DISTANCE_TOLERANCE), output_type="ndarray"
             )
-            low, high = (named[side].astype(np.int32) for side in ("i", "j"))
+            low, high = (candidates[side].astype(np.int32) for side in ("i", "j"))
             low += np.int32(span[0])
             if among_points:
                 low, high = low[low < high], high[low < high]

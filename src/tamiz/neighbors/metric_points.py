@@ -1,4 +1,4 @@
-"""What reads a table as the points of a metric, a function for each."""
+"""One function per metric that reads a table as points under this metric, with the encoder for new rows."""
 
 from __future__ import annotations
 
@@ -19,46 +19,48 @@ from tamiz.statistics.base import Floats
 
 
 def euclidean_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
-    """Return rows at their Euclidean distances, numbers as they are."""
-    if (held := find_sparse_matrix(X)) is not None:
-        return choose_sparse_points(held, "euclidean")
-    rows, reading = _encode_table(X, standardize=False, fill_missing=fill_missing)
-    return EuclideanPoints(rows), reading
+    """Return rows under the Euclidean distance; numeric columns are used unchanged."""
+    if (matrix := find_sparse_matrix(X)) is not None:
+        return choose_sparse_points(matrix, "euclidean")
+    rows, encoder = _encode_table(X, standardize=False, fill_missing=fill_missing)
+    return EuclideanPoints(rows), encoder
 
 
 def standardized_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
-    """Return rows at their Euclidean distances, numeric columns divided by their standard deviation."""
+    """Return rows under the Euclidean distance, with numeric columns divided by their standard deviation."""
     if sparse.issparse(X):
-        raise DataError("'seuclidean' centres columns, and sparse rows would be no more; divide them before.")
-    rows, reading = _encode_table(X, standardize=True, fill_missing=fill_missing)
-    return EuclideanPoints(rows), reading
+        raise DataError(
+            "'seuclidean' centres columns, which makes sparse rows dense. Divide the columns yourself and use 'euclidean'."
+        )
+    rows, encoder = _encode_table(X, standardize=True, fill_missing=fill_missing)
+    return EuclideanPoints(rows), encoder
 
 
 def cityblock_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
-    """Return rows at their city block distances, numbers as they are."""
+    """Return rows under the city block distance; numeric columns are used unchanged."""
     if sparse.issparse(X):
-        raise DataError("City block distances are of dense rows, got a sparse matrix; X.toarray() makes them so.")
-    rows, reading = _encode_table(X, standardize=False, fill_missing=fill_missing)
-    return CityBlockPoints(rows), reading
+        raise DataError("City block distances require dense rows, got a sparse matrix; X.toarray() is dense.")
+    rows, encoder = _encode_table(X, standardize=False, fill_missing=fill_missing)
+    return CityBlockPoints(rows), encoder
 
 
 def cosine_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
-    """Return rows at their cosine distances, one less the cosine of their angle."""
-    if (held := find_sparse_matrix(X)) is not None:
-        return choose_sparse_points(held, "cosine")
-    rows, reading = _encode_table(X, standardize=False, fill_missing=fill_missing)
-    return CosinePoints(rows, row_numbers(X)), reading
+    """Return rows under the cosine distance, 1 minus the cosine of the angle between two rows."""
+    if (matrix := find_sparse_matrix(X)) is not None:
+        return choose_sparse_points(matrix, "cosine")
+    rows, encoder = _encode_table(X, standardize=False, fill_missing=fill_missing)
+    return CosinePoints(rows, row_numbers(X)), encoder
 
 
-def gower_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:  # noqa: ARG001 - a gap is no trouble here
-    """Return rows of mixed columns with gaps at Gower's distances."""
+def gower_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:  # noqa: ARG001 - Gower allows missing values
+    """Return rows of mixed columns with missing values under Gower's dissimilarity."""
     source = as_source(X)
     warn_user(source.schema.excluded_column_notes)
     return GowerPoints.from_source(source), SchemaEncoder(source.schema)
 
 
 def precomputed_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:  # noqa: ARG001 - no distance may be missing
-    """Return rows at the distances that X holds."""
+    """Return rows under the distances in the matrix X."""
     return PrecomputedDistances(X), IdentityEncoder()
 
 

@@ -1,4 +1,4 @@
-"""The metrics by name: what reads a table as points, one line each."""
+"""The registry of metrics: a function for each name that reads a table as points."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tamiz.runtime.registry import Registry
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-# Sparse rows are measured as they are.
+# Metrics that are computed on sparse rows without making them dense.
 SPARSE_METRICS = ("euclidean", "cosine")
-# A sparse X is accepted: Gower's distance reads it column by column.
+# Metrics that accept a sparse X; Gower's dissimilarity reads it column by column.
 _SPARSE_INPUT_METRICS = (*SPARSE_METRICS, "gower")
-# X holds a number for every two rows.
+# Metrics for which X is a matrix with a number for every pair of rows.
 PAIRWISE_METRICS = ("precomputed", "similarity")
 
 registry = Registry(
@@ -30,7 +30,7 @@ registry = Registry(
 
 
 def metric_tags(tags: Tags, metric: str) -> Tags:
-    """Return an estimator's tags with what X may be where its rows are measured by a metric."""
+    """Return an estimator's tags with its input tags set for a metric."""
     tags.input_tags.sparse = metric in _SPARSE_INPUT_METRICS
     tags.input_tags.pairwise = metric in PAIRWISE_METRICS
     if tags.input_tags.pairwise:

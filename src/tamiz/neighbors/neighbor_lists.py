@@ -1,4 +1,4 @@
-"""Lists of the nearest rows found so far, and the passes of a descent that improve them."""
+"""Lists of the nearest rows found so far by nearest-neighbour descent, and the passes that improve them."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ from tamiz.runtime import parallel
 Floats32 = NDArray[np.float32]
 Indices = NDArray[np.int32]
 
-# Of a list, so many nearest are followed in a wide pass and in a narrow one; with the rows that follow it, a row has
-# at most twice as many links.
+# Number of nearest list entries that a wide or a narrow pass follows. With reverse links, a row has at most twice as many links.
 WIDE_PASS, NARROW_PASS = 16, 8
-# Groups of one piece of work.
+# Groups per block of work.
 _GROUPS_PER_CHUNK = 16
-# Parts that the rows' links are made in: each reads all lists.
+# Number of blocks in which links are built; each block reads all lists.
 _N_LINK_RANGES = 8
-# Trees that a search for new rows starts from, and rows searched at a time.
+# Trees in which the search for new rows starts, and rows searched at a time.
 _N_START_TREES, _QUERY_BATCH = 4, 256
 
 
 class NeighborLists:
-    """The nearest rows found so far of every row, in the order of the leaves of a tree.
+    """The nearest rows found so far of every row, with the rows sorted by the leaves of a tree.
 
-    They start as the nearest among the rows that share a leaf, in one tree a seed, and are improved pass by pass, in place.
-    New rows are searched for after the last pass: the links that `find_nearest` follows are kept until there is another.
+    The first lists contain the nearest rows of the same leaf, in one tree per seed. Passes improve them in place. New rows are
+    searched after the last pass; the links that `find_nearest` follows are cached until the next pass.
 
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_columns), float32
     n_listed : int
+        Entries of each list.
     seeds : ndarray of int64
+        A seed for each tree.
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows, n_columns), float32
-        In order.
+        The rows, sorted by leaf.
     original_rows : ndarray of shape (n_rows,), int32
-        The number that each row had before it was put in order.
+        Original number of each sorted row.
     positions : ndarray of shape (n_rows,), int32
-        Where each number is now.
+        Sorted position of each original row.
     distances, entries : ndarrays of shape (n_rows, n_listed), float32 and int32
-        As in `tamiz.kernels.nn_descent`.
+        The lists, in the format of `tamiz.kernels.nn_descent`.
     """
 
     def __init__(self, rows: Floats32, n_listed: int, seeds: NDArray[np.int64]) -> None:
@@ -63,13 +64,13 @@ class NeighborLists:
         self._join_leaves(trees)
 
     def add_trees(self, seeds: NDArray[np.int64]) -> None:
-        """Compare the rows that share a leaf in more trees."""
+        """Compare the rows that share a leaf in additional trees."""
         self._join_leaves(build_trees(self.rows, seeds))
 
     def _join_leaves(self, trees: list[ProjectionTree]) -> None:
         self._cached_links = None
         for tree in trees:
-            # One tree at a time: a row is in one leaf of each, so that no two threads change a list.
+            # One tree at a time: a row is in one leaf of a tree, so no two threads change the same list.
             order, offset = tree.order, tree.offset
 
             def join(span: tuple[int, int], order: Indices = order, offset: int = offset) -> None:
@@ -81,7 +82,7 @@ class NeighborLists:
                 pass
 
     def improve(self, n_followed: int) -> int:
-        """Compare the rows with the neighbours of their neighbours that they have not been compared with; return how many pairs."""
+        """Compare the rows with neighbours of their neighbours, except pairs compared before; return the number of pairs."""
         self._cached_links = None
         links, filled = self._links(n_followed)
         self.entries[:, :n_followed] &= ~1
@@ -92,7 +93,7 @@ class NeighborLists:
         return sum(parallel.map_blocks(join, parallel.block_ranges(len(self.rows), _GROUPS_PER_CHUNK * GROUP_SIZE)))
 
     def _links(self, n_followed: int) -> tuple[Indices, Indices]:
-        """Return the rows that each row is linked to, in either direction, and how many they are."""
+        """Return the rows that each row is linked to, in either direction, and their numbers."""
         n = len(self.rows)
         links, filled = np.empty((n, 2 * n_followed), dtype=np.int32), np.empty(n, dtype=np.int32)
 
@@ -104,7 +105,7 @@ class NeighborLists:
         return links, filled
 
     def find_nearest(self, rows: Floats32, size: int) -> Indices:
-        """Return the numbers of the rows found near other rows, each searched by itself; -1 where there are fewer than `size`."""
+        """Return the original numbers of the `size` rows found nearest to each new row; -1 where fewer were found."""
         self._cached_links = links = self._links(WIDE_PASS) if self._cached_links is None else self._cached_links
         orders = np.stack([tree.order for tree in self._trees])
         out = np.empty((len(rows), size), dtype=np.int32)
@@ -119,6 +120,6 @@ class NeighborLists:
         return np.where(out < 0, np.int32(-1), self.original_rows[out])
 
     def listed_rows(self, positions: slice | NDArray[np.int32]) -> tuple[Indices, Indices]:
-        """Return the numbers of the rows at some places, and of those in their lists; -1 where there is none."""
+        """Return the original numbers of the rows at some positions, and of the rows in their lists; -1 for empty entries."""
         entries = self.entries[positions]
         return self.original_rows[positions], np.where(entries < 0, np.int32(-1), self.original_rows[entries >> 1])

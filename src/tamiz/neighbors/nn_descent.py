@@ -1,4 +1,4 @@
-"""Approximate neighbours by nearest-neighbour descent."""
+"""Approximate nearest neighbours by nearest-neighbour descent."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ from tamiz.runtime.validation import check_real
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Integer, Invariants, Nullable, Number
 
-# All pairs of fewer rows are compared in less time than a descent takes.
+# With fewer rows, comparing all pairs is faster.
 _MIN_ROWS = 2000
-# Lists are made for at least so many neighbours.
+# Least number of neighbours for which lists are computed.
 _MIN_NEIGHBORS = 15
-# A recall that falls short by more is told.
+# A warning is issued if the recall is below the target by more than this.
 _RECALL_SLACK = 0.01
 
 
 class NNDescent(NeighborSearch):
-    """The nearest rows, nearly: the neighbours of neighbours, compared until hardly any comes nearer.
+    """Approximate nearest neighbours: rows are compared with neighbours of their neighbours until few lists improve.
 
     Parameters
     ----------
     recall : float, default=0.99
-        Share of the true neighbours to find, as estimated on a sample of exact searches. The search goes on until that is
-        reached or goes too slowly; the index and the graph tell what was.
+        Target share of the true neighbours, estimated on a sample of exact searches. The search stops when the target is reached
+        or the recall hardly improves. The index and the graph have the reached value in `recall`.
     random_state : int, Generator or None, default=None
+        Seed of the trees and of the sample.
 
     Raises
     ------
@@ -47,11 +48,11 @@ class NNDescent(NeighborSearch):
 
     Notes
     -----
-    Cost about O(n log n) in few intrinsic dimensions; where there are many, as in noise, nothing but comparing all pairs
-    finds neighbours, and the recall says so. Lists start from the leaves of random-projection trees. A pass compares the
-    rows of a leaf, together, with everything that two links from any of them lead to, in float32, of many columns along
-    the leading directions where these are enough; distances are those of an exact search, to the bit. Equal rows are
-    searched once, where they are many. The result is the same for a seed at any number of threads.
+    Cost about O(n log n) for data of low intrinsic dimension. For data of high intrinsic dimension, such as noise, the recall stays
+    low. The lists start from the leaves of random-projection trees. A pass compares the rows of a leaf with all rows that two links
+    from any of them lead to, in float32. Of many columns, only the leading directions are used if they suffice. Final distances are
+    those of an exact search, to the bit. If there are many equal rows, they are searched once. The result for a seed does not
+    depend on the number of threads.
 
     References
     ----------
@@ -73,7 +74,7 @@ class NNDescent(NeighborSearch):
         self.random_state = random_state
 
     def unsupported_reason(self, points: Points) -> str | None:
-        """Return why the points are not rows of numbers, and many; None where they are."""
+        """Return why the points are not supported, or None: the search requires at least 2,000 rows of numbers."""
         if points.euclidean_values() is None:
             return unsupported_points_message(self, points)
         if points.n_samples >= _MIN_ROWS:
@@ -81,7 +82,7 @@ class NNDescent(NeighborSearch):
         return f"NNDescent requires at least {_MIN_ROWS:,} rows, got {points.n_samples:,}. Use BruteForce()."
 
     def fit(self, points: Points) -> NNDescentIndex:
-        """Make points ready for queries; the work is done for the first of them."""
+        """Return an index of the points; the lists are computed by the first query."""
         target = check_real("recall", self.recall, low=0.0)
         if target > 1.0:
             raise ValueError(f"recall must be at most 1, got {target}.")
@@ -89,14 +90,14 @@ class NNDescent(NeighborSearch):
 
 
 class NNDescentIndex(EuclideanIndex):
-    """Points with lists of their neighbours, found approximately.
+    """Points with approximate lists of their neighbours.
 
     Attributes
     ----------
     points, distinct
-        As of any `EuclideanIndex`.
+        As in `EuclideanIndex`.
     recall : float
-        Of the last query among the points themselves, or of 15 neighbours before there was one.
+        Recall of the last query among the points themselves; before the first, of 15 neighbours.
     """
 
     description = "approximate, by nearest-neighbour descent"
@@ -117,64 +118,64 @@ class NNDescentIndex(EuclideanIndex):
 
     @property
     def recall(self) -> float:  # type: ignore[override]
-        """Share of the true neighbours found."""
+        """Share of the true neighbours that were found, estimated."""
         if self._recall is None:
             self.query(min(_MIN_NEIGHBORS, self.points.n_samples - 1))
         assert self._recall is not None
         return self._recall
 
     def get_state(self) -> dict[str, Any]:
-        """Return the points and what the lists of neighbours depend on: they are made again for the next query."""
+        """Return the points and the parameters of the lists, which are computed again for the next query."""
         return {"points": self.points, "target": self._target, "seed": self._seed, "recall": self._recall}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the points with no lists yet, and the recall that was told."""
+        """Return the index without lists, and with the saved recall."""
         index = cls(state["points"], state["target"], state["seed"])
         index._recall = state["recall"]
         return index
 
     def query(self, k: int, queries: Points | None = None) -> Neighbors:
-        """Return k near points of every query, each searched by itself, or of every point among the others."""
+        """Return k near points of every query, or of every point among the others; the result of a query is independent of others."""
         with parallel.thread_session():
             return self._complete_lists(super().query(k, queries), k, queries)
 
     def nearest_to_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
-        """Return `size` near rows of every point, those it stands for among them; -1 where fewer were found."""
-        descended = self._run_descent(size - 1)
-        if descended.needs_brute_force:
+        """Return `size` near rows of every point, including the rows equal to it; -1 where fewer were found."""
+        result = self._run_descent(size - 1)
+        if result.needs_brute_force:
             self._recall = 1.0
             return self._brute_force.nearest_to_points(size)
-        self._recall = descended.recall(size - 1)
-        return descended.nearest_lists(size)
+        self._recall = result.recall(size - 1)
+        return result.nearest_lists(size)
 
     def nearest_to_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
-        """Return `size` near rows of rows of numbers; -1 where fewer were found."""
-        descended = self._run_descent(size)
-        if descended.needs_brute_force:
+        """Return `size` near rows of other rows; -1 where fewer were found."""
+        result = self._run_descent(size)
+        if result.needs_brute_force:
             self._recall = 1.0
             return self._brute_force.nearest_to_rows(values, size)
-        return descended.find_nearest(values, size)
+        return result.find_nearest(values, size)
 
     def _complete_lists(self, neighbors: Neighbors, k: int, queries: Points | None) -> Neighbors:
-        """Return the neighbours with exact ones for the rows that fewer than k were found for."""
-        lacking = np.flatnonzero(neighbors.indices[k - 1 :: k] < 0)
-        if not lacking.size:
+        """Return the neighbours, with exact lists for the rows for which fewer than k were found."""
+        incomplete = np.flatnonzero(neighbors.indices[k - 1 :: k] < 0)
+        if not incomplete.size:
             return neighbors
-        asked = (self.points if queries is None else queries).take(lacking)
-        exact = self._brute_force.query(k + (queries is None), asked)
-        indices, distances = exact.indices.reshape(lacking.size, -1), exact.distances.reshape(lacking.size, -1)
+        rows = (self.points if queries is None else queries).take(incomplete)
+        exact = self._brute_force.query(k + (queries is None), rows)
+        indices, distances = exact.indices.reshape(incomplete.size, -1), exact.distances.reshape(incomplete.size, -1)
         if queries is None:
-            # The row itself goes, or the last where it is one of many equal ones and not among the first.
-            others = indices != lacking[:, None]
+            # The row itself is removed, or the last entry if many equal rows precede the row itself.
+            others = indices != incomplete[:, None]
             others[others.all(axis=1), -1] = False
             indices, distances = indices[others], distances[others]
-        neighbors.indices.reshape(-1, k)[lacking] = indices.reshape(-1, k)
-        neighbors.distances.reshape(-1, k)[lacking] = distances.reshape(-1, k)
+        neighbors.indices.reshape(-1, k)[incomplete] = indices.reshape(-1, k)
+        neighbors.distances.reshape(-1, k)[incomplete] = distances.reshape(-1, k)
         return neighbors
 
     def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
-        """Yield the pairs of rows of numbers and points within reach, found by comparing all."""
+        """Yield the pairs of rows and points within a distance, found by comparing all pairs."""
         return self._brute_force.pairs_within(values, max_distance, among_points=among_points)
 
     @cached_property
@@ -182,14 +183,14 @@ class NNDescentIndex(EuclideanIndex):
         return ProductIndex(self.points, self.distinct)
 
     def _run_descent(self, k: int) -> NNDescentResult:
-        # The same lists serve all queries of as many neighbours, in whatever order they come.
+        # Lists of at least 15 neighbours are shared by all queries of up to 15.
         size = max(k, min(_MIN_NEIGHBORS, self.points.n_samples - 1))
         if self._result is None or self._result.k != size:
-            self._result = descended = NNDescentResult(self.distinct, size, self._target, self._seed)
-            if not descended.needs_brute_force and descended.recall(size) < self._target - _RECALL_SLACK:
+            self._result = result = NNDescentResult(self.distinct, size, self._target, self._seed)
+            if not result.needs_brute_force and result.recall(size) < self._target - _RECALL_SLACK:
                 warn_user(
                     [
-                        f"NNDescent finds about {descended.recall(size):.3g} of the nearest neighbours, fewer than the "
+                        f"NNDescent finds about {result.recall(size):.3g} of the nearest neighbours, fewer than the "
                         f"{self._target:g} requested; BruteForce() finds all."
                     ]
                 )
