@@ -614,7 +614,7 @@ def test_no_graph_is_built_that_nothing_lives_on(source, monkeypatch):
 
 def test_columns_ranked_without_the_target_are_not_said_to_say_anything_about_it(source):
     result = study(source, relevances=[Variance()], maps=[], search=Forward(), assess=False)
-    expected = "body_mass_g comes first: variance 643,131 unit², which does not depend on species."
+    expected = "body_mass_g ranks first: variance 643,131 unit², which does not depend on species."
     assert collect_ranking(result.to_dict())["lead"] == expected
 
 
@@ -715,7 +715,7 @@ def test_edges_of_hardly_any_weight_are_told_at_the_map():
         study(X, graph=KNearest(15, weight=weight, metric="seuclidean")).to_dict()["maps"][-1]["notes"]
         for weight in (HeatKernel(0.4), Binary())
     ]
-    assert notes[0][0].startswith("1 of the eigenvalues is 0 to rounding: edges of hardly any weight")
+    assert notes[0][0].startswith("1 of the eigenvalues is 0 up to rounding: edges of negligible weight")
     assert notes[1] == []
 
 

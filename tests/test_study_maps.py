@@ -47,7 +47,7 @@ def long_table(monkeypatch):
 
 @pytest.fixture
 def sampled(monkeypatch):
-    """The rows that maps are fitted on, in the order in which they are drawn."""
+    """The rows that maps are fitted on, in the order in which they are shown."""
     from tamiz._study import maps
 
     draw, drawn = maps.sample_including, []
@@ -71,12 +71,12 @@ def test_metric_and_ordinal_maps_of_standardised_columns_are_drawn_beside_the_ot
         expected = MDS(kind=kind, dissimilarity="seuclidean").fit(source)
         assert drawn["points"] == expected.embedding_.tolist()
         assert f"Kruskal's stress-1 is {expected.stress_:.3g}" in drawn["notes"][0]
-        assert drawn["notes"][1:] == [f"The search converged in {expected.n_iter_} steps."]
+        assert drawn["notes"][1:] == [f"SMACOF converged in {expected.n_iter_} iterations."]
 
 
 def test_a_search_that_was_cut_off_is_told_at_the_map(source):
     (drawn,) = study(source, maps=[MDS(max_iter=1)]).to_dict()["maps"]
-    assert drawn["notes"][1] == "The search was cut off after 1 step, with the stress still falling."
+    assert drawn["notes"][1] == "SMACOF did not converge within 1 iteration; the stress was still decreasing."
 
 
 def test_maps_of_pairs_are_fitted_on_a_sample_and_the_others_on_all_rows():

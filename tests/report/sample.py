@@ -299,7 +299,7 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
             "cumulative": np.minimum(np.cumsum(share), 1).tolist(),
             "residuals": [],
             "reference": _by_chance(*x.shape) if x.shape[1] < 50 else [],
-            "chance_title": "3 of 13 components hold more than chance would give" if x.shape[1] < 50 else "",
+            "chance_title": "3 of 13 components account for more than chance would give" if x.shape[1] < 50 else "",
             "chance_note": "By chance is the mean of 20 tables of independent columns." if x.shape[1] < 50 else "",
         },
         "loadings": {"columns": names, "values": vt[:5].T.tolist()},

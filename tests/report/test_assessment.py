@@ -50,7 +50,7 @@ def test_the_picture_has_a_row_for_each_score_with_the_folds_beside_the_honest_o
 
 
 def test_the_title_states_the_optimism_and_the_caption_the_rows_and_the_folds(wine: dict[str, Any]) -> None:
-    assert collected(wine)["title"] == "In nested cross-validation the score is 8 points lower"
+    assert collected(wine)["title"] == "The nested CV score is 8 points below the apparent score"
     assert collected(wine)["design"] == "Accuracy of naive Bayes, 178 rows, 10 folds, each with its share of every class."
     wine["assessment"]["optimism"] = -0.01
     assert collected(wine)["title"] == "Nested cross-validation confirms the apparent score"
@@ -64,17 +64,17 @@ def test_columns_are_counted_by_the_folds_that_choose_them(wine: dict[str, Any])
         ("color_intensity", "9 of 10", "90.0"),
     ]
     # Of the 14 columns that take part.
-    assert told["never"] == f"The other {14 - len(told['rows'])} columns never were."
-    assert told["chosen"] == "Fewer than half of the folds choose od280/od315_of_diluted_wines and proline"
+    assert told["never"] == f"The other {14 - len(told['rows'])} columns were never selected."
+    assert told["chosen"] == "Fewer than half of the folds select od280/od315_of_diluted_wines and proline"
     for column in wine["assessment"]["frequencies"]:
         column["share"] = max(column["share"], 0.5)
-    assert collected(wine)["chosen"] == "Every fold chooses alcohol and flavanoids"
+    assert collected(wine)["chosen"] == "Every fold selects alcohol and flavanoids"
     for column in wine["assessment"]["frequencies"]:
         column["share"] = 0.9
-    assert collected(wine)["chosen"] == "At least half of the folds choose each of the columns kept"
+    assert collected(wine)["chosen"] == "At least half of the folds select each column of the subset"
     for column in wine["assessment"]["frequencies"]:
         column["share"] = 1.0
-    assert collected(wine)["chosen"] == "Every fold chooses all the columns kept"
+    assert collected(wine)["chosen"] == "Every fold selects all columns of the subset"
 
 
 def test_chance_is_drawn_with_every_search_in_a_bar_and_told_in_words(wine: dict[str, Any]) -> None:
@@ -82,7 +82,7 @@ def test_chance_is_drawn_with_every_search_in_a_bar_and_told_in_words(wine: dict
     bars, line = null["chart"]["data"]
     assert sum(bars["y"]) == 99
     assert line["x"][0] == pytest.approx(wine["subset"]["value"], rel=1e-5)
-    assert null["title"] == "None of 99 searches on shuffled targets found as much"
+    assert null["title"] == "None of 99 searches on shuffled targets reached this merit"
     assert null["note"] == (
         "The same search on targets shuffled among all rows: p\u00a0=\u00a00.01, chance alone does not explain it."
     )
@@ -91,7 +91,7 @@ def test_chance_is_drawn_with_every_search_in_a_bar_and_told_in_words(wine: dict
     wine["assessment"]["beats_chance"] = False
     null = collected(wine)["null"]
     assert null["chart"]["data"][0]["y"] == [19]
-    assert null["title"] == "19 of 19 searches on shuffled targets found as much"
+    assert null["title"] == "19 of 19 searches on shuffled targets reached this merit"
     assert null["note"].endswith("p\u00a0=\u00a01, chance is not ruled out.")
     # Of five searches, none can show anything.
     wine["assessment"] |= {

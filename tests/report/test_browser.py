@@ -369,7 +369,7 @@ def test_each_map_takes_its_own_colours_for_how_badly_its_rows_are_placed(read: 
     reader = read("wine")
     for name in ("map-1-points", "map-2-points"):
         reader.show(name)
-    reader.page.locator("#colours select").select_option(label="how badly each row is placed")
+    reader.page.locator("#colours select").select_option(label="stress of each row")
     script = "(id) => document.getElementById(id).data[0].marker.cmax !== undefined"
     for name in ("map-1-points", "map-2-points"):
         reader.page.wait_for_function(script, arg=name)

@@ -60,16 +60,16 @@ def test_the_course_of_the_search_goes_through_its_sets_and_the_kept_one_has_a_r
 @pytest.mark.parametrize(
     ("more", "title"),
     [
-        ({}, "Of all 16 subsets none is better than the one kept"),
-        ({"kept": [2]}, "column 0 and column 1 would be better (0.9): the search did not come to it"),
-        ({"kept": [2], "sizes": [1, 1]}, "column 0 and column 1 would be better (0.9): sizes were asked for"),
+        ({}, "None of all 16 subsets is better than the selected one"),
+        ({"kept": [2]}, "column 0 and column 1 would be better (0.9): the search did not evaluate it"),
+        ({"kept": [2], "sizes": [1, 1]}, "column 0 and column 1 would be better (0.9): its size was not requested"),
         (
             {"kept": [2], "min_gain": 1.0},
-            "column 0 and column 1 would be better (0.9): the search counts a smaller gain as none",
+            "column 0 and column 1 would be better (0.9): the gain is below the minimum gain of the search",
         ),
         (
             {"kept": [2], "reasons": [{"role": "excluded", "together": []}]},
-            "column 0 and column 1 would be better (0.9): not every subset was allowed",
+            "column 0 and column 1 would be better (0.9): not every subset was permitted",
         ),
     ],
 )

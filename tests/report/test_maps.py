@@ -21,10 +21,10 @@ def test_components_that_were_not_computed_are_not_counted(wine: dict[str, Any])
     spectrum = wine["maps"][0]["spectrum"]
     for part in ("values", "cumulative", "reference"):
         spectrum[part] = spectrum[part][:6]
-    spectrum["chance_title"] = "3 of the first 6 components hold more than chance would give"
+    spectrum["chance_title"] = "3 of the first 6 components account for more than chance would give"
     shown = first_map(wine)["spectrum"]
     assert shown["title"] == spectrum["chance_title"]
-    assert "The first 5 components hold 80% of the total variance." in shown["note"]
+    assert "The first 5 components account for 80% of the total variance." in shown["note"]
 
 
 def test_rows_that_are_all_in_one_place_are_told_and_not_drawn(wine: dict[str, Any], tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_rows_that_are_all_in_one_place_are_told_and_not_drawn(wine: dict[str, A
         flat["spectrum"][part] = [0.0] * 10
     wine["maps"], wine["quality"] = [flat], None
     shown = first_map(wine)
-    assert shown["lead"] == "All rows are in one place: no column of this map varies."
+    assert shown["lead"] == "All rows have the same coordinates: no column of this map varies."
     assert not any((shown["chart"], shown["spectrum"], shown["axes"], shown["left_out"]))
     Result(wine).to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ def test_rows_that_are_all_in_one_place_are_told_and_not_drawn(wine: dict[str, A
 def test_equal_eigenvalues_tell_nothing_of_the_rows(wine: dict[str, Any]) -> None:
     wine["maps"][0]["spectrum"] |= {"values": [14 / 13, 14 / 13 + 1e-15, 14 / 13], "cumulative": [], "residuals": []}
     shown = first_map(wine)
-    assert shown["lead"].startswith("All eigenvalues are equal, as where every row is joined to every other:")
+    assert shown["lead"].startswith("All eigenvalues are equal, as for a complete graph:")
     assert shown["axes"] is None
 
 
@@ -53,7 +53,7 @@ def test_a_graph_that_joins_every_row_to_every_other_tells_nothing(wine: dict[st
     wine["graph"] |= {"n_rows": 14, "n_edges": 91, "unweighted": True, "components": {"n": 1, "sizes": [14]}}
     told = collect_graph(wine)
     assert told is not None
-    assert told["lead"] == "91 edges join 14 rows, all in one piece: each to every other, so the graph tells nothing."
+    assert told["lead"] == "91 edges join 14 rows, in one component; it is complete, so it has no information on neighbours."
     assert told["cautions"][0].startswith("Every row is joined to every other")
     wine["graph"]["n_edges"] = 90
     told = collect_graph(wine)

@@ -243,9 +243,9 @@ def test_a_zoom_into_very_many_points_comes_back(crowd: Reader) -> None:
 def test_rows_that_are_not_drawn_are_told(crowd: Reader) -> None:
     field, status = crowd.page.locator("#pick input"), crowd.page.locator("#pick-status")
     for text, n, told in (
-        ("abc", 0, "No row that is drawn has such a number."),
-        ("2", 0, "No row that is drawn has such a number."),
-        ("1-7", 3, "Not all of these rows are drawn."),
+        ("abc", 0, "No shown row has such a number."),
+        ("2", 0, "No shown row has such a number."),
+        ("1-7", 3, "Not all of these rows are shown."),
         ("1, 4", 2, ""),
         ("", 0, ""),
     ):

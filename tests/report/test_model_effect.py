@@ -64,7 +64,7 @@ def test_a_model_gains_loses_or_holds_only_where_the_interval_of_its_difference_
 def test_folds_that_choose_nothing_are_told_so() -> None:
     found = sample_model_effect.model_effect() | {"n_chosen": [0] * 10}
     assert score_text.model_effect_text(found) == (
-        "No column is chosen in any of 10 folds of 178 rows, so there is nothing to compare with all columns."
+        "No column is selected in any of 10 folds of 178 rows, so there is nothing to compare with all columns."
     )
 
 
@@ -72,7 +72,7 @@ def test_the_titles_of_the_figure_are_told_by_its_numbers() -> None:
     argument = sample_model_effect.noise_experiment()
     random, copies = argument["panels"]
     assert score_text.added_columns_cost(random, argument) == (
-        "50 random columns cost nearest neighbours 18.0 points of accuracy and the tree 4.0 points; for naive Bayes the folds tell "
+        "50 random columns lower accuracy by 18.0 points of accuracy and the tree 4.0 points; for naive Bayes the folds tell "
         "no change"
     )
     assert score_text.added_columns_cost(copies, argument) == (
@@ -100,7 +100,7 @@ def test_the_titles_of_the_figure_are_told_by_its_numbers() -> None:
 def test_a_number_is_told_by_r2_without_points() -> None:
     argument = sample_model_effect.noise_experiment() | {"scoring": "r2"}
     assert score_text.added_columns_cost(argument["panels"][0], argument).startswith(
-        "50 random columns cost nearest neighbours 0.180 of R² and the tree 0.040;"
+        "50 random columns lower R² by 0.180 for nearest neighbours and 0.040 for the tree;"
     )
     found = sample_model_effect.model_effect()
     found["scores"] = [found["scores"][0] | {"id": "r2"}]
@@ -113,7 +113,7 @@ def test_what_a_choice_loses_all_the_same_is_told() -> None:
     argument = sample_model_effect.noise_experiment()
     panel = argument["panels"][0]
     assert score_text.reselection_text(panel, argument) == (
-        "keeps 0.3 a fold of the 50 random columns, and no model loses anything to speak of."
+        "keeps 0.3 a fold of the 50 random columns, and no score falls by more than 0.02."
     )
     panel["kept"] = [0.0, 0.0]
     panel["chosen"][1] = sample_model_effect.line(0.88, -0.06, 0.1, [0, 50])
@@ -154,7 +154,7 @@ def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: 
         "<b>The tree</b>  +1.0 point (−5.0 to +7.0)",
     ]
     assert shown["charts"][0]["described"].startswith(
-        "Accuracy: naive Bayes 90.0% on all columns, 93.1% on the chosen ones; 5 nearest neighbours 93.0%"
+        "Accuracy: naive Bayes 90.0% on all columns, 93.1% on the selected ones; 5 nearest neighbours 93.0%"
     )
 
 
@@ -162,14 +162,14 @@ def test_theory_is_told_with_the_models_that_did_otherwise(wine: dict[str, Any])
     panel = wine["noise_experiment"]["panels"][0]
     panel["lines"][0] = sample_model_effect.line(0.9, -0.031, 0.01, wine["noise_experiment"]["numbers"])
     shown = collected(wine)["noise_experiment"]["panels"][0]
-    assert shown["why"].startswith("In theory a random column moves all rows apart")
+    assert shown["why"].startswith("In theory a random column blurs all distances")
     assert shown["why"].endswith(" Here it came out otherwise for naive Bayes (−3.1 points).")
     panel["lines"][0] = sample_model_effect.line(0.9, -0.031, 0.1, wine["noise_experiment"]["numbers"])
     assert "otherwise" not in collected(wine)["noise_experiment"]["panels"][0]["why"]
 
 
 def test_one_chosen_column_is_the_chosen_one() -> None:
-    assert score_text.chosen_columns_text([1] * 10) == "the chosen one"
+    assert score_text.chosen_columns_text([1] * 10) == "the selected one"
     assert score_text.chosen_columns_text([4, 6]) == "the 4 to 6 chosen"
 
 
@@ -181,7 +181,7 @@ def test_scores_of_all_columns_that_differ_between_the_halves_are_explained(wine
     means[0] = above
     assert not collected(wine)["noise_experiment_notes"]
     means[0] = above - 0.002
-    assert "where rows are equally near, each takes others of them" in collected(wine)["noise_experiment_notes"][0]
+    assert "ties between equally near rows are broken differently" in collected(wine)["noise_experiment_notes"][0]
     argument["n_samples"] -= 1
     assert collected(wine)["noise_experiment_notes"][0].startswith("These are other rows than the ")
 
@@ -210,7 +210,7 @@ def test_a_model_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: d
     assert means["customdata"][1][1] == "−3 × 10¹⁶"
     assert -1.2 < chart["chart"]["layout"]["xaxis"]["range"][0] < -1
     assert chart["clipped_note"] == (
-        "Below −1, which is much worse than guessing the mean, and drawn at −1: nearest neighbours on all columns."
+        "Below −1, much worse than predicting the mean, and drawn at −1: nearest neighbours on all columns."
     )
     panels = shown["noise_experiment"]["panels"]
     assert set(panels[0]["chart"]["data"][7]["y"]) == {-1}
@@ -276,7 +276,7 @@ def test_the_numbers_of_the_lines_are_a_table(wine: dict[str, Any]) -> None:
     assert copies["name"] == "Copies of alcohol"
     assert random["rows"][2][0] == "Neighbours"
     assert random["rows"][2][1][-1] == "75.0%"
-    assert random["rows"][3] == ("Neighbours, chosen", ["88.0%", "", "", "", "", "", "88.0%"])
+    assert random["rows"][3] == ("Neighbours, selected", ["88.0%", "", "", "", "", "", "88.0%"])
 
 
 def test_without_a_column_to_copy_there_is_one_panel(wine: dict[str, Any]) -> None:
@@ -291,7 +291,7 @@ def test_either_half_stands_without_the_other(wine: dict[str, Any], bare: dict[s
     assert without["noise_experiment"] is None
     alone = collected(wine | {"model_effect": None})
     assert alone["compared"] is None
-    assert alone["lead"].startswith("50 random columns cost nearest neighbours 18.0 points")
+    assert alone["lead"].startswith("50 random columns lower accuracy by 18.0 points")
     assert alone["lead"].endswith(".")
 
 

@@ -38,14 +38,14 @@ def test_of_equal_ranks_the_one_that_says_more_comes_first_then_the_order_of_the
 
 def test_the_lead_tells_the_first_column_its_rank_and_how_sure_that_is(wine: dict[str, Any]) -> None:
     assert collected(wine)["lead"] == (
-        "flavanoids says most about class: mean rank 1.0 by 3 criteria (95% bootstrap interval 1.0 to 3.0); the information "
+        "flavanoids is most relevant for class: mean rank 1.0 by 3 criteria (95% bootstrap interval 1.0 to 3.0); the information "
         "gain of 1 column is 0."
     )
     wine["ranking"]["combined"]["intervals"] = [None] * 16
     assert "mean rank 1.0 by 3 criteria; the information gain of 1 column is 0" in collected(wine)["lead"]
     wine["table"]["target"] = None
     assert collected(wine)["lead"] == (
-        "flavanoids comes first: mean rank 1.0 by 3 criteria; without a target no score tells more."
+        "flavanoids ranks first: mean rank 1.0 by 3 criteria; there is no target."
     )
 
 
@@ -53,13 +53,13 @@ def test_a_score_that_does_not_read_the_target_says_nothing_about_it(wine: dict[
     for one in wine["ranking"]["criteria"]:
         one["needs_target"] = one["id"] != "fisher_score"
     wine["ranking"]["combined"]["criteria"] = ["fisher_score"]
-    assert collected(wine)["lead"] == ("flavanoids comes first: Fisher score 0.7278, which does not depend on class.")
+    assert collected(wine)["lead"] == ("flavanoids ranks first: Fisher score 0.7278, which does not use class.")
 
 
 def test_of_one_criterion_the_lead_tells_the_score(wine: dict[str, Any]) -> None:
     wine["ranking"]["combined"]["criteria"] = ["fisher_score"]
     told = collected(wine)
-    assert "flavanoids says most about class: Fisher score 0.7278" in told["lead"]
+    assert "flavanoids is most relevant for class: Fisher score 0.7278" in told["lead"]
     # What is counted stands first.
     assert [(one["id"], one["counts"]) for one in told["criteria"]] == [
         ("fisher_score", True),
@@ -149,9 +149,9 @@ def test_columns_that_share_the_first_place_are_all_named(wine: dict[str, Any]) 
     names = f"{wine['ranking']['columns'][first]} and {wine['ranking']['columns'][second]}"
     assert collected(wine)["lead"].startswith(f"{names} say most about class: mean rank 1.5 by 3 criteria; ")
     wine["table"]["target"] = None
-    assert collected(wine)["lead"].startswith(f"{names} come first: mean rank 1.5 by 3 criteria; ")
+    assert collected(wine)["lead"].startswith(f"{names} rank first: mean rank 1.5 by 3 criteria; ")
     wine["ranking"]["combined"] = None
-    assert collected(wine)["lead"].startswith("flavanoids comes first: information gain 0.8718 bits; ")
+    assert collected(wine)["lead"].startswith("flavanoids ranks first: information gain 0.8718 bits; ")
 
 
 def test_the_scale_goes_from_the_first_rank_to_the_last(wine: dict[str, Any]) -> None:
@@ -245,6 +245,6 @@ def test_of_very_many_columns_the_first_are_listed_and_it_is_said_where_the_othe
     assert [row["name"] for row in collected(wine)["rows"]] == first
     page = render(wine)
     assert (
-        page.count("The first 5 of 16 columns are listed; the files to be saved at the end of the report hold all.")
+        page.count("The first 5 of 16 columns are listed; the files saved at the end of the report contain all.")
         == 2
     )

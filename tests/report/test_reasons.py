@@ -29,25 +29,25 @@ def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
 @pytest.mark.parametrize(
     ("reason", "sentence"),
     [
-        ({}, "Repeats weight (0.81) more than it tells of the target (0.2); with it the merit would fall by 0.1."),
-        ({"relevance": 0.9}, "Adds less than it costs, though it tells 0.9 of the target; with it the merit would fall by 0.1."),
+        ({}, "More similar to weight (0.81) than to the target (0.2); with it the merit would fall by 0.1."),
+        ({"relevance": 0.9}, "Adds less than it costs, with a symmetric uncertainty of 0.9 with the target; with it the merit would fall by 0.1."),
         ({"relevance": 0.0}, "Has a symmetric uncertainty of 0 with the target; with it the merit would fall by 0.1."),
         ({"relevance": 0.004}, "Has a symmetric uncertainty of 0.004 with the target; with it the merit would fall by 0.1."),
         ({"relevance": None, "repeats": []}, "Adds less than it costs: with it the merit would fall by 0.1."),
-        ({"other_merit": 0.5}, "With it the merit would stay the same, and of equal sets the smaller is kept."),
-        ({"other_merit": 0.5 + 1e-17}, "With it the merit would stay the same, and of equal sets the smaller is kept."),
+        ({"other_merit": 0.5}, "With it the merit would stay the same, and of equal subsets the smaller is kept."),
+        ({"other_merit": 0.5 + 1e-17}, "With it the merit would stay the same, and of equal subsets the smaller is kept."),
         (
             {"other_merit": 0.500005},
             "With it the merit would rise by 5 × 10⁻⁶, less than the search counts as a gain.",
         ),
-        ({"other_merit": 0.6}, "With it the merit would rise by 0.1: the search did not come to that set."),
-        ({"other_merit": None}, "With it the merit was not asked for."),
+        ({"other_merit": 0.6}, "With it the merit would rise by 0.1: the search did not evaluate that subset."),
+        ({"other_merit": None}, "With it the merit was not computed."),
         ({"chosen": True}, "Without it the merit would fall by 0.1."),
         ({"chosen": True, "together": ["b", "c"]}, "Without it and b and c the merit would fall by 0.1."),
         ({"chosen": True, "role": "fixed", "other_merit": 0.6}, "Fixed by you; without it the merit would rise by 0.1."),
         ({"role": "excluded"}, "Excluded by you; with it the merit would fall by 0.1."),
-        ({"same_as": "years"}, "Repeats years exactly, and was not searched; with it the merit would fall by 0.1."),
-        ({"role": "excluded", "other_merit": None}, "Excluded by you; with it the merit was not asked for."),
+        ({"same_as": "years"}, "Identical to years, so not searched; with it the merit would fall by 0.1."),
+        ({"role": "excluded", "other_merit": None}, "Excluded by you; with it the merit was not computed."),
     ],
 )  # fmt: skip
 def test_each_sentence_follows_from_the_numbers(reason: dict[str, Any], sentence: str) -> None:
@@ -56,13 +56,13 @@ def test_each_sentence_follows_from_the_numbers(reason: dict[str, Any], sentence
 
 def test_a_size_that_was_asked_for_is_the_reason() -> None:
     assert told({"sizes": [2, 2]}, other_merit=0.6) == (
-        "With it there would be 3 columns, and 2 were asked for; the merit would rise by 0.1."
+        "With it there would be 3 columns, and 2 were requested; the merit would rise by 0.1."
     )
     assert told({"sizes": [2, 4]}, chosen=True, other_size=1) == (
-        "Without it 1 column would be left, and 2 to 4 were asked for; the merit would fall by 0.1."
+        "Without it 1 column would be left, and 2 to 4 were requested; the merit would fall by 0.1."
     )
     assert told({"sizes": [1, 1]}, other_size=2, other_merit=None) == (
-        "With it there would be 2 columns, and 1 was asked for; the merit was not asked for."
+        "With it there would be 2 columns, and 1 was requested; the merit was not computed."
     )
 
 
@@ -78,7 +78,7 @@ def test_columns_kept_stand_first_those_lost_dearest_and_then_those_nearest_to_c
 
 
 def test_how_numbers_were_cut_is_told_beside_the_table(wine: dict[str, Any]) -> None:
-    by_target = "Numbers are cut by MDL, which looks at the target"
+    by_target = "Numbers are discretised by MDL, which uses the target"
     assert discretization_note(wine) == f"{by_target}; redundancy cuts them without it, so its numbers differ."
     assert discretization_note(wine) in words(section(render(wine), "subset"))
     wine["redundancy"] = None
@@ -87,7 +87,7 @@ def test_how_numbers_were_cut_is_told_beside_the_table(wine: dict[str, Any]) -> 
         column["kind"] = "categorical"
     assert discretization_note(wine) == ""
     wine["table"]["classes"] = []
-    assert discretization_note(wine) == "Numbers, the target too, are cut into 10 intervals of equal frequency."
+    assert discretization_note(wine) == "Numbers, including the target, are cut into 10 intervals of equal frequency."
     wine["table"]["target"] = None
     assert discretization_note(wine) == ""
 

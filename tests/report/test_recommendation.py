@@ -61,7 +61,7 @@ def test_one_model_has_one_score() -> None:
 def test_the_cost_is_the_change_of_every_model_with_its_interval_the_largest_loss_first() -> None:
     one = found()
     assert recommendation_cost(one) == (
-        "Beside all columns, AUC changes by −0.020 (−0.050 to +0.010) for nearest neighbours, by +0.010 (−0.050 to +0.070) for the "
+        "Compared with all columns, AUC changes by −0.020 (−0.050 to +0.010) for nearest neighbours, by +0.010 (−0.050 to +0.070) for the "
         "tree and by +0.031 (+0.011 to +0.051) for naive Bayes."
     )
     changes = sorted(one["candidates"][1]["changes"][0], key=lambda change: change["mean"])
@@ -74,7 +74,7 @@ def test_shares_of_rows_are_told_in_points_and_r2_by_its_name() -> None:
     one["scores"][0]["id"] = "balanced_accuracy"
     assert "Balanced accuracy 89.0% to 93.1% over 3 models" in recommendation_text(one)
     assert recommendation_cost(one).startswith(
-        "Beside all columns, balanced accuracy changes by −2.0 points (−5.0 to +1.0)"
+        "Compared with all columns, balanced accuracy changes by −2.0 points (−5.0 to +1.0)"
     )
     one["scores"][0]["id"] = "r2"
     assert ". R² 0.890 to 0.931 over 3 models" in recommendation_text(one)
@@ -105,7 +105,7 @@ def test_where_no_model_scores_above_the_baseline_nothing_is_recommended_to_be_k
     chosen = next(candidate for candidate in one["candidates"] if candidate["id"] == name)
     chosen["scores"][0] = [sample_model_effect.folded(0.92, 0.03) for _ in one["models"]]
     assert recommendation_text(one) == (
-        "No selection, and not all columns together, scores above the baseline: AUC 0.920 to 0.920 over 3 models in nested "
+        "Neither a selection nor all columns together score above the baseline: AUC 0.920 to 0.920 over 3 models in nested "
         "cross-validation of 178 rows; baseline 0.905."
     )
     chosen["scores"][0][1] = sample_model_effect.folded(0.95, 0.03)

@@ -42,11 +42,11 @@ def test_nothing_compared_is_no_section(wine: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("groups", "lead"),
     [
-        ([["ash", "hue"]], "ash and hue say the same; the other 2 columns are in no group."),
-        ([["ash", "hue", "proline"]], "ash, hue and proline say the same; the other column is in no group."),
-        ([["ash", "hue"], ["proline", "alcohol"]], "ash and hue say the same: 2 groups like that hold 4 of the 4 columns."),
+        ([["ash", "hue"]], "ash and hue are redundant; the other 2 columns are in no group."),
+        ([["ash", "hue", "proline"]], "ash, hue and proline are redundant; the other column is in no group."),
+        ([["ash", "hue"], ["proline", "alcohol"]], "ash and hue are redundant: 2 groups like that hold 4 of the 4 columns."),
         ([["ash", "hue", "proline", "alcohol"]], "ash, hue, proline and alcohol say the same."),
-        ([], "No two of the 4 columns say the same; ash and hue come nearest and share 0.60."),
+        ([], "No two of the 4 columns are redundant; ash and hue come nearest and share 0.60."),
     ],
 )  # fmt: skip
 def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[str]], lead: str) -> None:

@@ -39,7 +39,7 @@ def test_one_click_keeps_one_of_each(read: Any) -> None:
     page = read("wine").page
     page.locator(KEEP).click()
     n = len(groups("wine")) + others("wine")
-    assert status(page) == f"Chosen now: {n} columns, none that says what another does."
+    assert status(page) == f"Chosen now: {n} columns, at most one of each group."
     assert f"{n} of" in page.locator(KEEP).text_content()
 
 

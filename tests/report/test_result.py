@@ -133,15 +133,15 @@ def test_the_plain_form_tells_the_answer_in_a_few_lines(wine: dict[str, Any]) ->
         "  Recommended: Keep 6 of 13 columns (CFS): alcohol, flavanoids, color_intensity, hue, od280"
     )
     assert lines[7].startswith(
-        "  Costs: Beside all columns, AUC changes by −0.020 (−0.050 to +0.010) for nearest neighbours"
+        "  Costs: Compared with all columns, AUC changes by −0.020 (−0.050 to +0.010) for nearest neighbours"
     )
     assert lines[8].startswith(
         "  Effect on models: With 4 to 6 of 13 columns, chosen again inside each of 10 folds of 178"
     )
     assert lines[9].startswith(
-        "  Trust: The selected columns predict new rows better than the baseline: AUC 0.940 in nested"
+        "  Reliability: The selected columns predict new rows better than the baseline: AUC 0.940 in nested"
     )
-    assert lines[10] == "  Graph: 1,802 edges join 178 rows, all in one piece"
+    assert lines[10] == "  Graph: 1,802 edges join 178 rows, in one component"
     assert lines[11] == "  Maps: PCA and Laplacian eigenmaps"
     assert lines[-1] == "  Warning: 4 gaps in alcalinity_of_ash were filled with the column's mean for the map."
 

@@ -28,10 +28,10 @@ def test_the_table_tells_rows_without_a_target(wine: dict[str, Any]) -> None:
     assert told["lead"] == "180 rows and 16 columns beside the target class; 2 rows without a target are not used."
     assert dict(told["facts"]) == {
         "Kinds": "13 numeric, 2 categorical and 1 id",
-        "Missing values": "in 2 columns, most 12 gaps in cellar",
+        "Missing values": "in 2 columns, at most 12 in cellar",
         "Constant columns": "country",
-        "Repeated rows": "none",
-        "Repeated columns": "none",
+        "Duplicate rows": "none",
+        "Duplicate columns": "none",
     }
 
 
@@ -73,7 +73,7 @@ def test_without_a_combined_rank_the_ranking_is_sorted_by_the_first_criterion(wi
     assert [row["name"] for row in told["rows"][-2:]] == ["country", "bottle"]
     assert (
         told["lead"]
-        == "flavanoids says most about class: information gain 0.8718 bits; the information gain of 1 column is 0."
+        == "flavanoids is most relevant for class: information gain 0.8718 bits; the information gain of 1 column is 0."
     )
 
 
@@ -104,7 +104,7 @@ def test_a_score_named_after_a_person_keeps_its_capital(wine: dict[str, Any]) ->
     wine["ranking"]["criteria"][0] |= {"label": "Laplacian score", "unit": ""}
     wine["ranking"]["combined"] = None
     assert collected(collect_ranking, wine)["lead"].startswith(
-        "flavanoids says most about class: Laplacian score 0.8718"
+        "flavanoids is most relevant for class: Laplacian score 0.8718"
     )
 
 
@@ -132,7 +132,7 @@ def test_every_subset_is_a_point_under_the_line_of_the_best_of_each_size_and_the
     best = {size: max(y for x, y in zip(dots["x"], dots["y"], strict=True) if x == size) for size in set(dots["x"])}
     assert dict(zip(line["x"], line["y"], strict=True)) == best
     assert (ring["x"], ring["y"]) == ([len(subset["columns"])], [max(line["y"])])
-    assert told["drawn"] == "Each dot is a subset that the search looked at. The line joins the best of each size."
+    assert told["drawn"] == "Each dot is a subset that the search evaluated. The line joins the best of each size."
     # Only the best name their columns.
     assert dots["hoverinfo"] == "skip"
     assert line["customdata"][2] == ["2 columns", f"{subset['frontier'][2]['merit']:.4f}", "flavanoids, proline"]
@@ -174,20 +174,20 @@ def test_what_is_proven_stands_in_plain_words(wine: dict[str, Any]) -> None:
     assert told == ("Proven", "no subset is better than 0.2900002; the best found has 0.29")
     wine["subset"] |= {"certificate": {"bound": 0.29, "optimality_gap": 0.0, "proven": True}}
     told = collected(collect_subset, wine)["facts"][-1]
-    assert told == ("Proven best", "no subset that may be chosen is better")
+    assert told == ("Proven best", "no permitted subset is better")
 
 
 def test_subsets_that_were_counted_and_not_written_down_or_not_drawn_are_told(wine: dict[str, Any]) -> None:
     drawn = len(wine["subset"]["points"]["size"])
     wine["subset"] |= {"n_evaluations": 2**28, "n_written": drawn}
     told = collected(collect_subset, wine)
-    assert dict(told["facts"])["Subsets looked at"] == "268,435,456; only what was best so far is written down"
+    assert dict(told["facts"])["Subsets evaluated"] == "268,435,456; only improvements were recorded"
     assert told["drawn"] == (
         f"Each dot is a subset that was written down, {drawn} in all; the line joins the best of these of each size."
     )
     wine["subset"] |= {"n_evaluations": 50_000, "n_written": 50_000}
     assert collected(collect_subset, wine)["drawn"] == (
-        f"Each dot is a subset that the search looked at: {drawn} of 50,000, the best and the worst of each size among them. The "
+        f"Each dot is a subset that the search evaluated: {drawn} of 50,000, the best and the worst of each size among them. The "
         "line joins the best of each size."
     )
 
@@ -298,7 +298,7 @@ def test_a_category_tells_its_levels_apart_and_has_a_loading_a_level(wine: dict[
     told = wine["maps"][0]["explanation"]
     told["values"][-1][0] = 0.97
     row = explained(wine)[0]["rows"][0]
-    assert explained(wine)[0]["title"] == "PC 1 tells the levels of cellar apart"
+    assert explained(wine)[0]["title"] == "PC 1 separates the levels of cellar apart"
     assert (row["is_category"], row["negative"], row["percent"]) == (True, False, "48.5")
     assert row["loading"] == [{"level": "cellar 5", "text": "−0.07"}, {"level": "cellar 3", "text": "0.05"}]
 
@@ -331,7 +331,7 @@ def test_a_map_of_one_axis_has_one_table_and_no_arrows(wine: dict[str, Any]) -> 
     shown = collected(collect_maps, wine)["maps"][0]
     assert [table["axis"] for table in shown["axes"]["tables"]] == ["PC 1"]
     assert (shown["arrows"], shown["chart"]["arrows"]) == ("", [])
-    assert shown["spectrum"]["title"] == "3 of 13 components hold more than chance would give"
+    assert shown["spectrum"]["title"] == "3 of 13 components account for more than chance would give"
 
 
 def test_the_arrows_of_one_scale_lead_along_the_slopes_and_else_along_the_loadings(wine: dict[str, Any]) -> None:
@@ -376,13 +376,13 @@ def test_the_curve_tells_how_many_components_hold_four_fifths(wine: dict[str, An
     for part in ("values", "cumulative"):
         spectrum[part] = spectrum[part][:3]
     title = collected(collect_maps, wine)["maps"][0]["spectrum"]["title"]
-    assert title == "The first 3 components hold 67% of the total variance"
+    assert title == "The first 3 components account for 67% of the total variance"
 
 
 def test_bars_stand_under_the_line_of_chance_and_the_title_counts_those_above(wine: dict[str, Any]) -> None:
     spectrum = wine["maps"][0]["spectrum"]
     shown = collected(collect_maps, wine)["maps"][0]["spectrum"]
-    assert shown["title"] == "3 of 13 components hold more than chance would give"
+    assert shown["title"] == "3 of 13 components account for more than chance would give"
     assert shown["note"].startswith(
         "By chance is the mean of 20 tables of independent columns. 5 components of 13 hold"
     )
@@ -417,14 +417,14 @@ def test_images_beyond_those_drawn_are_counted() -> None:
     notes = [shown["note"] for shown in collected(collect_maps, result)["maps"][0]["galleries"]]
     assert notes == [
         "What they show.",
-        "What they show. The first 10 of 40 are drawn.",
+        "What they show. The first 10 of 40 are shown.",
         "What they show.",
     ]
 
 
 def test_drawn_points_are_told_apart_from_all_rows(wine: dict[str, Any]) -> None:
     wine["table"]["n_rows_used"] = 50_000
-    assert collected(collect_maps, wine)["points"].startswith("Each point is a row: 178 of the 50,000 are drawn.")
+    assert collected(collect_maps, wine)["points"].startswith("Each point is a row: 178 of the 50,000 are shown.")
 
 
 def test_a_map_that_holds_little_is_not_read_as_the_whole(wine: dict[str, Any]) -> None:
@@ -465,7 +465,7 @@ def test_the_title_of_eigenvalues_says_how_many_there_are_and_how_good(
 def test_coordinates_without_a_common_unit_are_not_drawn_to_one_scale(wine: dict[str, Any]) -> None:
     pca, eigenmap = collected(collect_maps, wine)["maps"]
     assert pca["chart"]["layout"]["yaxis"]["scaleanchor"] == "x"
-    assert "One unit is as long on both axes." in pca["near"]
+    assert "Both axes have the same scale." in pca["near"]
     assert charts.can_share_scale(wine["maps"][1]["points"])
     assert "scaleanchor" not in eigenmap["chart"]["layout"]["yaxis"]
     assert "One unit" not in eigenmap["near"]
@@ -473,7 +473,7 @@ def test_coordinates_without_a_common_unit_are_not_drawn_to_one_scale(wine: dict
 
 def test_a_graph_in_one_piece_is_told_in_a_sentence_and_facts(wine: dict[str, Any]) -> None:
     told = collected(collect_graph, wine)
-    assert told["lead"] == "1,802 edges join 178 rows, all in one piece."
+    assert told["lead"] == "1,802 edges join 178 rows, in one component."
     assert told["cautions"] == []
     assert told["components"] == []
     assert dict(told["facts"]) == {
@@ -619,9 +619,9 @@ def set_values(result: dict[str, Any], **values: list[float | None]) -> None:
 @pytest.mark.parametrize(
     ("stress", "kept", "lead"),
     [
-        ([0.1, 0.2], [0.3, 0.5], "Distances are kept best by PCA, neighbours by Laplacian eigenmaps."),
-        ([0.1, 0.2], [0.5, 0.3], "Distances and neighbours are kept best by PCA."),
-        ([0.2, 0.20001], [0.3, 0.5], "Neighbours are kept best by Laplacian eigenmaps."),
+        ([0.1, 0.2], [0.3, 0.5], "Distances are preserved best by PCA, neighbours by Laplacian eigenmaps."),
+        ([0.1, 0.2], [0.5, 0.3], "Distances and neighbours are preserved best by PCA."),
+        ([0.2, 0.20001], [0.3, 0.5], "Neighbours are preserved best by Laplacian eigenmaps."),
         ([0.2, 0.2], [0.3, 0.3], "All maps keep distances and neighbours equally well."),
         ([None, 0.2], [None, 0.3], "All maps keep distances and neighbours equally well."),
     ],
@@ -638,12 +638,12 @@ def test_the_lead_names_the_maps_that_keep_most(
     ("order", "recall", "area", "lead"),
     [
         ([0.9, 0.8], [0.4, 0.5], [0.5, 0.3],
-         "Distances are kept best by PCA, neighbours by Laplacian eigenmaps (by 3 of 4 measures)."),
+         "Distances are preserved best by PCA, neighbours by Laplacian eigenmaps (by 3 of 4 measures)."),
         ([0.8, 0.9], [0.4, 0.5], [0.3, 0.5],
-         "Distances are kept best by PCA (their order by Laplacian eigenmaps), neighbours by Laplacian eigenmaps."),
+         "Distances are preserved best by PCA (their order by Laplacian eigenmaps), neighbours by Laplacian eigenmaps."),
         ([0.9, 0.8], [0.5, 0.4], [0.5, 0.3],
-         "Distances are kept best by PCA, neighbours by PCA and Laplacian eigenmaps (each by 2 of 4 measures)."),
-        ([0.9, 0.8], [0.4, 0.5], [0.3, 0.3], "Distances are kept best by PCA, neighbours by Laplacian eigenmaps."),
+         "Distances are preserved best by PCA, neighbours by PCA and Laplacian eigenmaps (each by 2 of 4 measures)."),
+        ([0.9, 0.8], [0.4, 0.5], [0.3, 0.3], "Distances are preserved best by PCA, neighbours by Laplacian eigenmaps."),
     ],
 )  # fmt: skip
 def test_where_measures_disagree_the_map_that_is_best_by_most_is_named(
@@ -688,7 +688,7 @@ def test_the_curves_have_a_title_that_says_who_keeps_near_and_wide_neighbourhood
     curves = wine["quality"]["agreement"]
     curves |= {"n_neighbors": [1, 15, 45, 176], "r_nx": [[0.1, 0.2, 0.6, 0.5], [0.1, 0.4, 0.3, 0.2]]}
     shown = collected(collect_quality, wine)["curves"]
-    title = "Of the 15 nearest rows most are kept by Laplacian eigenmaps, of the 45 nearest "
+    title = "Of the 15 nearest rows most are preserved by Laplacian eigenmaps, of the 45 nearest "
     assert shown["title"] == f"{title}by PCA"
     assert [line["y"] for line in shown["chart"]["data"]] == curves["r_nx"]
     assert shown["chart"]["layout"]["xaxis"]["type"] == "log"
@@ -713,8 +713,8 @@ def test_maps_are_coloured_by_how_badly_each_row_is_placed_on_one_scale(wine: di
     stress[0][0] = 7.0
     wine["quality"]["stress_per_point"] = stress
     last = colourings(wine)[-1]
-    assert last["option"] == "how badly each row is placed"
-    # One row far out does not take the colours of all others; what was not judged has none.
+    assert last["option"] == "stress of each row"
+    # One row far out does not take the colours of all others; what was not evaluated has none.
     assert last["range"] == [0, 1.0]
     wine["quality"]["stress_per_point"] = [[None] * 178, None]
     assert colourings(wine)[-1]["option"] == "k-means cluster (mean silhouette 0.28)"

@@ -30,21 +30,21 @@ def test_repeated_rows_are_counted_and_named_by_their_numbers_from_one(wine: dic
     repeated = {"n": 1203, "n_groups": 800, "example": [9, 34, 1000]}
     wine["table"]["duplicate_rows"] = {**repeated, "contradictions": {"n": 2, "n_groups": 1, "example": [4, 7]}}
     told = facts(wine)
-    assert told["Repeated rows"] == "1,203 rows repeat an earlier one, such as rows 10, 35 and 1,001"
+    assert told["Duplicate rows"] == "1,203 rows repeat an earlier one, such as rows 10, 35 and 1,001"
     assert told["Contradicting rows"] == "2 rows equal to one of another class, such as rows 5 and 8"
     wine["table"]["duplicate_rows"] = {"n": 1, "n_groups": 1, "example": [0, 1], "contradictions": NONE}
-    assert facts(wine)["Repeated rows"] == "1 row repeats an earlier one, such as rows 1 and 2"
+    assert facts(wine)["Duplicate rows"] == "1 row repeats an earlier one, such as rows 1 and 2"
 
 
 def test_rows_not_looked_at_are_said_not_to_be(wine: dict[str, Any]) -> None:
     wine["table"]["duplicate_rows"] = None
-    assert facts(wine)["Repeated rows"].startswith("not looked at")
+    assert facts(wine)["Duplicate rows"].startswith("not looked at")
 
 
 def test_a_repeated_column_is_named_with_the_one_it_repeats(wine: dict[str, Any]) -> None:
     wine["table"]["columns"][2]["same_as"] = "alcohol"
     told = collected(wine)
-    assert dict(told["facts"])["Repeated columns"] == "ash repeats alcohol"
+    assert dict(told["facts"])["Duplicate columns"] == "ash repeats alcohol"
     assert told["columns"][2]["note"] == "same as alcohol"
 
 

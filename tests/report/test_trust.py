@@ -59,7 +59,7 @@ def test_the_verdict_states_score_rows_and_baseline_and_how_much_of_the_apparent
 def test_without_a_gain_the_verdict_says_so_first_with_the_interval() -> None:
     words = assessment_verdict(assessed(0.69, 0.4, 0.55, helps=False, beats_chance=False))
     assert words.startswith(
-        "No gain over the baseline was found on new rows, nor more than on shuffled targets: accuracy 40.0% (95% 36.0% to "
+        "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets: accuracy 40.0% (95% 36.0% to "
         "44.0%) in nested cross-validation of 178 rows, baseline 55.0%."
     )
     words = assessment_verdict(assessed(0.69, 0.54, 0.55, helps=False))
@@ -70,7 +70,7 @@ def test_a_gain_within_its_error_is_not_denied_where_shuffled_targets_give_less(
     found = assessed(0.69, 0.6, 0.55, helps=False)
     found["null"] |= {"p_value": 0.01}
     assert assessment_verdict(found).startswith(
-        "The search finds more than on shuffled targets, but what it gains on new rows is within its error: accuracy 60.0% (95% "
+        "The merit is better than on shuffled targets, but the gain on new rows is within its error: accuracy 60.0% (95% "
     )
     found["null"] |= {"p_value": 0.2}
     assert assessment_verdict(found).startswith("No gain over the baseline was found on new rows: ")
@@ -81,7 +81,7 @@ def test_columns_that_help_by_a_merit_that_chance_gives_too_are_told_with_a_yet(
     merits = [0.1 * k for k in range(19)]
     found["null"] |= {"merits": merits, "observed": merits[16], "p_value": 0.2}
     assert assessment_verdict(found).endswith(
-        " Yet 3 of 19 searches on shuffled targets found as much: the merit itself may be chance."
+        " Yet 3 of 19 searches on shuffled targets reached this merit: the merit itself may be chance."
     )
 
 

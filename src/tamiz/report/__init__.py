@@ -1,8 +1,7 @@
-"""A study's result, and the one HTML file made of it.
+"""The result of a study, and its report as one HTML file.
 
-A section of the report is a function that collects what it shows from the result into a dictionary (or returns
-None where there is nothing to show) and a template of the same name that draws it. A new section is one file, one
-template and one line below; the order of the lines is the order on the page.
+A section of the report is a function that returns the variables of a template (or None if there is nothing to show), and a template
+of the same name. A new section is one file, one template and one line below; the order of the lines is the order on the page.
 """
 
 from tamiz.runtime.registry import Registry

@@ -1,6 +1,6 @@
-"""Charts as plotly describes them, without colours: the page lays one of two themes under each.
+"""Plotly charts without colours, and the light and the dark theme that the page applies to them.
 
-A chart is a dictionary of plotly's `data`, `layout` and `config`. Every label in it has been through `text.label`.
+A chart is a dictionary of plotly's `data`, `layout` and `config`. Every label in it is escaped by `text.chart_label`.
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ if TYPE_CHECKING:
 _CONFIG = {
     "displaylogo": False,
     "responsive": True,
-    # The buttons there are, not the ones there are not: plotly's own choice has one that sends a chart, data and all,
-    # to its makers.
+    # An allowlist: plotly's default buttons include one that uploads the chart with its data to plotly's server.
     "modeBarButtons": [["toImage"], ["zoom2d", "pan2d", "resetScale2d"]],
     "showSendToCloud": False,
     "plotlyServerURL": "",
     "topojsonURL": "",
 }
 
-# Each lighter than its like on white.
+# Lighter variants of the colours on white.
 _CLASS_COLORS_DARK = (
     ["#4aa8e8", "#f0b23e", "#2fc79b", "#bb5533", "#eeddff", "#aaff99", "#887799", "#6666dd", "#ff6677", "#22ffbb"]
 )  # fmt: skip
-# Beyond it, numbers at bars stand in each other's way.
+# With more bars, the numbers above them would overlap.
 _MAX_LABELLED_BARS = 12
-# More points are too slow as shapes of a document: the page draws a picture of them.
+# More points are too slow as SVG elements: the page draws them on a canvas.
 MAX_SVG_POINTS = 4000
 SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "pentagon", "star", "triangle-down", "x", "hexagon"]
 _GRADIENT_DARK = ["#6a4fb3", "#4a7bc0", "#2bb0a5", "#7fd65a", "#fde725"]
@@ -55,14 +54,14 @@ def _theme(colors: dict[str, str], class_colors: Sequence[str], gradient: Sequen
         plot_bgcolor="rgba(0,0,0,0)",
         colorway=[colors[name] for name in ("faint", "strong", "ink", "faint", "faint")],
         annotationdefaults={"font": {"size": 12, "color": colors["ink"]}, "bgcolor": colors["veil"], "borderpad": 1},
-        # One scale whatever the signs: a diverging one has a middle as pale as the page.
+        # The same scale for all signs: the middle of a diverging scale is as pale as the page.
         colorscale={"sequential": shades, "sequentialminus": shades, "diverging": shades},
         hoverlabel={
             "bgcolor": colors["paper"],
             "bordercolor": colors["axis"],
             "font": {"color": colors["ink"]},
             "align": "left",
-            # A name cut by plotly could be cut inside an entity.
+            # plotly would truncate names, possibly inside an entity.
             "namelength": -1,
         },
         hovermode="closest",
@@ -93,7 +92,7 @@ def _theme(colors: dict[str, str], class_colors: Sequence[str], gradient: Sequen
 
 
 def themes() -> dict[str, Any]:
-    """Return what the charts look like on a light and on a dark page."""
+    """Return the plotly templates, class colours and gradients for a light and a dark page."""
     light = {
         "ink": "#20272c", "muted": "#5d6970", "faint": "#a3adb3", "rule": "#e8eae8", "axis": "#c6ccce",
         "paper": "#ffffff", "bar": "#3f7f9f", "strong": "#c2571a", "veil": "rgba(252,252,251,0.75)",
@@ -110,7 +109,7 @@ def themes() -> dict[str, Any]:
 
 
 def make_chart(traces: Sequence[Any], *, buttons: bool = False, **layout: Any) -> dict[str, Any]:
-    """Return a chart of traces, with plotly's buttons above it where it can be zoomed."""
+    """Return a chart of traces; `buttons` shows plotly's zoom buttons."""
     figure = go.Figure(list(traces), layout=go.Layout(template="none", **layout)).to_plotly_json()
     figure["layout"].pop("template", None)
     config = {**_CONFIG, "displayModeBar": "hover" if buttons else False}
@@ -130,7 +129,7 @@ def class_shares_chart(names: Sequence[str], weights: Sequence[float], *, noun: 
                 text=[f"{format_number(w)} ({format_percent(w / total)})" for w in weights],
                 textposition="auto",
                 insidetextanchor="end",
-                customdata=[[chart_label(name, 80), told] for name, told in zip(names, text, strict=True)],
+                customdata=[[chart_label(name, 80), count] for name, count in zip(names, text, strict=True)],
                 hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
             )
         ],
@@ -154,7 +153,7 @@ def class_shares_chart(names: Sequence[str], weights: Sequence[float], *, noun: 
 def map_chart(
     n_points: int, axes: Sequence[str], share_texts: Sequence[str], arrows: Sequence[dict[str, Any]], *, one_scale: bool
 ) -> dict[str, Any]:
-    """Return the axes of a map; the page puts the points there, in the colours of what was chosen, and the names of the arrows."""
+    """Return the axes and the arrows of a map; the page adds the points in the chosen colouring."""
     titles = [f"{chart_label(axis, 40)}{share}" for axis, share in zip(axes, share_texts, strict=True)]
     y_axis: dict[str, Any] = {"title": {"text": titles[1]}}
     if one_scale:
@@ -163,7 +162,7 @@ def map_chart(
         [],
         buttons=True,
         height=580,
-        # The buttons stand above the points and their legend, not on them.
+        # Room for the buttons above the points and the legend.
         margin={"t": 36},
         legend={"itemsizing": "constant"},
         xaxis={"title": {"text": titles[0]}},
@@ -183,20 +182,20 @@ def map_chart(
 
 
 def _marker(n_points: int) -> dict[str, float]:
-    """Return how large and faint a point is: many are smaller and fainter, so that a crowd is told from a few."""
+    """Return the size and the opacity of points: smaller and fainter for many points, so that density is visible."""
     if n_points <= 1000:
         return {"size": 7, "opacity": 0.8}
     return {"size": 5, "opacity": 0.6} if n_points <= MAX_SVG_POINTS else {"size": 3, "opacity": 0.5}
 
 
 def can_share_scale(points: Sequence[Sequence[float]]) -> bool:
-    """Tell whether both axes can have one scale: beyond 1 to 4 the shorter one would be too thin to read."""
+    """Return whether both axes can have one scale: with an aspect ratio above 4, the shorter one would be unreadable."""
     spans = [max(values) - min(values) for values in zip(*points, strict=True)] if points else [1.0, 1.0]
     return min(spans) > 0 and max(spans) <= 4 * min(spans)
 
 
 def neighbour_histogram(bins: dict[str, Any]) -> dict[str, Any]:
-    """Return bars of how many rows have how many neighbours."""
+    """Return the histogram of the numbers of neighbours."""
     start, width = bins["start"], bins["width"]
     firsts = [start + width * k for k in range(len(bins["rows"]))]
     spans = [
@@ -220,7 +219,7 @@ def neighbour_histogram(bins: dict[str, Any]) -> dict[str, Any]:
 
 
 def eigenvalue_chart(spectrum: dict[str, Any], n_shown: int) -> dict[str, Any]:
-    """Return values that are no shares of a whole as bars, the residual of each told beside it."""
+    """Return eigenvalues as bars, with their residuals on hover."""
     numbers = list(range(1, n_shown + 1))
     values = spectrum["values"][:n_shown]
     name = chart_label(spectrum["label"], 40)
@@ -230,7 +229,9 @@ def eigenvalue_chart(spectrum: dict[str, Any], n_shown: int) -> dict[str, Any]:
             go.Bar(
                 x=numbers,
                 y=[round_coordinate(v) for v in values],
-                customdata=[[name, f"{format_number(v)}{told}"] for v, told in zip(values, residuals, strict=True)],
+                customdata=[
+                    [name, f"{format_number(v)}{residual}"] for v, residual in zip(values, residuals, strict=True)
+                ],
                 hovertemplate="%{customdata[0]} %{x}: %{customdata[1]}<extra></extra>",
             )
         ],
@@ -242,13 +243,13 @@ def eigenvalue_chart(spectrum: dict[str, Any], n_shown: int) -> dict[str, Any]:
 
 
 def scree_chart(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return the share of each component as bars, and what the first ones hold together as a line."""
+    """Return the share of each component as bars, and the cumulative share as a line."""
     numbers = list(range(1, len(names) + 1))
     values, cumulative = (
         [round_coordinate(v) for v in spectrum[key][: len(names)]] for key in ("values", "cumulative")
     )
     labels = [chart_label(name) for name in names]
-    # Up to the whole where the line gets near it; a line that stays low would be flat on that scale.
+    # Up to 1 if the line gets near it; a lower line would look flat on that scale.
     top = 1.04 if cumulative[-1] > 0.5 else 1.1 * max(cumulative[-1], 1e-6)
     return make_chart(
         [
@@ -277,18 +278,18 @@ def scree_chart(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any
 
 
 def parallel_analysis_chart(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return the share of each component as bars under the line of what it would be by chance.
+    """Return the share of each component as bars, and its share by chance as a line.
 
-    What the first ones hold together is told at each bar: as a line it would need a scale on which the two cannot be compared.
+    The cumulative share is shown on hover: a line of it would need another scale, on which bars and chance cannot be compared.
     """
     n = len(names)
     numbers = list(range(1, n + 1))
     values, cumulative = ([round_coordinate(v) for v in spectrum[key][:n]] for key in ("values", "cumulative"))
     reference = [round_coordinate(v) for v in spectrum["reference"][:n]]
     m = len(reference)
-    told = [f", by chance {format_percent(v)}" for v in reference] + [""] * (n - m)
-    rows = zip(map(chart_label, names), values, told, cumulative, strict=True)
-    # A number stands above its bar and above the line.
+    chance = [f", by chance {format_percent(v)}" for v in reference] + [""] * (n - m)
+    rows = zip(map(chart_label, names), values, chance, cumulative, strict=True)
+    # A number is placed above its bar and above the line.
     tops = [max(v, by_chance) for v, by_chance in zip(values, [*reference, *[0.0] * (n - m)], strict=True)]
     highest = max(*tops, 1e-6)
     written = n if n <= _MAX_LABELLED_BARS else 0
@@ -304,7 +305,7 @@ def parallel_analysis_chart(spectrum: dict[str, Any], names: Sequence[str]) -> d
                 hovertemplate="%{customdata[0]}: %{customdata[1]}<br>All up to it: %{customdata[2]}<extra></extra>",
             ),
             go.Scatter(
-                # To the edges of the first and the last bar: one component alone has a line too.
+                # From edge to edge of the bars, so that a single component has a line as well.
                 x=[0.65, *numbers[:m], m + 0.35],
                 y=[reference[0], *reference, reference[-1]],
                 mode="lines",

@@ -104,8 +104,8 @@ def _graph_warnings(graph: Mapping[str, Any], n_classes: int) -> Iterator[str]:
         yield "More neighbours give fewer components; --graph connected-radius gives one."
     if graph["recall"] is not None and graph["recall"] < _MIN_RECALL:
         yield (
-            f"Only {_recall_text(graph)} of the true neighbours were found, so scores and maps may differ from those of the graph "
-            "that was meant; KNearest(search=BruteForce()) finds all of them."
+            f"Only {_recall_text(graph)} of the true neighbours were found, so scores and maps may differ from those of the exact "
+            "graph; KNearest(search=BruteForce()) finds all of them."
         )
 
 

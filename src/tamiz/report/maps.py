@@ -1,4 +1,4 @@
-"""The maps: the rows as points in two dimensions, coloured by any column, and what the two dimensions hold."""
+"""The maps: the rows as points in two dimensions, the spectrum of each map, and the columns that explain its axes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-# MERGED: What the axes of a map mean: the columns that go along with them, by rank correlation and by loading.
 _ROWS_SHOWN = 10
 _FAINT_ROWS_SHOWN = 3
-# A column explains an axis from this size on, and only where it is this many times what chance gives.
+# A column explains an axis from this correlation on, if it is also this many times the chance level.
 _MIN_CORRELATION = 0.3
 _MIN_CHANCE_RATIO = 1.5
 _LOADINGS_SHOWN = 2
 
 
 def collect_axes(fitted_map: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return a table for either axis that is drawn, the columns that explain it best on top.
+    """Return a table for each of the two axes, with the columns that explain it best first.
 
     Parameters
     ----------
@@ -45,7 +44,7 @@ def collect_axes(fitted_map: Mapping[str, Any], columns: Sequence[Mapping[str, A
     Returns
     -------
     dict or None
-        The template's names; None where no column was compared.
+        The variables of the template; None if no column was compared.
     """
     explanation = fitted_map["explanation"]
     if not explanation["columns"]:
@@ -57,7 +56,7 @@ def collect_axes(fitted_map: Mapping[str, Any], columns: Sequence[Mapping[str, A
         "tables": tables,
         "has_loadings": any(row["loading"] for table in tables for row in table["rows"]),
         "has_categories": any(row["is_category"] for table in tables for row in table["rows"]),
-        "sample": f"By {format_count(n)} of the {format_count(of)} rows, drawn at random." if n < of else None,
+        "sample": f"Computed on {format_count(n)} of the {format_count(of)} rows, drawn at random." if n < of else None,
     }
 
 
@@ -75,16 +74,16 @@ def _axis_table(
     notes = [
         ""
         if explains[order[0]]
-        else f"None reaches {_MIN_CORRELATION} beyond what chance gives."
+        else f"None reaches {_MIN_CORRELATION} and exceeds the chance level."
         if large
         else f"None reaches {_MIN_CORRELATION}.",
-        f"{join_names(large)} would reach about as much by chance." if large else "",
+        f"The correlation of {join_names(large)} is near the chance level." if large else "",
         f"The other {_rest_text(rest)} at most {_decimals(max(abs(values[j]) for j in rest))}." if rest else "",
     ]
     weights = {j: _largest_loadings(loadings.get(names[j], []), axis) for j in shown}
     largest = max((abs(weight) for parts in weights.values() for _, weight in parts), default=0.0)
-    # Loadings of standardised columns are read beside the correlations, in the same digits.
-    told = _decimals if 0.1 <= largest < 10 else partial(format_number, digits=3)
+    # Loadings of standardised columns have the same digits as the correlations beside them.
+    format_loading = _decimals if 0.1 <= largest < 10 else partial(format_number, digits=3)
     return {
         "axis": name,
         "title": _title(names[order[0]], kinds[order[0]], values[order[0]], name, explains[order[0]]),
@@ -96,7 +95,7 @@ def _axis_table(
                 "percent": f"{50 * abs(values[j]):.1f}",
                 "negative": values[j] < 0,
                 "faint": not explains[j],
-                "loading": [{"level": level, "text": told(weight)} for level, weight in weights[j]],
+                "loading": [{"level": level, "text": format_loading(weight)} for level, weight in weights[j]],
             }
             for j in shown
         ],
@@ -107,9 +106,10 @@ def _axis_table(
 def _title(best: str, kind: str, value: float, axis: str, explains: bool) -> str:
     axis, best = shorten(axis, 40), shorten(best, 40)
     if not explains:
-        return f"No column reaches a correlation of {_MIN_CORRELATION} with {axis}{' beyond chance' if abs(value) >= _MIN_CORRELATION else ''}"
+        beyond = " beyond chance" if abs(value) >= _MIN_CORRELATION else ""
+        return f"No column reaches a correlation of {_MIN_CORRELATION} with {axis}{beyond}"
     if _is_category(kind):
-        return f"{axis} tells the levels of {best} apart"
+        return f"{axis} separates the levels of {best}"
     return f"{axis} rises with {best}" if value > 0 else f"{axis} falls as {best} rises"
 
 
@@ -144,19 +144,19 @@ def _loadings(
 
 
 def _largest_loadings(loadings: Sequence[tuple[str, Sequence[float]]], axis: int) -> list[tuple[str, float]]:
-    """Return the loadings of a column on an axis, of its levels the largest."""
+    """Return the loadings of a column on an axis; for a category, the largest loadings of its levels."""
     known = [(level, weights[axis]) for level, weights in loadings if axis < len(weights)]
     return sorted(known, key=lambda pair: -abs(pair[1]))[:_LOADINGS_SHOWN]
 
 
 _LEVELS_SHOWN = len(charts.SHAPES)
 _COMPONENTS_SHOWN = 30
-# Eigenvalues as near as this are equal, and so are sums of shares and 1.
+# Relative tolerance for equal eigenvalues, and for shares that add up to 1.
 _ROUNDING = 1e-9
 
 
 def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: each map with its points, spectrum and axes, and the columns that colour them.
+    """Return the context of the section: each map with its points, spectrum and axes, and the colourings.
 
     Parameters
     ----------
@@ -166,24 +166,24 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        The template's names; None where no map was made.
+        The variables of the template; None without maps.
     """
     if not result["maps"]:
         return None
     drawn = [reduced for reduced in result["maps"] if reduced["points"] is not None]
     maps = [_map_context(reduced, index, result["table"]["columns"]) for index, reduced in enumerate(result["maps"])]
-    axes = [told["axes"] for told in maps if told["axes"]]
+    axes = [one["axes"] for one in maps if one["axes"]]
     return {
         "lead": _lead(maps),
         "points": _points_text(len(drawn[0]["rows"]), result["table"]["n_rows_used"])
-        if any(told["chart"] for told in maps)
+        if any(one["chart"] for one in maps)
         else None,
         "maps": maps,
         "axes": {key: any(told[key] for told in axes) for key in ("has_loadings", "has_categories")} if axes else None,
-        "has_arrows": any(told["arrows"] for told in maps),
+        "has_arrows": any(one["arrows"] for one in maps),
         "about": {
             "most_shapes": charts.MAX_SVG_POINTS,
-            "maps": [{"key": told["key"], "drawn": told["chart"] is not None} for told in maps],
+            "maps": [{"key": one["key"], "drawn": one["chart"] is not None} for one in maps],
             "colors": [
                 *(_coloring(column, index) for index, column in enumerate(result["colors"])),
                 *_stress_coloring(result["quality"], len(drawn)),
@@ -193,21 +193,21 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _lead(maps: Sequence[Mapping[str, Any]]) -> str:
-    """Return what the only map holds, or which maps there are."""
+    """Return the lead of the only map, or the list of maps with the lead of the first."""
     if len(maps) == 1:
         return str(maps[0]["lead"])
-    first = maps[0]["lead"]
-    return f"{len(maps)} maps of the same rows: {join_names([told['label'] for told in maps], limit=9)}. On the first, {_continue_sentence(first)}"
+    labels, first = join_names([one["label"] for one in maps], limit=9), maps[0]["lead"]
+    return f"{len(maps)} maps of the same rows: {labels}. On the first, {_continue_sentence(first)}"
 
 
 def _continue_sentence(sentence: str) -> str:
-    """Return a sentence as it goes on after a comma: an axis keeps its capital."""
+    """Return a sentence with a lower-case start for use after a comma; the name of an axis keeps its capital."""
     return sentence[0].lower() + sentence[1:] if sentence.startswith(("Points", "All")) else sentence
 
 
 def _map_context(fitted_map: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    one_place = _single_point_note(fitted_map)
-    if one_place:
+    single_point = _single_point_note(fitted_map)
+    if single_point:
         nothing: dict[str, Any] = {
             "near": "",
             "arrows": "",
@@ -216,29 +216,30 @@ def _map_context(fitted_map: Mapping[str, Any], index: int, columns: Sequence[Ma
             "axes": None,
             "galleries": [],
         }
-        told = {"key": _key(index), "label": fitted_map["label"], "notes": fitted_map["notes"], "lead": one_place}
-        return {**told, **nothing, "left_out": False}
+        head = {"key": _key(index), "label": fitted_map["label"], "notes": fitted_map["notes"], "lead": single_point}
+        return {**head, **nothing, "left_out": False}
     spectrum, points, axes = fitted_map["spectrum"], fitted_map["points"], fitted_map["axes"]
     n_axes = len(axes)
     if n_axes == 1:
-        # One coordinate is drawn against the order of the rows, since a line of points hides how many there are.
+        # A single coordinate is drawn against the row number, because points on a line would overlap.
         axes = [*axes, "Row"]
         points = points and [[x, row + 1] for (x,), row in zip(points, fitted_map["rows"], strict=True)]
-    shares, held = ["", ""], ""
+    shares, explained = ["", ""], ""
     if _has_shares(spectrum) and len(spectrum["values"]) >= 2:
         shares = [f" ({format_percent(value)})" for value in spectrum["values"][:2]]
-        held = f"{axes[0]} and {axes[1]} hold {format_percent(spectrum['cumulative'][1])} of {_total_name(spectrum)}."
+        share = format_percent(spectrum["cumulative"][1])
+        explained = f"{axes[0]} and {axes[1]} account for {share} of {_total_name(spectrum)}."
     one_scale = fitted_map["comparable_axes"] and points is not None and charts.can_share_scale(points)
-    near = _distance_note(fitted_map) if held else ""
+    near = _distance_note(fitted_map) if explained else ""
     any_axes = _equal_eigenvalues_note(spectrum)
-    # Pixels have no names to read at arrows: there the images say what the axes are.
+    # Pixels have no meaningful names: a gallery explains the axes instead of arrows.
     over = _arrows(fitted_map["loadings"], points, one_scale) if n_axes > 1 and not fitted_map["galleries"] else []
     return {
         "key": _key(index),
         "label": fitted_map["label"],
         "notes": fitted_map["notes"],
-        "lead": any_axes or held or fitted_map["proximity_note"],
-        "near": " ".join(filter(None, [near, "One unit is as long on both axes." if one_scale else ""])),
+        "lead": any_axes or explained or fitted_map["proximity_note"],
+        "near": " ".join(filter(None, [near, "Both axes have the same scale." if one_scale else ""])),
         "arrows": _arrows_text(len(over), fitted_map["loadings"]),
         "chart": None if points is None else charts.map_chart(len(points), axes[:2], shares, over, one_scale=one_scale),
         "spectrum": _spectrum(spectrum),
@@ -249,21 +250,21 @@ def _map_context(fitted_map: Mapping[str, Any], index: int, columns: Sequence[Ma
 
 
 def _single_point_note(fitted_map: Mapping[str, Any]) -> str:
-    """Return that all rows of a map are in one place, where they are."""
+    """Return a note if all rows of a map have the same coordinates, else ""."""
     spectrum, points = fitted_map["spectrum"], fitted_map["points"]
     if _has_shares(spectrum) and spectrum["cumulative"][-1] == 0:
-        return "All rows are in one place: no column of this map varies."
+        return "All rows have the same coordinates: no column of this map varies."
     if points and all(point == points[0] for point in points):
-        return "All rows that would be drawn are in one place."
+        return "All rows that would be shown have the same coordinates."
     return ""
 
 
 def _equal_eigenvalues_note(spectrum: Mapping[str, Any] | None) -> str:
-    """Return that no axis of a map comes before another, where all eigenvalues are equal but for rounding."""
+    """Return a note if all eigenvalues are equal within rounding, so that the axes are arbitrary; else ""."""
     values = [] if spectrum is None or _has_shares(spectrum) else spectrum["values"]
     if len(values) < 3 or max(values) - min(values) > _ROUNDING * max(map(abs, values)):
         return ""
-    return "All eigenvalues are equal, as where every row is joined to every other: this map does not tell which rows are alike."
+    return "All eigenvalues are equal, as for a complete graph: this map does not show which rows are similar."
 
 
 def _key(index: int) -> str:
@@ -273,16 +274,16 @@ def _key(index: int) -> str:
 def _arrows(
     loadings: Mapping[str, Any] | None, points: Sequence[Sequence[float]] | None, one_scale: bool
 ) -> list[dict[str, Any]]:
-    """Return the arrows over the points, with the name of each and what it stands for."""
+    """Return the biplot arrows, each with the name and the loadings of its column."""
     if loadings is None or not points or any(len(row) < 2 for row in loadings["values"]):
         return []
 
-    def told(arrow: Arrow) -> dict[str, Any]:
+    def describe(arrow: Arrow) -> dict[str, Any]:
         name, (x, y) = loadings["columns"][arrow.column], loadings["values"][arrow.column][:2]
         return {"x": arrow.x, "y": arrow.y, "name": name, "text": f"loadings {format_number(x)} and {format_number(y)}"}
 
     return [
-        told(arrow) for arrow in biplot_arrows(points, [row[:2] for row in loadings["values"]], one_scale=one_scale)
+        describe(arrow) for arrow in biplot_arrows(points, [row[:2] for row in loadings["values"]], one_scale=one_scale)
     ]
 
 
@@ -290,13 +291,13 @@ def _arrows_text(n_arrows: int, loadings: Mapping[str, Any] | None) -> str:
     if not n_arrows or loadings is None:
         return ""
     n = len(loadings["columns"])
-    which = f"; the {n_arrows} of {n:,} with the largest loadings are drawn" if n_arrows < n else ""
-    return f"Each arrow is a column, and rows further along it have larger values of it{which}."
+    which = f"; the {n_arrows} of {n:,} with the largest loadings are shown" if n_arrows < n else ""
+    return f"Each arrow is a column: rows further along it have larger values{which}."
 
 
 def _image_set(gallery: Mapping[str, Any]) -> dict[str, Any]:
     images, n = gallery["images"], gallery["n_images"]
-    drawn = f"The first {len(images)} of {format_count(n)} are drawn." if len(images) < n else ""
+    drawn = f"The first {len(images)} of {format_count(n)} are shown." if len(images) < n else ""
     return {
         "title": gallery["title"],
         "note": " ".join(filter(None, [gallery["note"], drawn])),
@@ -308,16 +309,18 @@ def _image_set(gallery: Mapping[str, Any]) -> dict[str, Any]:
 
 def _points_text(n_points: int, n_rows: int) -> str:
     all_rows = f"Each point is one of the {count_with_noun(n_rows, 'row')}"
-    some = f"Each point is a row: {n_points:,} of the {n_rows:,} are drawn"
+    some = f"Each point is a row: {n_points:,} of the {n_rows:,} are shown"
     return f"{some if n_points < n_rows else all_rows}. Row 1 is the first row of the table."
 
 
 def _distance_note(fitted_map: Mapping[str, Any]) -> str:
-    """Return what nearness on the map means; two axes that hold little of the whole must not be read as the whole."""
+    """Return the meaning of proximity on the map, with a caution if two axes account for less than half of the total."""
     spectrum = fitted_map["spectrum"]
     if spectrum["cumulative"][1] < 0.5:
-        held = format_percent(spectrum["cumulative"][1])
-        return f"Both axes together hold only {held} of {_total_name(spectrum)}: rows that look near may be far apart."
+        share = format_percent(spectrum["cumulative"][1])
+        return (
+            f"The two axes account for only {share} of {_total_name(spectrum)}: rows that look near may be far apart."
+        )
     return str(fitted_map["proximity_note"])
 
 
@@ -326,51 +329,53 @@ def _has_shares(spectrum: Mapping[str, Any] | None) -> bool:
 
 
 def _total_name(spectrum: Mapping[str, Any]) -> str:
-    """Return what the shares of a spectrum are shares of, in the words of its own label."""
+    """Return the total that the shares of a spectrum refer to, from its label."""
     return shorten(spectrum["label"], 60).removeprefix("Share of ")
 
 
 def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the chart of a map's spectrum, with a title that says what it shows."""
+    """Return the chart of the spectrum of a map, with a title that states the finding."""
     if spectrum is None or not spectrum["values"]:
         return None
     total = len(spectrum["values"])
     n_shown = min(total, _COMPONENTS_SHOWN)
-    drawn = f"The first {n_shown} of {total:,} are drawn." if total > n_shown else ""
+    drawn = f"The first {n_shown} of {total:,} are shown." if total > n_shown else ""
     note = " ".join(filter(None, [spectrum["note"], drawn]))
     if not _has_shares(spectrum):
         title = f"{_first_eigenvalues_text(spectrum)}{_residuals_text(spectrum['residuals'])}"
-        told = "The value of each coordinate."
         return {
             "title": title,
             "note": note,
             "chart": charts.eigenvalue_chart(dict(spectrum), n_shown),
-            "described": told,
+            "described": "The eigenvalue of each coordinate.",
         }
     names = [f"Component {i + 1}" for i in range(n_shown)]
-    held = _components_for_80_percent(spectrum)
+    finding = _components_for_80_percent(spectrum)
     if not spectrum["reference"]:
-        told = "The share of each component, and of all up to it."
-        return {"title": held, "note": note, "chart": charts.scree_chart(dict(spectrum), names), "described": told}
-    note = " ".join(filter(None, [spectrum["chance_note"], f"{held}.", note]))
-    told = "The share of each component beside the share that it would have by chance."
+        return {
+            "title": finding,
+            "note": note,
+            "chart": charts.scree_chart(dict(spectrum), names),
+            "described": "The share of each component, and the cumulative share.",
+        }
+    note = " ".join(filter(None, [spectrum["chance_note"], f"{finding}.", note]))
     return {
         "title": shorten(spectrum["chance_title"], 200),
         "note": note,
         "chart": charts.parallel_analysis_chart(dict(spectrum), names),
-        "described": told,
+        "described": "The share of each component beside its share by chance (parallel analysis).",
     }
 
 
 def _includes_all_shares(spectrum: Mapping[str, Any]) -> bool:
-    """Whether the shares are all there are: those not computed are not counted either."""
+    """Whether the shares add up to 1, so that no component was left uncomputed."""
     return bool(spectrum["cumulative"][-1] >= 1 - _ROUNDING)
 
 
 def _components_for_80_percent(spectrum: Mapping[str, Any]) -> str:
     cumulative, total = spectrum["cumulative"], len(spectrum["values"])
-    n = next((i + 1 for i, held in enumerate(cumulative) if held >= 0.8), total)
-    verb = "holds" if n == 1 else "hold"
+    n = next((i + 1 for i, share in enumerate(cumulative) if share >= 0.8), total)
+    verb = "accounts for" if n == 1 else "account for"
     if _includes_all_shares(spectrum):
         known = "The only component" if total == 1 else f"{count_with_noun(n, 'component')} of {total:,}"
     else:
@@ -380,13 +385,13 @@ def _components_for_80_percent(spectrum: Mapping[str, Any]) -> str:
 
 def _first_eigenvalues_text(spectrum: Mapping[str, Any]) -> str:
     name = shorten(spectrum["label"], 60).lower()
-    # A power of ten is not broken over two lines.
-    told = [format_number(value, digits=2).replace(" ", "\u00a0") for value in spectrum["values"][:2]]
-    return f"The first two {name}s are {told[0]} and {told[1]}" if len(told) == 2 else f"The {name} is {told[0]}"
+    # No line break inside a power of ten.
+    first = [format_number(value, digits=2).replace(" ", "\u00a0") for value in spectrum["values"][:2]]
+    return f"The first two {name}s are {first[0]} and {first[1]}" if len(first) == 2 else f"The {name} is {first[0]}"
 
 
 def _residuals_text(residuals: Sequence[float]) -> str:
-    """Return how well the values solve their equation: the power of ten that no residual reaches."""
+    """Return the power of ten that bounds the residuals of the eigenvalues."""
     if not any(residuals):
         return "; residuals 0" if residuals else ""
     bound = format_number(10.0 ** (math.floor(math.log10(max(residuals))) + 1))
@@ -394,24 +399,24 @@ def _residuals_text(residuals: Sequence[float]) -> str:
 
 
 def _stress_coloring(quality: Mapping[str, Any] | None, n_maps: int) -> list[dict[str, Any]]:
-    """Return the colouring by how badly each row is placed: a number for each map, on one scale."""
+    """Return the colouring by the stress of each row, on one scale for all maps."""
     stress = [] if quality is None or n_maps == 0 else quality["stress_per_point"]
     known = [value for values in stress for value in values or [] if value is not None]
     if not known:
         return []
-    told = {"option": "how badly each row is placed", "title": "stress of the row", "missing_label": "not judged"}
-    return [{**told, "kind": "numeric", "column": None, "range": [0, _percentile_98(known)]}]
+    labels = {"option": "stress of each row", "title": "stress of the row", "missing_label": "not evaluated"}
+    return [{**labels, "kind": "numeric", "column": None, "range": [0, _percentile_98(known)]}]
 
 
 def _percentile_98(values: list[float]) -> float:
-    """Return what one value in fifty exceeds: by the largest alone, all others would have one colour."""
+    """Return the 98th percentile: on a scale up to the maximum, one outlier would make all others look equal."""
     return sorted(values)[int(0.98 * (len(values) - 1))]
 
 
 def _coloring(column: Mapping[str, Any], index: int) -> dict[str, Any]:
-    """Return one colouring of the points: by numbers, or by groups with the rarest levels put together."""
+    """Return one colouring of the points: by numbers, or by levels with the rarest ones merged."""
     name = column["name"]
-    told = {
+    labels = {
         "option": f"{shorten(name, 60)}{_role_text(column)}",
         "title": chart_label(name),
         "kind": column["kind"],
@@ -419,7 +424,7 @@ def _coloring(column: Mapping[str, Any], index: int) -> dict[str, Any]:
         "column": index,
     }
     if column["kind"] != "categorical":
-        return told
+        return labels
     counts = Counter(code for code in column["values"] if code is not None)
     present = sorted(counts)
     common = present
@@ -430,7 +435,7 @@ def _coloring(column: Mapping[str, Any], index: int) -> dict[str, Any]:
         groups.append(f"other ({len(present) - len(common):,} levels)")
     group = {code: common.index(code) if code in common else len(common) for code in present}
     return {
-        **told,
+        **labels,
         "levels": [chart_label(level, 60) for level in column["levels"]],
         "plain": [shorten(level, 60) for level in column["levels"]],
         "group": [group.get(code, -1) for code in range(len(column["levels"]))],
@@ -439,7 +444,7 @@ def _coloring(column: Mapping[str, Any], index: int) -> dict[str, Any]:
 
 
 def _role_text(column: Mapping[str, Any]) -> str:
-    """Return what stands behind a name: the target, and how far apart clusters are."""
+    """Return the suffix of a colouring: "(target)", or the mean silhouette of clusters."""
     if column["role"] == "cluster":
         return f" (mean silhouette {format_number(column['silhouette'], digits=2)})"
     return " (target)" if column["role"] == "target" else ""

@@ -186,7 +186,7 @@ def added_columns_chart(
         lines.append(_line(numbers, line, name, what, score_format, k, line={"width": 2.5}, marker=_marker(k, "")))
         dashed = {"width": 2, "dash": "dash"}
         dashes.append(
-            _line(chosen, again, f"{name}, chosen", what, score_format, k, line=dashed, marker=_marker(k, "-open"))
+            _line(chosen, again, f"{name}, selected", what, score_format, k, line=dashed, marker=_marker(k, "-open"))
         )
     chart = make_chart(
         [*bands, *dashes, *lines],

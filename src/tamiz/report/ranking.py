@@ -1,4 +1,4 @@
-"""The ranking: the scores of all criteria side by side in one table to sort, and the one rank that they come to."""
+"""The ranking: the scores of all criteria in one sortable table, and the mean rank of each column (the combined rank)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _CUTS_SHOWN = 5
-# Ranks of one column that lie so far apart, as a share of all ranks, are worth a sentence.
+# A column whose ranks differ by this share of all ranks is named in a sentence.
 _MIN_DISAGREEMENT = 0.4
 _FEW_COLUMNS = 5
 
 
 def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: the criteria, and one row a column, best first by the combined rank.
+    """Return the context of the section: the criteria, and one row per column, best first by the combined rank.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        The template's names; None where nothing was ranked.
+        The variables of the template; None without a ranking.
     """
     ranking = result["ranking"]
     if ranking is None or not ranking["criteria"]:
@@ -47,8 +47,8 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
     counted = [one for one in ranking["criteria"] if combined is None or one["id"] in combined["criteria"]]
     criteria = [*counted, *(one for one in ranking["criteria"] if one not in counted)]
     scores = [ranking["scores"][criterion["id"]] for criterion in criteria]
-    # Columns that the first criterion that counts scores 0 can be hidden.
-    telling = scores[0]
+    # Columns with a score of 0 by the first counted criterion can be hidden.
+    first_scores = scores[0]
     kinds = {column["name"]: column["kind"] for column in result["table"]["columns"]}
     subset = set(result["subset"]["columns"]) if result["subset"] is not None else set()
     at_first = set(initial_selection(result))
@@ -56,31 +56,36 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
     ranks = [None] * len(names) if combined is None else combined["ranks"]
     order = sorted(
         range(len(names)),
-        key=lambda j: (telling[j] is None, math.inf if ranks[j] is None else ranks[j], -(telling[j] or 0.0), j),
+        key=lambda j: (
+            first_scores[j] is None,
+            math.inf if ranks[j] is None else ranks[j],
+            -(first_scores[j] or 0.0),
+            j,
+        ),
     )
-    n_ranked = sum(score is not None for score in telling)
+    n_ranked = sum(score is not None for score in first_scores)
     rows = [
         {
             "name": names[j],
             "kind": kinds.get(names[j], ""),
             "in_subset": names[j] in subset,
             "kept": names[j] in at_first,
-            "ranked": telling[j] is not None,
-            # What is left out has no score, which is not a score of 0.
-            "zero_scores": telling[j] == 0,
+            "ranked": first_scores[j] is not None,
+            # An excluded column has no score, which differs from a score of 0.
+            "zero_scores": first_scores[j] == 0,
             "combined": None if combined is None else _mean_rank_cell(ranks[j], combined["intervals"][j], n_ranked),
             "scores": [_score_cell(column[j], top) for column, top in zip(scores, tops, strict=True)],
             "cuts": _cut_points_text(ranking["cuts"].get(names[j])),
         }
         for j in order[:MAX_LISTED]
     ]
-    # Equal ranks share the first place.
-    places = telling if combined is None else ranks
-    tied = [j for j in order[:n_ranked] if places[j] == places[order[0]]]
+    # All columns that tie for the first rank are named.
+    order_by = first_scores if combined is None else ranks
+    tied = [j for j in order[:n_ranked] if order_by[j] == order_by[order[0]]]
     by = _top_rank_text(ranking, tied) if combined is not None and n_ranked else ""
     target = result["table"]["target"]
     return {
-        "lead": _lead(target, criteria[0], [telling[j] for j in order], [names[j] for j in tied], by),
+        "lead": _lead(target, criteria[0], [first_scores[j] for j in order], [names[j] for j in tied], by),
         "criteria": [{**one, "counts": one in counted} for one in criteria],
         "combined": combined,
         "has_intervals": combined is not None and any(combined["intervals"]),
@@ -98,7 +103,7 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _top_rank_text(ranking: Mapping[str, Any], tied: Sequence[int]) -> str:
-    """Return the combined rank of the first column, or of those that share the first place, in words."""
+    """Return the mean rank of the first column, or of those that tie for the first rank, in words."""
     combined = ranking["combined"]
     best, n = tied[0], len(combined["criteria"])
     words = f"mean rank {combined['ranks'][best]:.1f} by {n} criteria" if n > 1 else ""
@@ -115,30 +120,29 @@ def _lead(
     first: Sequence[str],
     rank: str,
 ) -> str:
-    """Return the columns that come first, by their rank or their score, and how many say nothing."""
-    told = [score for score in scores if score is not None]
+    """Return a sentence on the columns that rank first, by mean rank or score, and on the number of columns with a score of 0."""
+    known = [score for score in scores if score is not None]
     label = label_in_sentence(criterion["label"])
-    if not told:
+    if not known:
         return f"No column could be scored by {label}."
     unit = f" {criterion['unit']}" if criterion["unit"] else ""
-    by = rank or f"{label} {format_number(told[0])}{unit}"
+    by = rank or f"{label} {format_number(known[0])}{unit}"
     named, several = join_names(first), len(first) > 1
     if target is None:
-        return f"{named} {'come' if several else 'comes'} first: {by}; without a target no score tells more."
+        return f"{named} {'rank' if several else 'ranks'} first: {by}; there is no target."
     if not criterion["needs_target"]:
-        return f"{named} {'come' if several else 'comes'} first: {by}, which does not depend on {shorten(target, 40)}."
-    about = f"about {shorten(target, 40)}"
-    silent = sum(score == 0 for score in told)
-    if silent == len(told) and not rank:
+        return f"{named} {'rank' if several else 'ranks'} first: {by}, which does not use {shorten(target, 40)}."
+    n_zero = sum(score == 0 for score in known)
+    if n_zero == len(known) and not rank:
         return f"Every {label} is 0. That is not evidence that the columns are unrelated to {shorten(target, 40)}."
-    words = f"{named} {'say' if several else 'says'} most {about}: {by}"
-    if silent:
-        words += f"; the {label} of {count_with_noun(silent, 'column')} is 0"
+    words = f"{named} {'are' if several else 'is'} most relevant for {shorten(target, 40)}: {by}"
+    if n_zero:
+        words += f"; the {label} of {count_with_noun(n_zero, 'column')} is 0"
     return f"{words}."
 
 
 def uncut_sentences(ranking: Mapping[str, Any], target: str | None) -> list[str]:
-    """Return which numeric columns have no cut point or are constant, and what a test finds and could find in them.
+    """Return sentences on numeric columns without a cut point, with the results and the power of a test, and on constant columns.
 
     Parameters
     ----------
@@ -157,7 +161,7 @@ def uncut_sentences(ranking: Mapping[str, Any], target: str | None) -> list[str]
 
 
 def _uncut_columns_sentences(uncut: Mapping[str, Any], target: str) -> list[str]:
-    """Return what is known of columns in one interval; a score of 0 is no evidence of absence, and its power is stated."""
+    """Return sentences on the columns in one interval: a score of 0 is no evidence of absence; the test and its power follow."""
     n, by_classes = len(uncut["columns"]), uncut["rule"] == "mdl"
     columns = f"{count_with_noun(n, 'column')} ({join_names(uncut['columns'], limit=4)})"
     rule = f"MDL discretisation finds no cut point in {columns}"
@@ -186,14 +190,14 @@ def _uncut_columns_sentences(uncut: Mapping[str, Any], target: str) -> list[str]
         *sentences,
         f"In {test} of {count_with_noun(n_tested, 'numeric column')} (Benjamini-Hochberg, {level}), "
         f"{_n_significant_text(uncut['n_found'], n, effect)}.",
-        f"With {count_with_noun(uncut['n_rows'], 'row')}, one test at the {level} level has a power of {format_percent(uncut['power'])} for a "
-        f"column {explained} {enough}, and at the {level} / {n_tested:,} level for {adjusted}.",
+        f"With {count_with_noun(uncut['n_rows'], 'row')}, one test at the {level} level has a power of "
+        f"{format_percent(uncut['power'])} for a column {explained} {enough}, and at the {level} / {n_tested:,} level for {adjusted}.",
         blind,
     ]
 
 
 def _n_significant_text(n_found: int, n: int, effect: str) -> str:
-    """Return how many columns have an effect, whose verb lacks its ending."""
+    """Return how many columns are significant; `effect` is a predicate with a placeholder for the ending of its verb."""
     if n == 1:
         return f"it {effect.format('s')}" if n_found else f"it does not {effect.format('')}"
     if not n_found:
@@ -202,11 +206,11 @@ def _n_significant_text(n_found: int, n: int, effect: str) -> str:
 
 
 def _mean_rank_cell(rank: float | None, interval: Sequence[float] | None, n_ranked: int) -> dict[str, Any]:
-    """Return a rank with its place, and its interval's, on a scale from the first rank to the last, in percent."""
+    """Return a rank and its interval as text, and their positions between the first and the last rank in percent."""
     if rank is None:
         return {"value": None, "text": "", "interval": "", "at": "0", "start": "0", "width": "0"}
 
-    def place(one: float) -> float:
+    def position(one: float) -> float:
         return 100 * (one - 1) / max(n_ranked - 1, 1)
 
     low, high = (rank, rank) if interval is None else interval
@@ -214,14 +218,14 @@ def _mean_rank_cell(rank: float | None, interval: Sequence[float] | None, n_rank
         "value": rank,
         "text": f"{rank:.1f}",
         "interval": "" if interval is None else f"{low:.1f} to {high:.1f}",
-        "at": f"{place(rank):.1f}",
-        "start": f"{place(low):.1f}",
-        "width": f"{place(high) - place(low):.1f}",
+        "at": f"{position(rank):.1f}",
+        "start": f"{position(low):.1f}",
+        "width": f"{position(high) - position(low):.1f}",
     }
 
 
 def _disagreement_text(ranking: Mapping[str, Any], criteria: Sequence[Mapping[str, Any]]) -> str:
-    """Return the column that the criteria disagree about most, in a sentence; nothing where they agree well enough."""
+    """Return a sentence on the column about which the criteria disagree most, "" if the disagreement is small."""
     used = [j for j, rank in enumerate(ranking["combined"]["ranks"]) if rank is not None]
     if len(criteria) < 2 or len(used) < _FEW_COLUMNS:
         return ""
@@ -242,7 +246,7 @@ def _disagreement_text(ranking: Mapping[str, Any], criteria: Sequence[Mapping[st
 
 
 def _ranks(scores: Sequence[float], column_numbers: Sequence[int]) -> dict[int, float]:
-    """Return the rank of every column in use; equal scores share the mean of their ranks."""
+    """Return the rank of every used column; equal scores share the mean of their ranks."""
     ranks: dict[int, float] = {}
     above = 0
     for _, alike in groupby(sorted(column_numbers, key=lambda j: -scores[j]), key=lambda j: scores[j]):
@@ -253,20 +257,19 @@ def _ranks(scores: Sequence[float], column_numbers: Sequence[int]) -> dict[int, 
 
 
 def _score_cell(value: float | None, best: float) -> dict[str, Any]:
-    """Return a score with the length of its bar: its share of the column's best, and no bar below zero."""
+    """Return a score as text, and the length of its bar: its share of the best score of the criterion, at least 0."""
     share = max(0.0, value / best) if value is not None and best > 0 else 0.0
-    told = format_number(value)
-    # One number of decimals down the column lines the points up. A score without a small bound, such as a variance,
-    # spans too many sizes for that.
+    text = format_number(value)
+    # Equal decimals align the decimal points. Unbounded scores, such as a variance, span too many magnitudes for that.
     if value and 1e-4 <= best < 10:
         decimals = 3 - math.floor(math.log10(best))
-        told = f"{value:.{decimals}f}" if abs(value) >= 0.5 * 10**-decimals else f"<{10**-decimals:.{decimals}f}"
-    return {"value": value, "text": told.replace("-", "−"), "percent": f"{100 * share:.1f}"}
+        text = f"{value:.{decimals}f}" if abs(value) >= 0.5 * 10**-decimals else f"<{10**-decimals:.{decimals}f}"
+    return {"value": value, "text": text.replace("-", "−"), "percent": f"{100 * share:.1f}"}
 
 
 def _cut_points_text(cuts: Sequence[float] | None) -> str:
     if cuts is None:
         return ""
     if not cuts:
-        return "no cut"
+        return "none"
     return join_names([format_number(cut) for cut in cuts], limit=_CUTS_SHOWN).replace(" and ", ", ")

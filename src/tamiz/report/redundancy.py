@@ -1,4 +1,4 @@
-"""Redundancy: which columns say the same, and what is left when one of each is kept."""
+"""Redundancy: the matrix of symmetric uncertainties, its strongest pairs, and the groups of redundant columns."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-# MERGED: The chart of redundancy: what each two columns share, like columns side by side.
-# Names beside more rows than this would stand in each other's way.
+# With more rows, the names beside them would overlap.
 _MAX_LABELS = 40
 _ROW, _MIN_HEIGHT, _MAX_HEIGHT = 18, 240, 760
 _NAMES, _MIN_WIDTH = 180, 420
-# From the page itself, light or dark, to one colour: what is not shared is not seen.
+# From transparent to one colour, for light and dark pages: 0 is invisible.
 _SCALE = [[0, "rgba(52,132,176,0)"], [1, "rgba(52,132,176,1)"]]
 _FRAME = {"color": "#d9692b", "width": 2}
 
 
 def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return a cell for every two columns, and a frame around groups that stand together.
+    """Return the heat map of all pairs of columns, with frames around groups whose columns are neighbours.
 
     Parameters
     ----------
     names : list of str
-        In the order in which they are drawn.
+        The columns in display order.
     shares : list of float
-        Of the pairs (0, 1), (0, 2), ..
+        The symmetric uncertainties of the pairs (0, 1), (0, 2), ..
     groups : list of lists of str
     """
     n = len(names)
@@ -42,25 +41,25 @@ def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence
     for i in range(n):
         for j in range(i + 1, n):
             cells[i][j] = cells[j][i] = round(next(values), 2)
-    # Names as coordinates would be taken for numbers, for dates, or for what every object of the page has ("constructor").
-    places = list(range(n))
+    # Numbered, because plotly would parse names as numbers or dates, or look them up as object members ("constructor").
+    positions = list(range(n))
     named = {
         "type": "linear",
         "tickmode": "array",
-        "tickvals": places,
+        "tickvals": positions,
         "ticktext": [chart_label(name) for name in names],
     }
     return make_chart(
         [
             go.Heatmap(
-                x=places,
-                y=places,
+                x=positions,
+                y=positions,
                 z=cells,
                 zmin=0,
                 zmax=1,
                 xgap=1 if n <= _MAX_LABELS else 0,
                 ygap=1 if n <= _MAX_LABELS else 0,
-                hovertemplate="%{y}<br>%{x}<br>share %{z:.2f}<extra></extra>",
+                hovertemplate="%{y}<br>%{x}<br>symmetric uncertainty %{z:.2f}<extra></extra>",
                 colorscale=_SCALE,
                 colorbar={
                     "orientation": "h",
@@ -79,7 +78,7 @@ def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence
             )
         ],
         height=min(_MAX_HEIGHT, max(_MIN_HEIGHT, 60 + _ROW * n)),
-        # Across the names are those at the side.
+        # The names at the side are those across as well.
         xaxis={**named, "showticklabels": False, "showgrid": False, "zeroline": False},
         yaxis={
             **named,
@@ -94,12 +93,12 @@ def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence
 
 
 def matrix_width(n_columns: int) -> int:
-    """Return how wide the matrix of so many columns may be: its cells are little wider than they are high."""
+    """Return the width of the matrix in pixels, for cells a little wider than high."""
     return max(_MIN_WIDTH, _NAMES + 2 * _ROW * n_columns)
 
 
 def _frames(names: Sequence[str], groups: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """Return a frame for every run of columns of one group."""
+    """Return a frame for every run of neighbouring columns of one group."""
     group_of = {name: k for k, group in enumerate(groups) for name in group}
     frames, start = [], 0
     for end in range(1, len(names) + 1):
@@ -113,13 +112,13 @@ def _frames(names: Sequence[str], groups: Sequence[Sequence[str]]) -> list[dict[
     return frames
 
 
-# Pairs in the table, and groups shown at once: what a reader can still take in.
+# Pairs in the table, and groups that are shown initially.
 _MAX_PAIRS, _MAX_GROUPS = 15, 20
 _STEPS = 255
 
 
 def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: the matrix, its strongest pairs, and the groups to keep one of each from.
+    """Return the context of the section: the matrix, its strongest pairs, and the groups of redundant columns.
 
     Parameters
     ----------
@@ -129,7 +128,7 @@ def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        The template's names; None where there were no two columns to compare.
+        The variables of the template; None if there were fewer than two columns to compare.
     """
     found = result["redundancy"]
     if found is None:
@@ -138,7 +137,7 @@ def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
     shares = _decode_pairs(found["values"])
     pairs = sorted(zip(shares, itertools.combinations(names, 2), strict=True), key=lambda pair: -pair[0])
     grouped = {name for group in groups for name in group["columns"]}
-    # A constant column is not compared: it says nothing, so there is nothing to keep.
+    # A constant column is not compared, and not worth keeping.
     columns = [
         column["name"] for column in result["table"]["columns"] if not (column["left_out"] or column["constant"])
     ]
@@ -170,7 +169,7 @@ def _decode_pairs(values: str) -> list[float]:
 
 
 def _group(group: Mapping[str, Any], threshold: float) -> dict[str, Any]:
-    # The least of a group is at least the threshold, also when it is text with two digits.
+    # Rounding to two digits must not show a value below the threshold.
     return {
         "columns": group["columns"],
         "keep": group["keep"],
@@ -184,13 +183,11 @@ def _lead(redundancy: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str,
     if not groups:
         (share, names) = pairs[0]
         if share == 0:
-            return f"Every pair of the {n} shares less than 0.01."
+            return f"Every pair of the {n} has a symmetric uncertainty below 0.01."
         if share >= redundancy["threshold"]:
-            return (
-                f"{join_names(names)} share {share:.2f}, but there are too few rows to tell whether they say the same."
-            )
-        return f"No two of the {n} say the same; {join_names(names)} come nearest and share {share:.2f}."
-    words = f"{join_names(groups[0]['columns'], limit=4)} say the same"
+            return f"{join_names(names)} have a symmetric uncertainty of {share:.2f}, but there are too few rows to call them redundant."
+        return f"No two of the {n} are redundant; {join_names(names)} come closest, with a symmetric uncertainty of {share:.2f}."
+    words = f"{join_names(groups[0]['columns'], limit=4)} are redundant"
     grouped = sum(len(group["columns"]) for group in groups)
     if len(groups) == 1:
         rest = redundancy["n_columns"] - grouped
@@ -199,31 +196,34 @@ def _lead(redundancy: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str,
             if rest
             else f"{words}."
         )
-    return f"{words}: {count_with_noun(len(groups), 'group')} like that hold {grouped:,} of the {n}."
+    return f"{words}: {count_with_noun(len(groups), 'such group')} contain {grouped:,} of the {n}."
 
 
 def _title(pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
     share, names = pairs[0]
-    return f"{join_names(names)} share most: {share:.2f}" if share else "Every pair of columns shares less than 0.01"
+    if not share:
+        return "Every pair of columns has a symmetric uncertainty below 0.01"
+    return f"{join_names(names)} have the largest symmetric uncertainty: {share:.2f}"
 
 
 def _matrix_caption(redundancy: Mapping[str, Any]) -> str:
     words = (
-        "A cell is what two columns share, as a part of what they hold: 1 where each tells the other, 0 where neither does. "
-        "Columns that share much stand side by side, across as they do down"
+        "A cell is the symmetric uncertainty of two columns: 1 if each determines the other, 0 if they are independent. "
+        "Similar columns are neighbours"
     )
     words += "; a frame is a group." if redundancy["groups"] else "."
-    if len(redundancy["columns"]) < redundancy["n_columns"]:
-        words += f" Drawn are the {len(redundancy['columns']):,} of {redundancy['n_columns']:,} columns that share most with another."
+    n_shown, n = len(redundancy["columns"]), redundancy["n_columns"]
+    if n_shown < n:
+        words += f" The matrix shows the {n_shown:,} of {n:,} columns with the largest values."
     return words
 
 
 def _method_text(redundancy: Mapping[str, Any], n_rows: int) -> str:
-    """Return how columns were compared, in a sentence or two."""
+    """Return how columns were compared."""
     words = [shorten(redundancy["measure"]["label"], 60), *([redundancy["how"]] if redundancy["how"] else [])]
     if redundancy["n_rows"] < n_rows:
-        words.append(f"of a sample of {count_with_noun(redundancy['n_rows'], 'row')}")
+        words.append(f"on a sample of {count_with_noun(redundancy['n_rows'], 'row')}")
     text = f"{', '.join(words)}."
     if redundancy["n_left"]:
-        text += f" {count_with_noun(redundancy['n_left'], 'column')} more were too many to be compared, and are kept."
+        text += f" {count_with_noun(redundancy['n_left'], 'column')} more were not compared because of the cost, and are kept."
     return text

@@ -1,8 +1,8 @@
-"""The names and kinds of value that a result must have before anything is made of it.
+"""The schema of a result, and its validation.
 
-A dictionary names what must be there; one whose only key is `str` has any names, each with a value of one shape. A list of one
-holds the shape of every member, a list of several the shape of each; a tuple of one is a shape that may be null instead. A type
-is a value of that type; float accepts whole numbers too, and nothing that is not finite.
+A dictionary lists the required names; one whose only key is `str` has any names, each with a value of one shape. A list with one
+element is the shape of every member, a list with several the shape of each member; a tuple with one element is a shape that may be
+null. A type is a value of that type; float accepts whole numbers, and only finite ones.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _SCORES = {"mean": float, "interval": _INTERVAL, "folds": [float]}
 _FOLDED = {**_SCORES, "standard_deviation": float}
 _LINE = {"means": [float], "changes": [float], "intervals": [_INTERVAL]}
 _IMAGE = {"name": str, "height": float, "width": float, "low": float, "high": float, "pixels": str}
-# Rows that are equal: how many, in how many groups, and the first group by its row numbers from 0.
+# Equal rows: their number, the number of groups, and the first group as row numbers from 0.
 _REPEATED = {"n": float, "n_groups": float, "example": [float]}
-# The other kind that a column may be of.
+# Another plausible kind of a column.
 _DOUBT = {"kind": str, "why": str}
-# A column of possible target leakage; the classes that were judged where some are too small.
+# A column of possible target leakage; the classes that were scored if some are too small.
 _LEAK = {
     "name": str,
     "predictor": str,
@@ -54,7 +54,7 @@ _SHAPE: dict[str, Any] = {
         "time_column": (str,),
         "target_doubt": (_DOUBT,),
         "duplicate_rows": ({**_REPEATED, "contradictions": _REPEATED},),
-        # What is remarkable about the order of the rows, in a sentence.
+        # A sentence on the order of the rows.
         "row_order": (str,),
         "leaks": [_LEAK],
         "columns": [
@@ -100,7 +100,7 @@ _SHAPE: dict[str, Any] = {
             "columns": [str],
             "scores": {str: [(float,)]},
             "cuts": {str: ([float],)},
-            # Numeric columns in one interval, and a test of them where one is valid.
+            # Numeric columns in one interval, and their test if one is valid.
             "uncut": (
                 {
                     "rule": str,
@@ -117,7 +117,7 @@ _SHAPE: dict[str, Any] = {
                 },
             ),
             "constant": [str],
-            # The criteria that count, the mean of their ranks, and its 95 % interval from `n_resamples` bootstrap samples.
+            # The criteria that are counted, the mean of their ranks, and its 95 % interval from `n_resamples` bootstrap samples.
             "combined": (
                 {
                     "criteria": [str],
@@ -149,7 +149,7 @@ _SHAPE: dict[str, Any] = {
             "merit": _CHOSEN,
             "how": str,
             "search": _CHOSEN,
-            # The least and the most columns that were asked for.
+            # The smallest and the largest requested size.
             "sizes": (_INTERVAL,),
             "min_gain": float,
             "columns": [str],
@@ -161,7 +161,7 @@ _SHAPE: dict[str, Any] = {
             "course": [{"evaluation": float, "merit": float, "columns": [str]}],
             "points": {"size": [float], "merit": [float]},
             "frontier": [{"size": float, "merit": float, "columns": [str]}],
-            # What the merit is with this one column (and its group) in where it is out, out where it is in.
+            # "other_merit" is the merit with this one column (and its group) flipped.
             "reasons": [
                 {
                     "name": str,
@@ -175,9 +175,9 @@ _SHAPE: dict[str, Any] = {
                     "repeats": [[str, float]],
                 }
             ],
-            # Merits by the number whose bit k is set where column k is in the set.
+            # Merits by the number whose bit k is set if column k is in the subset.
             "lattice": ({"columns": [str], "merits": [float], "best": float},),
-            # What a reader of the set must know, a sentence each.
+            # Sentences on the subset.
             "notes": [str],
         },
     ),
@@ -204,7 +204,7 @@ _SHAPE: dict[str, Any] = {
             "notes": [str],
         },
     ),
-    # What `ColumnComparison.to_dict` gives; the models of a score are in the order of the models.
+    # From `ColumnComparison.to_dict`; the models of a score are in the order of "models".
     "model_effect": (
         {
             "selector": str,
@@ -223,7 +223,7 @@ _SHAPE: dict[str, Any] = {
             "notes": [str],
         },
     ),
-    # What `NoiseExperiment.to_dict` gives; the lines of a panel are in the order of the models.
+    # From `NoiseExperiment.to_dict`; the lines of a panel are in the order of "models".
     "noise_experiment": (
         {
             "numbers": [float],
@@ -240,10 +240,10 @@ _SHAPE: dict[str, Any] = {
             "notes": [str],
         },
     ),
-    # The same study as a command line and a config file (none, and why, where there is none) and in Python, with the names that
-    # stand for what was in memory.
+    # The study as a command line and a config file (or the reason why there is none), and in Python, with the placeholders for
+    # objects that were in memory.
     "reproduction": {"command": (str,), "config": (str,), "no_command": (str,), "python": str, "given": [str]},
-    # What `SelectionReport.to_dict` gives.
+    # From `SelectionReport.to_dict`.
     "assessment": (
         {
             "predictor": str,
@@ -301,7 +301,7 @@ _SHAPE: dict[str, Any] = {
             ],
         }
     ],
-    # What is told of each map is in the order of the maps.
+    # Values are in the order of "maps".
     "quality": (
         {
             "metric": _CHOSEN,
@@ -313,14 +313,14 @@ _SHAPE: dict[str, Any] = {
             "stress_per_point": [([(float,)],)],
         },
     ),
-    # The target, the best columns and the k-means clusters, at the rows drawn; a silhouette where they are clusters.
+    # The target, the best columns and the k-means clusters for the shown rows; clusters have a silhouette.
     "colors": [{"name": str, "role": str, "kind": str, "values": [(float,)], "levels": [str], "silhouette": (float,)}],
 }
 _WORDS = {float: "a number", str: "text", bool: "true or false", list: "a list", dict: "a set of names and values"}
 
 
 def wanting(data: Any, shape: Any = _SHAPE, where: str = "") -> str | None:
-    """Return in words the first thing that is missing from `data` or of another kind than `shape` has, or None."""
+    """Return a description of the first value of `data` that is missing or does not match `shape`, or None."""
     if isinstance(shape, tuple):
         return None if data is None else wanting(data, shape[0], where)
     kind = shape if isinstance(shape, type) else type(shape)
@@ -344,7 +344,7 @@ def _is_finite(number: float) -> bool:
 
 
 def _parts(data: Any, shape: Any, where: str) -> Iterator[tuple[Any, Any, str]]:
-    """Yield what is in a list or a set of names, each with its shape and its place."""
+    """Yield the members of a list or a dictionary, each with its shape and its path."""
     if isinstance(shape, list):
         for i, member in enumerate(data):
             yield member, shape[i % len(shape)], f"{where}[{i}]"
@@ -356,12 +356,12 @@ def _parts(data: Any, shape: Any, where: str) -> Iterator[tuple[Any, Any, str]]:
 
 
 def _absent(data: Any, shape: Any, where: str) -> str | None:
-    """Return in words the first name that is missing."""
+    """Return a description of the first missing name, or None."""
     names = (name for name in shape if name is not str and name not in data) if isinstance(shape, dict) else ()
     return next((f"{_joined(where, name)} is missing" for name in names), None)
 
 
 def _joined(where: str, name: str) -> str:
-    """Return the place of a name; a sentence is one line, whatever a file's names hold."""
+    """Return the path of a name; unprintable characters are escaped, so that an error message stays on one line."""
     name = name if name.isprintable() else repr(name)
     return f"{where}.{name}" if where else name

@@ -1,4 +1,4 @@
-"""The subset: which columns were kept together, and how the search came to them."""
+"""The subset: the selected columns, the course of the search, merit by size, and why each column is in or out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-# MERGED: The chart of a search: what sets of columns are worth, by their size.
 _MAX_NAMED = 12
 
 
@@ -35,7 +34,7 @@ def merit_by_size_chart(
     *,
     merit: str,
 ) -> dict[str, Any]:
-    """Return every set of columns as a point, the best of each size as a line, and a ring around the chosen one.
+    """Return the chart of merit by size: subsets as points, the best of each size as a line, the selected one as a ring.
 
     Parameters
     ----------
@@ -44,9 +43,9 @@ def merit_by_size_chart(
     frontier : list of mappings
         The best set of each size: its size, its merit and its first columns.
     chosen : mapping
-        The same of the chosen set.
+        The same for the selected subset.
     merit : str
-        What the merits are.
+        The label of the merit.
     """
     sizes = [best["size"] for best in frontier]
     many = len(points["size"]) > 500
@@ -58,7 +57,7 @@ def merit_by_size_chart(
                 mode="markers",
                 name="A subset",
                 marker={"size": 4 if many else 6, "opacity": 0.5 if many else 0.7},
-                # Else they would speak in the place of the best of their size, which lies on them.
+                # Otherwise these points would cover the hover text of the best ones.
                 hoverinfo="skip",
             ),
             go.Scatter(
@@ -95,7 +94,7 @@ def merit_by_size_chart(
 
 
 def _hover_text(best: Mapping[str, Any]) -> list[str]:
-    """Return how many columns a set has, its merit and its columns, three a line."""
+    """Return the size of a set, its merit, and its columns with three names per line."""
     names = [chart_label(name) for name in best["columns"][:_MAX_NAMED]]
     rest = int(best["size"]) - len(names)
     names += [f"and {rest:,} more"] if rest > 0 and names else []
@@ -103,18 +102,16 @@ def _hover_text(best: Mapping[str, Any]) -> list[str]:
     return [count_with_noun(best["size"], "column"), format_number(best["merit"]), ",<br>".join(lines)]
 
 
-# MERGED: Why each column is in the subset or out of it, in a table and a sentence a column.
-# Merits that are means over folds may differ in their last bits.
+# Merits that are means over folds may differ by rounding.
 _MERIT_TOLERANCE = 1e-12
 _MAX_GROUP_NAMES = 3
-# A smaller symmetric uncertainty is the reason by itself.
+# A smaller symmetric uncertainty with the target explains by itself why a column is out.
 _NEGLIGIBLE_UNCERTAINTY = 0.01
-# Kinds of columns that are numbers.
 _NUMERIC_KINDS = ("numeric", "date")
 
 
 def reason_rows(subset: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a row of every column that takes part: first those kept, what is lost most first, then those nearest to coming in.
+    """Return a row for every used column: selected ones first, by the loss without them; then the others, by the gain with them.
 
     Parameters
     ----------
@@ -122,7 +119,7 @@ def reason_rows(subset: Mapping[str, Any]) -> list[dict[str, Any]]:
         The subset of a result.
     """
     rows = [_row(reason, subset) for reason in subset["reasons"]]
-    # Of what was not asked for, nothing is known: it comes last.
+    # Columns whose merit was not computed come last.
     return sorted(
         rows,
         key=lambda row: (
@@ -134,18 +131,20 @@ def reason_rows(subset: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def discretization_note(result: Mapping[str, Any]) -> str:
-    """Return how numbers were cut for what columns have in common, in a sentence; nothing where none were."""
+    """Return how numbers were discretised for the symmetric uncertainties, "" if none were."""
     table = result["table"]
     if table["target"] is None:
         return ""
     if table["classes"]:
         if not any(column["kind"] in _NUMERIC_KINDS and not column["left_out"] for column in table["columns"]):
             return ""
-        words = "Numbers are cut by MDL, which looks at the target"
+        words = "Numbers are discretised by MDL, which uses the target"
         return (
-            f"{words}; redundancy cuts them without it, so its numbers differ." if result["redundancy"] else f"{words}."
+            f"{words}; the section Redundancy does not use it, so its values differ."
+            if result["redundancy"]
+            else f"{words}."
         )
-    return "Numbers, the target too, are cut into 10 intervals of equal frequency."
+    return "Numbers, including the target, are cut into 10 intervals of equal frequency."
 
 
 def _row(reason: Mapping[str, Any], subset: Mapping[str, Any]) -> dict[str, Any]:
@@ -170,20 +169,20 @@ def _format_change(change: float | None) -> str:
 
 
 def _reason_sentence(reason: Mapping[str, Any], change: float | None, subset: Mapping[str, Any]) -> str:
-    """Return why, in one sentence: what the user said, what was asked for, and what the numbers say."""
+    """Return the reason in one sentence: fixed or excluded by the user, identical, outside the requested sizes, or by its merit."""
     it = " and ".join(["it", *([join_names(reason["together"], limit=_MAX_GROUP_NAMES)] if reason["together"] else [])])
     flipped = f"{'without' if reason['chosen'] else 'with'} {it}"
     effect = _effect(flipped, change)
     if reason["role"] is not None:
         return f"{reason['role'].capitalize()} by you; {effect}."
     if reason["same_as"] is not None:
-        return f"Repeats {join_names([reason['same_as']])} exactly, and was not searched; {effect}."
-    beyond = _size_limit_text(reason["other_size"], subset["sizes"])
-    if beyond:
+        return f"Identical to {join_names([reason['same_as']])}, so not searched; {effect}."
+    requested = _size_limit_text(reason["other_size"], subset["sizes"])
+    if requested:
         there = "would be left" if reason["chosen"] else "there would be"
         number_of = count_with_noun(reason["other_size"], "column")
         sizes = f"{number_of} {there}" if reason["chosen"] else f"{there} {number_of}"
-        return f"{flipped.capitalize()} {sizes}, and {beyond} asked for; {_effect('', change)}."
+        return f"{flipped.capitalize()} {sizes}, and {requested} requested; {_effect('', change)}."
     if change is None or reason["chosen"]:
         return f"{effect.capitalize()}{_untried_text(change, subset['min_gain'])}."
     return f"{_cause(reason, change)}{effect if change < 0 else effect.capitalize()}{_why_not(change, subset['min_gain'])}."
@@ -191,14 +190,15 @@ def _reason_sentence(reason: Mapping[str, Any], change: float | None, subset: Ma
 
 def _effect(alternative: str, change: float | None) -> str:
     if change is None:
-        return f"{alternative} the merit was not asked for".strip()
+        return f"{alternative} the merit was not computed".strip()
     if change == 0:
         return f"{alternative} the merit would stay the same".strip()
-    return f"{alternative} the merit would {'rise' if change > 0 else 'fall'} by {format_number(abs(change), digits=2)}".strip()
+    direction = "rise" if change > 0 else "fall"
+    return f"{alternative} the merit would {direction} by {format_number(abs(change), digits=2)}".strip()
 
 
 def _size_limit_text(size: int, sizes: Sequence[int] | None) -> str:
-    """Return what sizes were asked for where this is none of them, else nothing."""
+    """Return the requested sizes if `size` is none of them, else ""."""
     if sizes is None or sizes[0] <= size <= sizes[1]:
         return ""
     least, most = sizes
@@ -206,47 +206,47 @@ def _size_limit_text(size: int, sizes: Sequence[int] | None) -> str:
 
 
 def _cause(reason: Mapping[str, Any], change: float) -> str:
-    """Return what speaks against a column that would lower the merit."""
+    """Return the reason why a column would lower the merit, "" if it would not."""
     if change >= 0:
         return ""
-    told, repeats = reason["relevance"], reason["repeats"]
-    if told is None:
+    relevance, repeats = reason["relevance"], reason["repeats"]
+    if relevance is None:
         return "Adds less than it costs: "
-    if told < _NEGLIGIBLE_UNCERTAINTY:
-        return f"Has a symmetric uncertainty of {format_number(told, digits=2)} with the target; "
-    if repeats and repeats[0][1] >= told:
+    if relevance < _NEGLIGIBLE_UNCERTAINTY:
+        return f"Has a symmetric uncertainty of {format_number(relevance, digits=2)} with the target; "
+    if repeats and repeats[0][1] >= relevance:
         name, shared = repeats[0]
         return (
-            f"Repeats {join_names([name])} ({format_number(shared, digits=2)}) more than it tells of the target "
-            f"({format_number(told, digits=2)}); "
+            f"More similar to {join_names([name])} ({format_number(shared, digits=2)}) than to the target "
+            f"({format_number(relevance, digits=2)}); "
         )
-    return f"Adds less than it costs, though it tells {format_number(told, digits=2)} of the target; "
+    return f"Adds less than it costs, with a symmetric uncertainty of {format_number(relevance, digits=2)} with the target; "
 
 
 def _why_not(change: float, min_gain: float) -> str:
-    """Return why a column stays out that would not lower the merit."""
+    """Return why a column is out although it would not lower the merit."""
     if change < 0:
         return ""
-    return ", and of equal sets the smaller is kept" if change == 0 else _untried_text(change, min_gain)
+    return ", and of equal subsets the smaller is kept" if change == 0 else _untried_text(change, min_gain)
 
 
 def _untried_text(change: float | None, min_gain: float) -> str:
-    """Return why a set of a higher merit was not taken."""
+    """Return why a subset of higher merit was not selected."""
     if change is None or change <= 0:
         return ""
     if change <= min_gain:
         return ", less than the search counts as a gain"
-    return ": the search did not come to that set"
+    return ": the search did not evaluate that subset"
 
 
-# A smaller subset of this share of the merit is worth a word.
+# A smaller subset with this share of the merit is mentioned.
 _NEARLY_BEST = 0.95
-# An exact search may write down one or two sets, and two sizes are no picture.
+# An exact search may record only one or two sets, too few for a chart.
 _MIN_SIZES = 3
 
 
 def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: the columns kept, the search in words, its steps and its chart.
+    """Return the context of the section: the selected columns, facts on the search, its steps, reasons and charts.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        The template's names; None where no subset was searched for.
+        The variables of the template; None without a subset.
     """
     subset = result["subset"]
     if subset is None:
@@ -269,11 +269,11 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "facts": [
             ("Merit", f"{format_number(subset['value'])} ({merit})"),
             ("Search", search),
-            ("Subsets looked at", _n_evaluated_text(subset)),
-            ("Stopped", subset["stopped"] or "when nothing was left to try"),
+            ("Subsets evaluated", _n_evaluated_text(subset)),
+            ("Stopped", subset["stopped"] or "when no candidate was left"),
             *_certificate_facts(subset),
             *([("Scored", subset["how"])] if subset["how"] else []),
-            *(("Shared", note) for note in subset["notes"]),
+            *(("Redundant pairs", note) for note in subset["notes"]),
         ],
         "steps": _steps(subset["course"]),
         "reasons": reason_rows(subset)[:MAX_LISTED],
@@ -289,15 +289,15 @@ def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _lead(merit: str, kept: Sequence[str], n_columns: int) -> str:
-    # A name keeps columns; a score such as "accuracy of GaussianNB" is what they are kept by.
+    # "CFS keeps ..." for a named merit; "By accuracy of GaussianNB, the search keeps ..." for a score.
     merit = merit if merit[:1].isupper() else f"By {merit}, the search"
     if not kept:
-        return f"{merit} keeps none of the {count_with_noun(n_columns, 'column')}: no subset is worth more than the empty one."
+        return f"{merit} keeps none of the {count_with_noun(n_columns, 'column')}: no subset has a higher merit than the empty one."
     return f"{merit} keeps {len(kept):,} of {count_with_noun(n_columns, 'column')}: {join_names(kept)}."
 
 
 def _steps(course: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what each better subset added to the one before it, and what it gave up."""
+    """Return the columns that each better subset added to the previous one, and those that it removed."""
     steps = []
     before: Mapping[str, Any] = {"columns": [], "merit": None}
     for step in course:
@@ -317,55 +317,53 @@ def _steps(course: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _certificate_facts(subset: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what is proven of the subset, nothing where the search proves nothing."""
+    """Return the certificate of optimality as a fact, an empty list if there is none."""
     certificate = subset["certificate"]
     if certificate is None:
         return []
     if certificate["proven"]:
-        return [("Proven best", "no subset that may be chosen is better")]
+        return [("Proven best", "no permitted subset is better")]
     found, bound = _distinguishable(subset["value"], certificate["bound"])
     return [("Proven", f"no subset is better than {bound}; the best found has {found}")]
 
 
 def _distinguishable(best: float, bound: float) -> tuple[str, str]:
-    """Return two merits with as many digits as tell them apart."""
+    """Return two merits with enough digits to differ."""
     digits = next((d for d in range(4, 12) if format_number(best, digits=d) != format_number(bound, digits=d)), 12)
     return format_number(best, digits=digits), format_number(bound, digits=digits)
 
 
 def _n_evaluated_text(subset: Mapping[str, Any]) -> str:
-    """Return how many subsets the search looked at, and whether they are all written down."""
+    """Return the number of subsets that the search evaluated, and whether all of them were recorded."""
     words = format_count(subset["n_evaluations"])
-    return (
-        words
-        if subset["n_written"] == subset["n_evaluations"]
-        else f"{words}; only what was best so far is written down"
-    )
+    return words if subset["n_written"] == subset["n_evaluations"] else f"{words}; only improvements were recorded"
 
 
 def _chart_caption(subset: Mapping[str, Any]) -> str:
-    """Return which of the subsets are points of the chart, and what the line is."""
+    """Return the caption of the chart: which subsets it shows."""
     n, written, drawn = subset["n_evaluations"], subset["n_written"], len(subset["points"]["size"])
     if written < n:
-        return f"Each dot is a subset that was written down, {format_count(drawn)} in all; the line joins the best of these of each size."
-    words = "Each dot is a subset that the search looked at"
+        return f"Each dot is a recorded subset, {format_count(drawn)} in all; the line joins the best of them of each size."
+    words = "Each dot is a subset that the search evaluated"
     if drawn < written:
         words += f": {format_count(drawn)} of {format_count(written)}, the best and the worst of each size among them"
     return f"{words}. The line joins the best of each size."
 
 
 def _title(frontier: Sequence[Mapping[str, Any]], kept: Mapping[str, Any]) -> str:
-    """Return how many columns are best, and how few are nearly as good."""
+    """Return a title: the size with the highest merit, and the smallest size that is nearly as good."""
     if not frontier:
         return ""
     size, merit = kept["size"], kept["merit"]
     top = max(frontier, key=lambda best: best["merit"])
     if top["size"] != size and format_number(top["merit"]) != format_number(merit):
-        return f"Of the sizes asked for {count_with_noun(size, 'column')} {_are(size)} best; {count_with_noun(top['size'], 'column')} reach more"
+        best = f"Of the requested sizes, {count_with_noun(size, 'column')} {_are(size)} best"
+        return f"{best}; {count_with_noun(top['size'], 'column')} {_reach(top['size'])} a higher merit"
     words = f"The merit is highest with {count_with_noun(size, 'column')}" if size else "No column raises the merit"
     near = [best for best in frontier if best["size"] < size and best["merit"] >= _NEARLY_BEST * merit > 0]
     if near:
-        words += f"; {count_with_noun(near[0]['size'], 'column')} {_reach(near[0]['size'])} {format_percent(near[0]['merit'] / merit)} of it"
+        fewer = near[0]
+        words += f"; {count_with_noun(fewer['size'], 'column')} {_reach(fewer['size'])} {format_percent(fewer['merit'] / merit)} of it"
     return words
 
 

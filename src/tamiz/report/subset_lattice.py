@@ -1,4 +1,4 @@
-"""The lattice of all subsets of a few columns: a set a point, by its size, joined to those of one column more or less."""
+"""The lattice of all subsets of a few columns: one point per subset, by size, joined to subsets with one column more or less."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from tamiz.report.text import chart_label, count_with_noun, format_number, join_
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# By the number of columns: the letters of a name that fit beside its neighbours, none where only numbers do, and the pixels that
-# a set needs.
+# By the number of columns: the characters of a name that fit (0: numbers instead of names), and the pixels of a subset.
 _NAME_LENGTHS = {2: 24, 3: 20, 4: 16, 5: 14, 6: 0}
 _WIDTH = {2: 150, 3: 130, 4: 110, 5: 92, 6: 46}
 _LINE, _LEVEL_SPACING = 14, 44
@@ -24,7 +23,7 @@ _MAX_SPACING = 1.7
 
 
 def collect_lattice(subset: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the chart, its title and the table of all subsets; None where there are too many of them.
+    """Return the chart, its title and the table of all subsets; None if there are too many.
 
     Parameters
     ----------
@@ -40,7 +39,7 @@ def collect_lattice(subset: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "title": _title(subset, kept),
         "chart": _chart(lattice, kept, [_set_code(step["columns"], names) for step in subset["course"]]),
-        # On paper there is no scrolling, and the table is what can be read.
+        # A crowded chart is not printed; its table is.
         "crowded": len(names) > _MAX_PRINTED_COLUMNS,
         "key": [] if _NAME_LENGTHS[len(names)] else names,
         "width": 130 + _WIDTH[len(names)] * max(len(level) for level in _levels(len(names))),
@@ -64,7 +63,7 @@ def _set_name(set_code: int, names: Sequence[str]) -> str:
 
 
 def _levels(n: int) -> list[list[int]]:
-    """Return the sets of every size, in the order in which they stand side by side."""
+    """Return the sets of every size, from left to right."""
     return [[sum(1 << j for j in members) for members in combinations(range(n), size)] for size in range(n + 1)]
 
 
@@ -72,13 +71,13 @@ def _title(subset: Mapping[str, Any], kept: int) -> str:
     lattice = subset["lattice"]
     merits, best = lattice["merits"], lattice["best"]
     if merits[best] <= merits[kept]:
-        return f"Of all {len(merits)} subsets none is better than the one kept"
-    told = any(reason["role"] is not None or reason["together"] for reason in subset["reasons"])
+        return f"None of all {len(merits)} subsets is better than the selected one"
+    restricted = any(reason["role"] is not None or reason["together"] for reason in subset["reasons"])
     why = (
-        "sizes were asked for" if subset["sizes"] is not None
-        else "not every subset was allowed" if told
-        else "the search counts a smaller gain as none" if merits[best] - merits[kept] <= subset["min_gain"]
-        else "the search did not come to it"
+        "its size was not requested" if subset["sizes"] is not None
+        else "not every subset was permitted" if restricted
+        else "the gain is below the minimum gain of the search" if merits[best] - merits[kept] <= subset["min_gain"]
+        else "the search did not evaluate it"
     )  # fmt: skip
     return f"{_set_name(best, lattice['columns'])} would be better ({format_number(merits[best])}): {why}"
 
@@ -127,18 +126,18 @@ def _chart(lattice: Mapping[str, Any], kept: int, course: Sequence[int]) -> dict
 
 
 def _node_positions(n: int) -> tuple[dict[int, tuple[float, float]], list[float], float]:
-    """Return where each set stands, the heights of the sizes, and the height of all in pixels: no column at the foot."""
+    """Return the position of each set, the height of each size, and the total height in pixels; the empty set is at the bottom."""
     places: dict[int, tuple[float, float]] = {}
     ticks: list[float] = []
     height, widest = 0.0, max(len(level) for level in _levels(n))
     for size, level in enumerate(_levels(n)):
-        # The names of a set stand below it, one on a line, and its merit under them.
+        # The names of a set are below its point, one per line, followed by its merit.
         lines = (max(size, 1) if _NAME_LENGTHS[n] else 1) + 1
         height += _LEVEL_SPACING + _LINE * lines if size else 0.0
         ticks.append(height)
-        # Short levels have room: their names need it more.
-        apart = min(widest / len(level), _MAX_SPACING)
-        places |= {k: (apart * (i - (len(level) - 1) / 2), height) for i, k in enumerate(level)}
+        # Levels with few sets are spread out.
+        spacing = min(widest / len(level), _MAX_SPACING)
+        places |= {k: (spacing * (i - (len(level) - 1) / 2), height) for i, k in enumerate(level)}
     return places, ticks, height + _LEVEL_SPACING
 
 
@@ -203,7 +202,7 @@ def _labels(
 
 
 def _label_lines(set_code: int, names: Sequence[str]) -> list[str]:
-    """Return the lines that name the columns of a set, numbered where two names would look the same."""
+    """Return the lines that name the columns of a set, numbered if two shortened names are equal."""
     members, limit = _members(set_code, len(names)), _NAME_LENGTHS[len(names)]
     if not limit:
         return [" ".join(str(j + 1) for j in members)] if members else []
@@ -214,14 +213,14 @@ def _label_lines(set_code: int, names: Sequence[str]) -> list[str]:
 
 
 def _format_merit(merit: float, largest: float) -> str:
-    """Return a merit with the decimals that give the largest three digits: they are compared with each other."""
+    """Return a merit with as many decimals as three significant digits of the largest merit need."""
     if not 1e-4 <= largest < 1000:
         return format_number(merit, digits=3)
     return f"{merit:.{2 - math.floor(math.log10(largest))}f}".replace("-", "−")
 
 
 def _hover_lines(set_code: int, names: Sequence[str]) -> list[str]:
-    """Return the names of a set, three a line, and its size."""
+    """Return the names of a set, three per line, and its size."""
     members = [chart_label(names[j], 40) for j in _members(set_code, len(names))]
     lines = [", ".join(members[k : k + 3]) for k in range(0, len(members), 3)]
     return [",<br>".join(lines) or "no column", count_with_noun(len(members), "column")]

@@ -1,4 +1,4 @@
-"""The table: how many rows, what the target is, and what each column holds."""
+"""The table: rows, target, classes, duplicates, possible leakage, doubtful kinds, and a summary of each column."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 _CLASSES_SHOWN = 12
 _EPOCH, _DAY = datetime(1970, 1, 1, tzinfo=UTC), 86_400
-# Columns in one line to copy.
+# Columns in the line to copy.
 _MAX_SUGGESTIONS = 12
-# Leaks in a list.
+# Leaking columns that are listed.
 _MAX_LEAKAGE_ROWS = 8
 
 
 def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the section shows: facts in words, the balance of the classes, one row a column.
+    """Return the context of the section: facts, the balance of the classes, and one row per column.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
     Returns
     -------
     dict
-        The template's names.
+        The variables of the template.
     """
     table = result["table"]
     columns = table["columns"]
@@ -67,7 +67,7 @@ def _lead(table: Mapping[str, Any]) -> str:
     n_rows, n_used, n_columns = table["n_rows"], table["n_rows_used"], len(table["columns"])
     words = f"{count_with_noun(n_rows, 'row')} and {count_with_noun(n_columns, 'column')}"
     if table["target"] is None:
-        return f"{words}; no target was given."
+        return f"{words}; there is no target."
     words += f" beside the target {shorten(table['target'], 60)}"
     if n_used < n_rows:
         verb = "is" if n_rows - n_used == 1 else "are"
@@ -76,7 +76,7 @@ def _lead(table: Mapping[str, Any]) -> str:
 
 
 def _leakage_lead(table: Mapping[str, Any]) -> str:
-    """Return what must be known before any score is read: which columns in use may leak the target."""
+    """Return a sentence on used columns of possible target leakage, "" if there are none."""
     used = {column["name"] for column in table["columns"] if not column["left_out"]}
     leaking = [leak["name"] for leak in table["leaks"] if leak["name"] in used]
     if not leaking:
@@ -87,7 +87,7 @@ def _leakage_lead(table: Mapping[str, Any]) -> str:
 
 
 def _leakage_box(table: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the leaks among the columns that take part, and the lines that leave them out."""
+    """Return the used columns of possible target leakage, and the options that exclude them."""
     taking = [leak for leak in _leakage_rows(table) if leak["takes_part"]]
     if not taking:
         return None
@@ -115,7 +115,7 @@ def _leakage_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _kind_suggestions(table: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the columns that may be of another kind than the one guessed, and the lines that say so."""
+    """Return the columns whose inferred kind is doubtful, and the options that set another kind."""
     found = [column for column in table["columns"] if column["doubt"]]
     target = {"name": table["target"], "kind": "classes", "doubt": table["target_doubt"], "left_out": None}
     found = [*([target] if table["target_doubt"] else []), *found]
@@ -140,9 +140,9 @@ def _kind_suggestions(table: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _duplicate_facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what repeats: rows, rows of another class, columns."""
+    """Return the facts on duplicate rows, contradicting rows and duplicate columns."""
     rows, facts = table["duplicate_rows"], []
-    text = "not looked at: too many rows to hold a number for each"
+    text = "not checked: too many rows"
     if rows is not None:
         verb = "repeats" if rows["n"] == 1 else "repeat"
         text = (
@@ -150,19 +150,20 @@ def _duplicate_facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
             if rows["n"]
             else "none"
         )
-        torn = rows["contradictions"]
-        if torn["n"]:
+        contradicting = rows["contradictions"]
+        if contradicting["n"]:
             facts.append(
                 (
                     "Contradicting rows",
-                    f"{count_with_noun(torn['n'], 'row')} equal to one of another class, such as {_example_rows(torn)}",
+                    f"{count_with_noun(contradicting['n'], 'row')} equal to a row of another class, such as "
+                    f"{_example_rows(contradicting)}",
                 )
             )
-    same = [f"{shorten(c['name'], 40)} repeats {shorten(c['same_as'], 40)}" for c in table["columns"] if c["same_as"]]
+    same = [f"{shorten(c['name'], 40)} equals {shorten(c['same_as'], 40)}" for c in table["columns"] if c["same_as"]]
     return [
-        ("Repeated rows", text),
+        ("Duplicate rows", text),
         *facts,
-        ("Repeated columns", join_names(same, limit=4, width=90) if same else "none"),
+        ("Duplicate columns", join_names(same, limit=4, width=90) if same else "none"),
     ]
 
 
@@ -181,12 +182,12 @@ def _facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
             join_names([f"{format_count(n)} {kind}" for kind, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))]),
         )
     ]
-    gaps = [column for column in columns if column["n_missing"]]
-    missing = "no column has gaps"
-    if gaps:
-        worst = max(gaps, key=lambda column: column["n_missing"])
-        most = f"{count_with_noun(worst['n_missing'], 'gap')} in {shorten(worst['name'], 40)}"
-        missing = f"in {count_with_noun(len(gaps), 'column')}, {'' if len(gaps) == 1 else 'most '}{most}"
+    incomplete = [column for column in columns if column["n_missing"]]
+    missing = "none"
+    if incomplete:
+        worst = max(incomplete, key=lambda column: column["n_missing"])
+        most = f"{format_count(worst['n_missing'])} in {shorten(worst['name'], 40)}"
+        missing = f"in {count_with_noun(len(incomplete), 'column')}, {'' if len(incomplete) == 1 else 'at most '}{most}"
     facts.append(("Missing values", missing))
     constant = [column["name"] for column in columns if column["constant"]]
     facts.append(("Constant columns", join_names(constant) if constant else "none"))
@@ -217,10 +218,10 @@ def _class_balance(table: Mapping[str, Any]) -> dict[str, Any] | None:
     share = format_percent(first["weight"] / total)
     title = f"{shorten(first['name'], 40)} is the largest of {len(classes):,} classes: {share} of the rows"
     if first["weight"] == last["weight"]:
-        title = f"The {count_with_noun(len(classes), 'class', 'classes')} hold {share} of the rows each"
+        title = f"Each of the {count_with_noun(len(classes), 'class', 'classes')} has {share} of the rows"
     return {
         "title": title,
-        "note": "Guessing the largest class every time is right this often; a useful column does better.",
+        "note": "Always predicting the largest class has this accuracy: the baseline of every model.",
         "chart": charts.class_shares_chart(names, weights, noun="row"),
         "rows": list(zip(names, weights, strict=True)),
     }
@@ -259,14 +260,14 @@ def _note(column: Mapping[str, Any]) -> str:
 
 
 def _n_distinct_text(column: Mapping[str, Any]) -> str:
-    """Return how many values a column has; of a number they were counted while they were few."""
+    """Return the number of distinct values of a column, "many" if they were not counted."""
     if column["n_distinct"] is not None:
         return f"{column['n_distinct']:,}"
     return "" if column["left_out"] else "many"
 
 
 def _format_statistic(column: Mapping[str, Any], key: str) -> str:
-    """Return a number of a column; of dates, which are seconds since 1970, a day or how many."""
+    """Return a statistic of a column as text; for dates, stored as seconds since 1970, a day or a number of days."""
     value = column[key]
     if column["kind"] != "date" or value is None:
         return format_number(value)
@@ -279,7 +280,7 @@ def _format_statistic(column: Mapping[str, Any], key: str) -> str:
 
 
 def _levels_text(levels: Sequence[str] | None, n_levels: int | None) -> str:
-    """Return the first levels, then how many more there are: the result itself keeps only the first twenty."""
+    """Return the first four levels and the number of the others; the result contains only the first twenty."""
     if not levels:
         return ""
     shown = [shorten(level, 24) for level in levels[:4]]

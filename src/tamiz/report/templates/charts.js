@@ -3,7 +3,7 @@
 const plots = all(".plot");
 const specs = new Map();
 const drawn = new Set();
-// How a section draws what is more than its specification: a chart names its painter, and is released when it is far away.
+// Painters complete the specification of a chart in JavaScript; such charts are released when they are far from the viewport.
 const painters = new Map();
 let printing = false;
 
@@ -22,7 +22,7 @@ function draw(plot) {
   if (printing) layout.width = Math.min(plot.clientWidth, 640);
   plot.style.height = `${layout.height}px`;
   if (painter) {
-    // What it draws is there from when the page is idle; before that a chart is drawn when it has come.
+    // The data of a painter are loaded when the page is idle; until then the chart waits.
     const figure = painter.figure(plot, base, layout, theme);
     if (!figure) return painter.ready().then(() => draw(plot));
     drawn.add(plot);
@@ -44,12 +44,12 @@ function failed(error) {
 const near = new IntersectionObserver((entries) => {
   entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => {
     near.unobserve(target);
-    // One chart a turn of the event loop, so that scrolling never waits for two.
+    // One chart per turn of the event loop, so that scrolling stays smooth.
     withPlotly().then(() => new Promise((next) => setTimeout(next))).then(() => draw(target)).catch(failed);
   });
 }, { rootMargin: "400px" });
 
-// Browsers keep few WebGL contexts, and many points fill memory: what is screens away is given back, and drawn again on return.
+// Charts with many points use much memory: those far from the viewport are purged, and drawn again when they come near.
 const far = new IntersectionObserver((entries) => {
   entries.filter((entry) => !entry.isIntersecting && drawn.has(entry.target) && !printing).forEach(({ target }) => {
     painters.get(target.dataset.painter).release(target);
@@ -68,18 +68,18 @@ if (typeof DecompressionStream === "undefined") {
       near.observe(plot);
       if (plot.dataset.painter) far.observe(plot);
     });
-    // Loaded while the reader reads, so that printing, which cannot wait, finds it there.
+    // Loaded when idle, because printing cannot wait for it.
     (window.requestIdleCallback ?? setTimeout)(() => {
       withPlotly().then(() => Promise.all([...painters.values()].map((painter) => painter.ready()))).catch(failed);
     });
   });
   dark.addEventListener("change", () => [...drawn].forEach(draw));
-  // Charts take the width that they will have on paper before the page is laid out there.
+  // Charts get their width on paper before the page is laid out for printing.
   const toPaper = (is) => { printing = is; document.documentElement.classList.toggle("printing", is); };
   addEventListener("beforeprint", () => { toPaper(true); if (window.Plotly) plots.forEach(draw); });
   addEventListener("afterprint", () => {
     toPaper(false);
-    // plotly keeps the width it last had unless it is asked to look again.
+    // plotly keeps the width for paper unless it is resized.
     if (window.Plotly) drawn.forEach((plot) => draw(plot).then(() => Plotly.Plots.resize(plot)));
   });
 }

@@ -1,4 +1,4 @@
-// ---- the maps: points that share their colours, what is told where one is pointed at, and the rows that are picked
+// ---- the maps: points with a shared colouring, hover texts, and rows that are picked on all maps
 
 if (byId("maps")) {
   const about = json("maps-about");
@@ -7,7 +7,7 @@ if (byId("maps")) {
   const lasso = byId("lasso");
   const MAX_VALUES = 8, NEAR = 10;
   let points = null;
-  // Of every map that is drawn, the rows of each trace; and where a reader has zoomed to.
+  // For every drawn map: the rows of each trace, and the zoomed axis ranges.
   const rowsOf = new Map(), views = new Map();
   let picked = null;
 
@@ -18,7 +18,7 @@ if (byId("maps")) {
       rows: maps.find((map) => map.points)?.rows ?? [],
       places: maps.map(({ points, rows }) => points && {
         x: points.map(([x]) => x),
-        // One coordinate is drawn against the order of the rows, since a line of points hides how many there are.
+        // A single coordinate is drawn against the row number, because points on a line would overlap.
         y: points.map(([, y], i) => y ?? rows[i] + 1),
       }),
       colors, stress: quality?.stress_per_point ?? [],
@@ -32,7 +32,7 @@ if (byId("maps")) {
   const isNumber = ({ kind }) => kind !== "categorical";
   const word = (color, value) => (value === null ? color.missing_label : color.kind === "date" ? day(value) : isNumber(color) ? formatNumber(value) : color.levels[value]);
 
-  // A row and its values: that of the colour first.
+  // The hover text of a row: its number and values, that of the colouring first.
   function text(row, color, k) {
     const line = (color, value) => `${color.title}: ${word(color, value)}`;
     const first = color === null ? [] : [line(color, valuesOf(color, k)[row])];
@@ -42,8 +42,8 @@ if (byId("maps")) {
     return [`Row ${(points.rows[row] + 1).toLocaleString("en")}`, ...first.map((line) => `<b>${line}</b>`), ...others].join("<br>");
   }
 
-  // More points than that are too slow as shapes of a document, and WebGL makes its programs from text, which this page forbids and of which a
-  // browser runs few: these maps are pictures, and the page itself looks which point is meant.
+  // Too many points are slow as SVG elements, and WebGL needs eval, which this page's content policy forbids. Such maps are drawn on a
+  // canvas, and the page finds the point under the pointer.
   const isPicture = () => points.rows.length > about.most_shapes;
 
   // The points in groups of one colour and shape each, or in shades of one colour.
@@ -87,12 +87,12 @@ if (byId("maps")) {
 
   const placesIn = (rows) => rows.flatMap((row, at) => (picked.has(row) ? [at] : []));
 
-  // What stands at a scale of dates: its ends and its middle.
+  // Ticks of a colour bar of dates: its ends and its middle.
   const days = ([low, high]) => ({ tickmode: "array", tickvals: [low, (low + high) / 2, high], ticktext: [low, (low + high) / 2, high].map(day) });
   const span = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
   const wider = ([low, high]) => [low - 0.04 * (high - low || 1), high + 0.04 * (high - low || 1)];
 
-  // Very many points as a picture of what is between two values on either axis, of two dots for one of the screen.
+  // The points within the axis ranges as an image with two pixels per screen pixel.
   function picture(plot, groups, [left, right], [low, high], [width, height], { marker: { size, opacity } }, { scale }) {
     const { x, y } = points.places[map(plot)];
     const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height });
@@ -113,7 +113,7 @@ if (byId("maps")) {
   const endsOf = (marker) => (marker.cmax === undefined ? span(marker.color) : [marker.cmin, marker.cmax]);
 
   function pictured(plot, groups, layout, base, theme) {
-    // A map that comes back is drawn whole and then zoomed, so that its axes can be reset.
+    // A map that is drawn again starts unzoomed and is then zoomed, so that its axes can be reset.
     const { x, y } = points.places[map(plot)], view = drawn.has(plot) ? views.get(plot) : null;
     const [across, up] = view ? [view.x, view.y] : [wider(span(x)), wider(span(y))];
     const room = [Math.max(plot.clientWidth - 70, 100), layout.height - 110];
@@ -122,7 +122,7 @@ if (byId("maps")) {
     const images = [picture(plot, groups, across, up, size.map(Math.ceil), base, theme)];
     layout.xaxis.range = across;
     layout.yaxis.range = up;
-    // What has no place has an entry in the legend and a scale all the same.
+    // Empty traces provide the legend entries and the colour bar.
     const entries = groups.map(({ name, marker, isShades }) => {
       const [cmin, cmax] = isShades ? endsOf(marker) : [];
       return {
@@ -130,7 +130,7 @@ if (byId("maps")) {
         marker: { ...base.marker, ...marker, size: 8, ...(isShades && { color: [cmin], cmin, cmax }) },
       };
     });
-    // An entry cannot be switched off: there is no shape behind it.
+    // Legend entries have no shapes to toggle.
     return { data: entries, layout: { ...layout, images, legend: { ...layout.legend, itemclick: false, itemdoubleclick: false } } };
   }
 
@@ -154,7 +154,7 @@ if (byId("maps")) {
     };
   }
 
-  // Each name stands beyond the tip of its arrow, moved up or down to where no other one is, within the panel.
+  // Each name is placed beyond the tip of its arrow, moved up or down to a free position within the panel.
   function named(tips, { xaxis, yaxis }) {
     const within = (value, half, size) => Math.max(half, Math.min(size - half, value));
     const taken = [], steps = [0, ...tips.flatMap((_, k) => [2 * k + 1, -2 * k - 1, 2 * k + 2, -2 * k - 2])];
@@ -189,9 +189,9 @@ if (byId("maps")) {
       }));
       if (color && isNumber(color)) layout.legend.y = 1.02, layout.legend.yanchor = "bottom";
     }
-    // The specification is drawn from again: what plotly writes into a layout must not stay there.
+    // plotly writes into the layout; copies keep the specification unchanged.
     Object.assign(layout, { xaxis: { ...layout.xaxis }, yaxis: { ...layout.yaxis }, dragmode: lasso.ariaPressed === "true" ? "lasso" : false });
-    // A zoom outlives another colour.
+    // Keeps the zoom when the colouring changes.
     layout.uirevision = "kept";
     const tips = tipsOf(base), over = tips ? [arrowed(tips, theme)] : [];
     if (isPicture()) {
@@ -216,7 +216,7 @@ if (byId("maps")) {
       if (view) return Plotly.relayout(plot, { "xaxis.range": view.x, "yaxis.range": view.y }).then(() => done(plot, false));
     }
     const tips = tipsOf(spec(plot));
-    // Where the names have room is known when the axes are.
+    // The names are placed after the axes are known.
     return tips ? Plotly.relayout(plot, { annotations: named(tips, plot._fullLayout) }) : null;
   }
 
@@ -247,7 +247,7 @@ if (byId("maps")) {
     return points.rows.map((_, row) => row).filter(isWithin);
   }
 
-  // The row that is pointed at on a picture, told beside the pointer.
+  // The hover text of the row under the pointer, for maps drawn on a canvas.
   function point(plot, event) {
     const label = byId("pointed"), { xaxis, yaxis } = plot._fullLayout, box = plot.getBoundingClientRect();
     const [left, top] = [event.clientX - box.left - xaxis._offset, event.clientY - box.top - yaxis._offset];
@@ -257,7 +257,7 @@ if (byId("maps")) {
     points.rows.forEach((_, row) => { const distance = away(row); if (distance < least) nearest = row, least = distance; });
     label.hidden = nearest === null;
     if (nearest === null) return;
-    // The words are made inert for plotly, whose markup is none here.
+    // Undo the escaping for plotly: this is plain text.
     const words = text(nearest, chosenColour(), map(plot)).replaceAll("<br>", "\n").replace(/<\/?b>/g, "");
     label.textContent = new DOMParser().parseFromString(words, "text/html").documentElement.textContent;
     label.style.left = `${Math.min(event.pageX + 14, document.documentElement.clientWidth - label.offsetWidth - 8)}px`;
@@ -274,13 +274,13 @@ if (byId("maps")) {
       if (isPicture()) draw(other);
       const each = rowsOf.get(other) ?? [];
       if (each.length) Plotly.restyle(other, { selectedpoints: each.map((rows) => (picked ? placesIn(rows) : null)) }, each.map((_, k) => k));
-      // Only the map on which it was drawn keeps the lasso.
+      // Only the map with the lasso keeps its outline.
       if (other !== plot && other.layout.selections?.length) Plotly.relayout(other, { selections: [] });
     }
-    tell();
+    showPicked();
   }
 
-  function tell() {
+  function showPicked() {
     box.hidden = picked === null;
     if (picked === null) return;
     const n = points.rows.length;
@@ -310,14 +310,14 @@ if (byId("maps")) {
     return `${color.plain[level]} (${Math.round(100 * n / values.length)}%)`;
   }
 
-  // Picks rows by their numbers in the table, such as "3, 10-20", and says what cannot be.
+  // Picks rows by their numbers in the table, such as "3, 10-20", and reports numbers that are not shown.
   function ask(text) {
     const ranges = text.split(",").map((part) => part.split(/[-–]/).map((number) => Number.parseInt(number, 10)));
     const within = (row) => ranges.some(([first, last = first]) => first <= row + 1 && row + 1 <= last);
     const found = points.rows.flatMap((row, at) => (within(row) ? [at] : []));
     const n = ranges.reduce((sum, [first, last = first]) => sum + Math.max(last - first + 1, 0), 0);
-    byId("pick-status").textContent = !text.trim() ? "" : !found.length ? "No row that is drawn has such a number."
-      : found.length < n ? "Not all of these rows are drawn." : "";
+    byId("pick-status").textContent = !text.trim() ? "" : !found.length ? "No shown row has such a number."
+      : found.length < n ? "Not all of these rows are shown." : "";
     pick(found);
   }
 
@@ -342,7 +342,7 @@ if (byId("maps")) {
   }
 }
 
-// The places of rows on every map, and what colours them: a row each.
+// The coordinates of the rows on every map, and the values of the colourings: one line per row.
 function coordinates({ maps, colors }, some = null) {
   const shown = maps.filter((map) => map.points), rows = shown[0].rows;
   const head = ["row", ...shown.flatMap((map) => map.axes.map((axis) => `${map.label}: ${axis}`)), ...colors.map((color) => color.name)];
@@ -352,7 +352,7 @@ function coordinates({ maps, colors }, some = null) {
 
 // ---- images
 
-// A byte is a step of grey.
+// A byte is a grey level.
 all("canvas[data-pixels]").forEach((canvas) => {
   const bytes = Uint8Array.from(atob(canvas.dataset.pixels), (c) => c.charCodeAt(0));
   const image = new ImageData(canvas.width, canvas.height);

@@ -11,7 +11,7 @@ const formatNumber = (value) =>
 const moment = (seconds) => new Date(1000 * seconds).toISOString().replace(/T00:00:00\.000Z$/, "").replace("T", " ").replace(/(\.000)?Z$/, "");
 const day = (seconds) => moment(seconds).slice(0, 10);
 
-// ---- what is packed into the page
+// ---- compressed data of the page
 
 async function unpacked(id, type) {
   const text = atob(byId(id).textContent);
@@ -39,7 +39,7 @@ function result() {
   return numbers;
 }
 
-// ---- what the reader takes away
+// ---- files to save
 
 function save(name, type, parts) {
   const link = document.createElement("a");
@@ -49,7 +49,7 @@ function save(name, type, parts) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-// A cell that begins like a formula would be run by a spreadsheet.
+// A cell that begins like a formula would be executed by a spreadsheet.
 function csv(rows) {
   const cell = (value) => {
     const text = value === null || value === undefined ? "" : String(value);
@@ -59,17 +59,17 @@ function csv(rows) {
   return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
-// ---- the columns that the reader keeps: at first those recommended
+// ---- the reader's choice of columns: initially those recommended
 
 const chosen = (() => {
   const { columns, kept: first } = json("columns-chosen");
   const kept = new Set(first), listeners = [];
-  const tell = () => listeners.forEach((listener) => listener());
+  const notify = () => listeners.forEach((listener) => listener());
   return {
     has: (name) => kept.has(name),
     names: () => columns.filter((name) => kept.has(name)),
-    set(names) { kept.clear(); for (const name of names) kept.add(name); tell(); },
-    toggle(name, on) { if (on) kept.add(name); else kept.delete(name); tell(); },
+    set(names) { kept.clear(); for (const name of names) kept.add(name); notify(); },
+    toggle(name, on) { if (on) kept.add(name); else kept.delete(name); notify(); },
     listen(listener) { listeners.push(listener); },
   };
 })();

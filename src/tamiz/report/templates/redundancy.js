@@ -6,22 +6,22 @@ if (byId("keep-one")) {
   const tools = byId("keep-one"), status = tools.querySelector(".status"), list = byId("same");
   const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
-  const tell = () => {
+  const showStatus = () => {
     const twice = groups.filter(({ columns }) => columns.filter(chosen.has).length > 1).length;
-    const repeat = `${counted(twice, "group")} with more than one`;
-    status.textContent = `Chosen now: ${counted(chosen.names().length, "column")}, ${twice ? repeat : "none that says what another does"}.`;
+    const redundant = `more than one of ${counted(twice, "group")}`;
+    status.textContent = `Chosen now: ${counted(chosen.names().length, "column")}, ${twice ? redundant : "at most one of each group"}.`;
   };
   tools.querySelector("button").addEventListener("click", () => chosen.set([...kept, ...others]));
   list.addEventListener("change", ({ target }) => {
     const at = Number(target.name.split("-")[1]) - 1;
     const before = kept[at];
     kept[at] = groups[at].columns[Number(target.value)];
-    // Where the one that was kept is chosen, the one that is kept now takes its place.
+    // If the previously marked column is chosen, the newly marked one replaces it.
     if (chosen.has(before)) chosen.set([...chosen.names().filter((name) => name !== before), kept[at]]);
   });
   all("input", list).forEach((input) => { input.disabled = false; });
-  chosen.listen(tell);
-  tell();
+  chosen.listen(showStatus);
+  showStatus();
   tools.hidden = false;
 
   const more = byId("more-same"), button = more?.querySelector("button");

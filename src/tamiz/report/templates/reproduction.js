@@ -1,4 +1,4 @@
-// ---- code to copy: where the browser keeps the clipboard from pages on disk, the text is selected for the reader to copy
+// ---- copy buttons; if the browser denies the clipboard to pages on disk, the code is selected instead
 
 all("[data-copy]").forEach((button) => {
   const code = byId(button.dataset.copy).querySelector("code");
@@ -9,19 +9,19 @@ all("[data-copy]").forEach((button) => {
     selection.removeAllRanges();
     selection.addRange(range);
   };
-  const say = (words) => { button.textContent = words; };
+  const setLabel = (words) => { button.textContent = words; };
   const byHand = () => {
     select();
     // Deprecated, and the only way there is without a secure origin.
     let copied = false;
     try { copied = document.execCommand("copy"); } catch { copied = false; }
-    say(copied ? "Copied" : "Selected: press Ctrl+C");
+    setLabel(copied ? "Copied" : "Selected: press Ctrl+C");
   };
   button.hidden = false;
   button.setAttribute("aria-live", "polite");
-  button.addEventListener("blur", () => say("Copy"));
+  button.addEventListener("blur", () => setLabel("Copy"));
   button.addEventListener("click", () => {
     if (!navigator.clipboard?.writeText) byHand();
-    else navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), byHand);
+    else navigator.clipboard.writeText(code.textContent).then(() => setLabel("Copied"), byHand);
   });
 });

@@ -1,4 +1,4 @@
-// ---- the lattice by keyboard: arrow keys go from subset to subset, and what a subset is stands under the chart
+// ---- keyboard navigation in the lattice: arrow keys move between subsets; the current subset is described under the chart
 
 if (byId("lattice")) {
   const plot = byId("lattice");
@@ -33,7 +33,7 @@ if (byId("lattice")) {
     at = moves[event.key]();
     show();
   });
-  // What is folded away is not printed, and many subsets do not fit a page as points.
+  // A crowded lattice is printed as its table, which must be open.
   const sets = plot.closest(".crowded")?.querySelector("details");
   if (sets) addEventListener("beforeprint", () => { sets.open = true; });
   plot.addEventListener("blur", () => { if (window.Plotly && plot.data) Plotly.Fx.unhover(plot); });

@@ -9,7 +9,7 @@ function key(row, column) {
 
 function sort(table, header) {
   const column = header.cellIndex;
-  // Numbers begin with the largest, unless the heading says that the smallest is best.
+  // Numbers are sorted in descending order first, unless the heading sets another order.
   const first = header.dataset.first ?? (header.classList.contains("num") ? "descending" : "ascending");
   const other = first === "descending" ? "ascending" : "descending";
   const order = header.getAttribute("aria-sort") === first ? other : first;
@@ -17,7 +17,7 @@ function sort(table, header) {
   const body = table.tBodies[0];
   const rows = [...body.rows].map((row) => [key(row, column), row]);
   const compare = (a, b) => (typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true }));
-  // What has no value stays last, whichever way the rest is sorted.
+  // Rows without a value are last in either order.
   rows.sort(([a], [b]) => (a === null || b === null ? (a === null) - (b === null) : sign * compare(a, b)));
   all("thead th[aria-sort]", table).forEach((th) => th.setAttribute("aria-sort", th === header ? order : "none"));
   if ("ranked" in table.dataset) rows.forEach(([value, row], i) => { row.cells[0].textContent = value === null ? "" : i + 1; });
@@ -25,7 +25,7 @@ function sort(table, header) {
   table.dispatchEvent(new Event("refold"));
 }
 
-// Rows that a browser lays out without a reader waiting for it.
+// Rows that a browser lays out without a noticeable delay.
 const AT_ONCE = 300;
 
 function foldable(table) {
@@ -42,7 +42,7 @@ function foldable(table) {
     for (const row of table.tBodies[0].rows) {
       const name = row.querySelector("th");
       const named = !wanted || name.title.toLowerCase().includes(wanted) || name.textContent.toLowerCase().includes(wanted);
-      // A section may take rows out by itself.
+      // A section may hide rows itself.
       const hit = named && !("out" in row.dataset);
       row.hidden = !hit || found >= shown;
       if (hit) found += 1;

@@ -1,4 +1,4 @@
-// ---- files to take away: the columns that the reader keeps, the ranking, the coordinates and all numbers
+// ---- buttons that save the chosen columns, the ranking, the coordinates and all numbers
 
 if (byId("takeaway") && typeof DecompressionStream !== "undefined") {
   const box = byId("takeaway");
@@ -27,7 +27,7 @@ if (byId("takeaway") && typeof DecompressionStream !== "undefined") {
   box.hidden = false;
 }
 
-// Every column with its scores, and where they are put together, best first.
+// Every column with its combined rank and scores, best first.
 function ranked({ criteria, columns, scores, combined }) {
   const head = ["column", ...(combined ? ["combined rank", "lowest", "highest"] : []), ...criteria.map(({ label }) => label)];
   const order = columns.map((_, j) => j);
