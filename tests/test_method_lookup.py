@@ -74,7 +74,7 @@ def test_every_registered_name_is_taken():
         (SubsetSelector("wrapper"), "a wrapper needs a model: wrapper:NAME with one of .*gaussian-nb"),
         (SubsetSelector("wrapper:gausian-nb"), "'gausian-nb' is no model .did you mean 'gaussian-nb'"),
         (SubsetSelector("cfs", "forwards"), "'forwards' is no search .did you mean 'forward'"),
-        (SubsetSelector("cfs", "best-first:sideways"), "direction is one of forward, backward, bidirectional"),
+        (SubsetSelector("cfs", "best-first:sideways"), "direction must be one of forward, backward, bidirectional"),
     ],
 )
 def test_an_unknown_name_is_one_sentence_with_the_nearest(selector, message):

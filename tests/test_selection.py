@@ -483,7 +483,7 @@ def test_a_share_of_the_columns_is_a_number_of_them(share, n):
     assert SubsetSelector(CFS(), Forward(), n_features=share).fit(X, y).support_.sum() == n
 
 
-def test_a_share_is_one_of_the_columns_that_take_part():
+def test_a_share_is_a_share_of_the_used_columns():
     X, y = load_iris(return_X_y=True, as_frame=True)
     noted = X.assign(note=[f"row {i} says so" for i in range(len(X))], number=np.arange(len(X)).astype(str))
     with pytest.warns(TamizWarning, match="are excluded"):

@@ -170,7 +170,7 @@ def test_without_sizes_those_are_compared_that_a_search_comes_to_in_every_fold()
         (
             {"selector": SubsetSelector(CFS(), Exhaustive())},
             DataError,
-            "of an exact search, which writes down the best of all sizes: take Forward",
+            "An exact search records only the best set over all sizes, .* Use Forward",
         ),
         (
             {"rule": "one_standard_error", "cv": [(np.arange(200), np.arange(200, 285))]},
@@ -195,7 +195,7 @@ def test_a_size_that_a_model_cannot_be_fitted_on_is_not_chosen():
     # Only the last row differs in the second column: where that row is held out, the column is constant.
     table = np.column_stack([X[:, 0], np.arange(len(X)) == len(X) - 1])
     merit = RankSelector(Variance(), n_features=1)
-    with pytest.warns(UserWarning, match="constant in the rows that the fold learns from"):
+    with pytest.warns(UserWarning, match="is constant in the training rows of the fold"):
         search = SizeSearchCV(merit, Picky(), cv=KFold(3)).fit(table, Y)
     assert search.n_features_ == 1
     assert np.isneginf(search.cv_results_["split2_test_score"][1])

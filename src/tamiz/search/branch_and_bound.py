@@ -111,7 +111,7 @@ class _Node:
 
 
 def _branch_by_bounds(problem: Problem, optimality_gap: float) -> Generator[Proposal, Floats, None]:
-    """Yield sets until none of the others can exceed the best merit by more than the gap; the root is the set of all units."""
+    """Yield sets until none of the others can exceed the best by more than the optimality gap; the root is the set of all units."""
     widths = np.array([len(unit) for unit in problem.units], dtype=np.intp)
     n_fixed = int(problem.fixed.sum())
     best = -np.inf
@@ -129,7 +129,7 @@ def _branch_by_bounds(problem: Problem, optimality_gap: float) -> Generator[Prop
         n_opened += len(new_nodes)
         sizes = masks[kept].sum(axis=1)
         allowed = masks[kept][(sizes >= problem.min_size) & (sizes <= problem.max_size)]
-        # The sets of closed nodes exceed the best merit by no more than the gap.
+        # The sets of closed nodes exceed the best merit by no more than the optimality gap.
         proven = max(-open_nodes[0][0] if open_nodes else -np.inf, best + optimality_gap)
         merits = yield BoundedCandidates(
             Candidates.from_masks(allowed) if len(allowed) else no_candidates(problem), proven
