@@ -15,12 +15,12 @@ def _memory(monkeypatch):
 
 
 def most_at_once(n_bytes):
-    """How many of eight pieces of work ran at the same time."""
-    shared, lock, running, most = MemoryGate(), threading.Lock(), [0], [0]
+    """The largest number of eight tasks that ran at the same time."""
+    gate, lock, running, most = MemoryGate(), threading.Lock(), [0], [0]
     meet = threading.Barrier(2)
 
     def work():
-        with shared.reserve(n_bytes, "Work", "Do less."):
+        with gate.reserve(n_bytes, "Work", "Do less."):
             with lock:
                 running[0] += 1
                 most[0] = max(most[0], running[0])
@@ -45,10 +45,10 @@ def test_work_that_fits_runs_side_by_side():
     assert 2 <= most_at_once(30) <= 3
 
 
-def test_work_that_does_not_fit_alone_is_refused_and_leaves_its_turn():
-    shared = MemoryGate()
-    too_much = shared.reserve(200, "Work", "Do less.")
+def test_work_that_does_not_fit_alone_is_refused_and_reserves_nothing():
+    gate = MemoryGate()
+    too_much = gate.reserve(200, "Work", "Do less.")
     with pytest.raises(MemoryError, match=r"^Work needs 200 B of memory and 100 B are free. Do less\.$"), too_much:
         pass
-    with shared.reserve(90, "Work", "Do less."):
+    with gate.reserve(90, "Work", "Do less."):
         pass

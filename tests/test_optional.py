@@ -1,4 +1,4 @@
-"""Packages that may not be there: what is said of one that is missing or old."""
+"""Optional packages: the errors for a missing or old one."""
 
 import importlib.metadata
 import subprocess

@@ -1,4 +1,4 @@
-"""Threads: the order of blocks, the number of threads, and BLAS held at one."""
+"""Thread sessions: the order of results, the number of threads, the BLAS limit, and buffer pools."""
 
 import copy
 import pickle
@@ -48,18 +48,18 @@ def test_a_block_that_maps_blocks_itself_does_not_wait_for_ever():
         assert list(parallel.map_blocks(outer, range(10))) == [45 * item for item in range(10)]
 
 
-def test_a_long_iterable_is_never_held_whole():
-    begun = []
+def test_a_long_iterable_is_never_in_memory_as_a_whole():
+    started = []
 
     def items():
         for item in range(1000):
-            begun.append(item)
+            started.append(item)
             yield item
 
     with parallel.thread_session(2):
         answers = parallel.map_blocks(lambda item: item, items())
         next(answers)
-        assert len(begun) <= 6
+        assert len(started) <= 6
         assert list(answers) == list(range(1, 1000))
 
 
@@ -153,7 +153,7 @@ def test_numbers_that_are_no_number_of_threads_are_refused(n_jobs):
         parallel.n_threads(n_jobs)
 
 
-def made_of(log):
+def logging_factory(log):
     def make():
         log.append(np.zeros(3))
         return log[-1]
@@ -161,43 +161,43 @@ def made_of(log):
     return make
 
 
-def test_a_room_given_back_is_lent_again_also_after_a_failure():
+def test_a_returned_buffer_is_reused_also_after_an_error():
     made = []
-    lent = parallel.BufferPool(made_of(made))
-    with lent.borrow() as first, lent.borrow() as second:
+    buffers = parallel.BufferPool(logging_factory(made))
+    with buffers.borrow() as first, buffers.borrow() as second:
         assert first is not second
-    with pytest.raises(RuntimeError), lent.borrow():
+    with pytest.raises(RuntimeError), buffers.borrow():
         raise RuntimeError
-    with lent.borrow() as one, lent.borrow() as other:
+    with buffers.borrow() as one, buffers.borrow() as other:
         assert {id(one), id(other)} == {id(first), id(second)}
     assert len(made) == 2
 
 
-def test_no_room_is_lent_to_two_threads_at_a_time():
+def test_no_buffer_is_used_by_two_threads_at_a_time():
     made = []
-    lent = parallel.BufferPool(made_of(made))
+    buffers = parallel.BufferPool(logging_factory(made))
 
     def work(item):
-        with lent.borrow() as room:
-            room[:] = item
+        with buffers.borrow() as buffer:
+            buffer[:] = item
             time.sleep(0.0005)
-            return (room == item).all()
+            return (buffer == item).all()
 
     with parallel.thread_session(4):
         assert all(parallel.map_blocks(work, range(100)))
     assert len(made) <= 4
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda lent: pickle.loads(pickle.dumps(lent))])
-def test_a_copy_of_what_is_lent_starts_without_rooms(copied):
-    lent = parallel.BufferPool(partial(np.zeros, 4))
-    with lent.borrow() as room:
-        room[:] = 1.0
-    with copied(lent).borrow() as own:
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda pool: pickle.loads(pickle.dumps(pool))])
+def test_a_copy_of_a_buffer_pool_has_no_buffers(copied):
+    buffers = parallel.BufferPool(partial(np.zeros, 4))
+    with buffers.borrow() as buffer:
+        buffer[:] = 1.0
+    with copied(buffers).borrow() as own:
         assert not own.any()
 
 
-def test_spans_cover_a_range_in_pieces():
+def test_block_ranges_cover_a_range():
     assert parallel.block_ranges(10, 4) == [(0, 4), (4, 8), (8, 10)]
     assert parallel.block_ranges(8, 4) == [(0, 4), (4, 8)]
     assert parallel.block_ranges(0, 4) == []

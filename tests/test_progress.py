@@ -1,4 +1,4 @@
-"""What is shown of long work, and to whom."""
+"""Progress of long work: on a terminal, in a log, and to a function."""
 
 import io
 import re
@@ -26,15 +26,15 @@ def work():
 
 
 def test_a_function_hears_how_far_each_piece_of_work_has_come():
-    told = []
-    with show_progress(lambda *what: told.append(what)):
+    reports = []
+    with show_progress(lambda *report: reports.append(report)):
         work()
-    searching = [(done, total) for label, done, total in told if label.startswith("Searching")]
+    searching = [(done, total) for label, done, total in reports if label.startswith("Searching")]
     assert searching == sorted(searching)
     assert searching[-1][0] > 0
-    n_told = len(told)
+    n_reports = len(reports)
     work()
-    assert len(told) == n_told
+    assert len(reports) == n_reports
 
 
 def test_what_a_function_raises_ends_the_work():
@@ -85,11 +85,11 @@ def test_progress_tells_merit_and_columns_how_far_the_stage_has_come_and_the_tim
 
 
 @pytest.mark.parametrize(
-    ("done", "total", "told"),
+    ("done", "total", "text"),
     [(1234, None, "1,234"), (10, 2000, "10 of 2,000"), (10**9, 2**100, "1,000,000,000 of 1.3e+30")],
 )
-def test_how_far_work_has_come_is_told_in_numbers(done, total, told):
-    assert progress._format_count(done, total) == told
+def test_how_far_work_has_come_is_told_in_numbers(done, total, text):
+    assert progress._format_count(done, total) == text
 
 
 def test_the_time_left_is_told_where_it_is_known():

@@ -1,4 +1,4 @@
-"""Worker processes: they answer, survive what goes wrong, and end with the process that started them."""
+"""Worker processes: they answer requests, survive errors, and end with the process that started them."""
 
 import os
 import signal

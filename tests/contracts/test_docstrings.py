@@ -1,4 +1,4 @@
-"""Docstrings of public names: what a page of the documentation is made of."""
+"""Docstrings of public names, from which the pages of the documentation are generated."""
 
 import inspect
 import re
@@ -37,13 +37,13 @@ PACKAGES = [
     sources,
     report,
 ]
-# What is chosen by name alone, and what only those meet who write a part.
-NOT_MET = ("section", "file", "base", "record", "predictor", "result")
+# Kinds that users do not call: they are chosen by name, or are for authors of new methods.
+INTERNAL_KINDS = ("section", "file", "base", "record", "predictor", "result")
 PUBLIC = [
     entry
     for package in PACKAGES
     for entry in package.registry
-    if entry.kind not in NOT_MET and entry.attribute != "as_source"
+    if entry.kind not in INTERNAL_KINDS and entry.attribute != "as_source"
 ]
 CLASSES = [entry for entry in PUBLIC if inspect.isclass(entry.load())]
 SCORING = [entry for entry in PUBLIC if entry.kind in ("relevance", "merit", "wrapper")]
@@ -65,7 +65,7 @@ def named(doc):
 
 
 def parameters_of(thing):
-    """The parameters of a call, where it has any of its own."""
+    """The parameters of a function, or of a constructor that a class defines."""
     if inspect.isclass(thing) and "__init__" not in {name for cls in thing.__mro__[:-1] for name in vars(cls)}:
         return []
     return [name for name in inspect.signature(thing).parameters if name != "self"]
@@ -85,7 +85,7 @@ def test_every_public_name_has_an_example(entry):
 def test_the_first_paragraph_says_what_it_is_in_a_sentence(entry):
     first = (inspect.getdoc(entry.load()) or "").split("\n\n")[0]
     assert first.rstrip().endswith((".", "?"))
-    assert "\n" not in first, "one line, as tables of methods show it"
+    assert "\n" not in first, "one line, because tables of methods show it"
 
 
 @by_name([*SCORING, *MAPS, *cluster.registry])
@@ -104,8 +104,10 @@ def test_every_method_tells_its_cost_in_its_notes(entry):
 def test_public_methods_that_take_parameters_tell_each_or_say_it_in_a_sentence(entry):
     for name, method in inspect.getmembers(entry.load(), inspect.isroutine):
         if not name.startswith("_") and (getattr(method, "__module__", None) or "").startswith("tamiz"):
-            told = named(FunctionDoc(method))
-            assert not told or told == [p for p in inspect.signature(method).parameters if p != "self"], name
+            documented = named(FunctionDoc(method))
+            assert not documented or documented == [p for p in inspect.signature(method).parameters if p != "self"], (
+                name
+            )
 
 
 @by_name(DISPLAYS)
@@ -119,7 +121,7 @@ def test_displays_are_made_from_what_was_fitted_and_draw_into_a_panel(entry):
     attributes = {name.strip() for item in ClassDoc(cls)["Attributes"] for name in item.name.split(",")}
     assert "figure_" in attributes
     if entry.name != "images":
-        # Images are as many panels as there are images.
+        # Images have a panel for each image.
         assert "ax_" in attributes
         assert next(iter(inspect.signature(cls.plot).parameters.values())).name == "self"
         assert inspect.signature(cls.plot).parameters["ax"].default is None

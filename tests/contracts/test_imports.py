@@ -1,4 +1,4 @@
-"""What an import loads: a command line that only lists methods must not wait for numpy."""
+"""Modules that an import loads: listing the methods on the command line must not load numpy."""
 
 import json
 import subprocess
@@ -8,12 +8,12 @@ import pytest
 
 HEAVY = ["numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "duckdb", "narwhals", "plotly", "jinja2"]
 
-# scikit-learn loads pandas where it is installed.
+# scikit-learn loads pandas if it is installed.
 NOT_FOR_CRITERIA = {"plotly", "duckdb", "jinja2", "polars"}
 
 
 def loaded_by(lines):
-    """The heavy packages among the modules that some lines load, in a process of their own."""
+    """The heavy packages that a program loads, run in a new process."""
     program = f"{lines}\nimport json, sys\nprint(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return set(json.loads(done.stdout.splitlines()[-1]))

@@ -1,4 +1,4 @@
-"""Every public estimator keeps scikit-learn's manners, by scikit-learn's own checks."""
+"""Every public estimator passes the checks of scikit-learn."""
 
 import inspect
 
@@ -20,11 +20,11 @@ from tamiz.reduction import registry as reduction
 from tamiz.search import Evaluations, Forward
 from tamiz.search import registry as searches
 
-# One that adds up, one that is refitted; neighbours and discriminants take no weights, and say so.
+# One with a fold backend, and one that is refitted; k-nearest neighbours and discriminants do not support weights.
 MODELS = (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))
 # The tables of the checks are small.
 RELEVANCES = {"permutation_importance": PermutationImportance(cv=2)}
-# Needed by a search that asks for more than the merits of sets.
+# Recursive elimination needs a merit with importances.
 MERITS = {"recursive_elimination": CrossValidated("gaussian_nb", cv=2)}
 ESTIMATORS = [
     *(RankSelector(RELEVANCES.get(entry.name, entry.load()())) for entry in criteria.of_kind("relevance")),
@@ -39,7 +39,7 @@ ESTIMATORS = [
     *(entry.load()() for entry in reduction.of_kind("map") if entry.name != "laplacian_eigenmaps"),
     *(PCA(1, missing=missing) for missing in ("pairwise", "iterative")),
     *(PCA(1, solver=solver) for solver in ("svd", "randomized")),
-    # One of the checks fits on iris, whose graph of neighbours is in two pieces: an error unless something is said of that.
+    # One of the checks fits iris, whose neighbour graph has two components, which is an error by default.
     LaplacianEigenmaps(disconnected="connect"),
     LaplacianEigenmaps(disconnected="per_component"),
     *(entry.load()() for entry in clusters.of_kind("clustering")),
@@ -60,7 +60,7 @@ def use(estimator, name):
     return member(*([[0.0, 1.0], [1.0, 3.0]] for _ in needed))
 
 
-# What needs no fit, or is one, and what a class says of itself.
+# Methods that fit or need no fit, and class attributes.
 BEFORE_FIT = (
     *("fit", "partial_fit", "get_params", "get_metadata_routing", "plan", "set_"),
     *("for_study", "max_study_rows", "variants", "dissimilarities", "invariants"),

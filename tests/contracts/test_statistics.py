@@ -1,4 +1,4 @@
-"""Every statistic keeps the law: to fill parts and merge them is to fill the whole."""
+"""The law of every statistic: updating parts and merging them equals updating with all rows."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
 from tamiz.statistics.cuts import MDL, CutPoints, EqualFrequency, EqualWidth
 from tamiz.statistics.moments import ClassMoments, Moments
 
-# Columns 0 and 1 are numbers, 2 and 3 categories; 4 stands for the target, of three classes.
+# Columns 0 and 1 are numeric, 2 and 3 categorical; 4 is the target, with three classes.
 N_COLUMNS, N_CLASSES, TARGET = 4, 3, 4
 SIZES = {0: 3, 1: 4, 2: 3, 3: 5, TARGET: N_CLASSES}
 EDGES = {0: np.array([-0.5, 0.5]), 1: np.array([-1.0, 0.0, 1.0])}
@@ -23,8 +23,8 @@ def cut_values(statistic):
     return [statistic.edges[column] for column in statistic.columns]
 
 
-# How to make each statistic, in a few ways that count different things, and what it has counted. `exact`: sums of whole
-# numbers, the same to the bit in any grouping.
+# For each statistic: functions that make it with different keys, its values, and whether they are sums of whole numbers, which
+# are exact in any grouping.
 MAKERS = {
     ContingencyTables: (
         [
@@ -86,7 +86,7 @@ MAKERS = {
         False,
     ),
 }
-WAYS = [
+CASES = [
     pytest.param(cls, make, id=f"{cls.__name__}-{k}")
     for cls, entry in MAKERS.items()
     for k, make in enumerate(entry[0])
@@ -133,18 +133,21 @@ def assert_counted_alike(ours, theirs, *, exact):
 
 
 def random_parts(block, rng):
-    """The block cut at random places: blocks of one row and of none among them."""
+    """The block split at random rows; some parts have one row and some none."""
     n = len(block.rows)
-    places = np.sort(rng.integers(0, n + 1, rng.integers(1, 12)))
+    cuts = np.sort(rng.integers(0, n + 1, rng.integers(1, 12)))
     first = int(rng.integers(0, n - 1))
-    places = np.sort([*places, first, first, first + 1])
-    return [block.slice_rows(int(a), int(b)) for a, b in zip([0, *places], [*places, n], strict=True)]
+    cuts = np.sort([*cuts, first, first, first + 1])
+    return [block.slice_rows(int(a), int(b)) for a, b in zip([0, *cuts], [*cuts, n], strict=True)]
 
 
 def merged(make, parts, rng):
-    """The parts filled one by one and merged in a random binary tree that keeps their order."""
-    filled = [make().update(part) if rng.random() < 0.9 else make().update(part).update(part.slice_rows(part.rows.stop, part.rows.stop))
-              for part in parts]  # fmt: skip
+    """The statistics of the parts, merged in a random binary tree in their order; some are updated with an empty block too."""
+    filled = []
+    for part in parts:
+        filled.append(make().update(part))
+        if rng.random() >= 0.9:
+            filled[-1].update(part.slice_rows(part.rows.stop, part.rows.stop))
     while len(filled) > 1:
         k = int(rng.integers(0, len(filled) - 1))
         filled[k : k + 2] = [filled[k].merge(filled[k + 1])]
@@ -161,7 +164,7 @@ def test_every_statistic_has_an_entry_here():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("cls", "make"), WAYS)
+@pytest.mark.parametrize(("cls", "make"), CASES)
 def test_parts_merged_in_any_grouping_are_the_whole(cls, make, weighted):
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -170,7 +173,7 @@ def test_parts_merged_in_any_grouping_are_the_whole(cls, make, weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("cls", "make"), WAYS)
+@pytest.mark.parametrize(("cls", "make"), CASES)
 def test_parts_that_one_statistic_takes_in_one_after_another_are_the_whole(cls, make, weighted):
     for seed in range(12):
         block = make_block(seed, weighted=weighted)
@@ -180,7 +183,7 @@ def test_parts_that_one_statistic_takes_in_one_after_another_are_the_whole(cls, 
         assert_counted_alike(one, make().update(block), exact=MAKERS[cls][2])
 
 
-@pytest.mark.parametrize(("cls", "make"), [way for way in WAYS if not way.id.startswith("CodedRows")])
+@pytest.mark.parametrize(("cls", "make"), [case for case in CASES if not case.id.startswith("CodedRows")])
 def test_whole_weights_are_repeated_rows(cls, make):
     for seed in range(12):
         block = make_block(seed, weighted=True)
@@ -201,7 +204,7 @@ def test_coded_rows_keep_each_row_once_with_its_weight():
         np.testing.assert_array_equal(rows.codes[k], np.where(block.values[j] < 0, SIZES[j], block.values[j]))
 
 
-@pytest.mark.parametrize(("cls", "make"), WAYS)
+@pytest.mark.parametrize(("cls", "make"), CASES)
 def test_an_empty_copy_has_seen_nothing(cls, make):
     filled = make().update(make_block(0))
     fresh = filled.empty()
@@ -211,7 +214,7 @@ def test_an_empty_copy_has_seen_nothing(cls, make):
     assert_counted_alike(fresh, make(), exact=True)
 
 
-@pytest.mark.parametrize(("cls", "make"), WAYS)
+@pytest.mark.parametrize(("cls", "make"), CASES)
 def test_merging_nothing_changes_nothing(cls, make):
     block = make_block(1)
     whole = make().update(block)
@@ -219,20 +222,20 @@ def test_merging_nothing_changes_nothing(cls, make):
     assert_counted_alike(make().update(block).merge(make()), make().update(block), exact=True)
 
 
-@pytest.mark.parametrize(("cls", "make"), WAYS)
+@pytest.mark.parametrize(("cls", "make"), CASES)
 def test_a_block_of_no_rows_changes_nothing(cls, make):
     block = make_block(1)
     assert_counted_alike(make().update(block).update(block.slice_rows(0, 0)), make().update(block), exact=True)
 
 
-@pytest.mark.parametrize(("cls", "make"), WAYS)
+@pytest.mark.parametrize(("cls", "make"), CASES)
 def test_updating_and_merging_return_the_statistic_itself(cls, make):
     one = make()
     assert one.update(make_block(0)) is one
     assert one.merge(make()) is one
 
 
-@pytest.mark.parametrize(("cls", "make"), WAYS)
+@pytest.mark.parametrize(("cls", "make"), CASES)
 def test_merging_leaves_what_the_other_has_seen(cls, make):
     block = make_block(2)
     other = make().update(block)
@@ -241,7 +244,7 @@ def test_merging_leaves_what_the_other_has_seen(cls, make):
 
 
 def test_keys_are_equal_just_when_the_same_is_counted():
-    made = [(way.values[1], way.values[1]()) for way in WAYS]
+    made = [(case.values[1], case.values[1]()) for case in CASES]
     for make, one in made:
         assert make().key == one.key
         assert hash(make().key) == hash(one.key)
@@ -254,7 +257,7 @@ def test_cut_points_of_rules_without_classes_do_not_depend_on_how_many_classes_t
     assert CutPoints((0,), MDL(), 2).key != CutPoints((0,), MDL(), 3).key
 
 
-@pytest.mark.parametrize(("cls", "make"), WAYS)
+@pytest.mark.parametrize(("cls", "make"), CASES)
 def test_threads_do_not_change_a_bit(cls, make):
     block = make_block(4, weighted=True)
     parts = list(block.split_rows(16))

@@ -1,4 +1,4 @@
-"""What an estimator's tags say of X is what fit does with it."""
+"""fit accepts exactly the inputs that the tags of an estimator declare."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ ROWS, CLASSES = np.abs(np.random.default_rng(0).normal(size=(40, 5))).round(2), 
 
 
 def table_of(estimator):
-    """Rows, their distances or their similarities, as the estimator says it takes them."""
+    """Rows, distances or similarities, as the tags and parameters of the estimator require."""
     if not get_tags(estimator).input_tags.pairwise:
         return ROWS
     return ROWS @ ROWS.T if estimator.get_params().get("dissimilarity") == "similarity" else cdist(ROWS, ROWS)
@@ -52,12 +52,12 @@ def fits(estimator, X):
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, *MEASURED, *SCORED], ids=repr)
-def test_sparse_rows_gaps_and_distances_are_accepted_where_the_tags_say_so(estimator):
+def test_sparse_rows_missing_values_and_distances_are_accepted_as_the_tags_declare(estimator):
     tags, X = get_tags(estimator).input_tags, table_of(estimator)
     assert fits(estimator, X)
     assert fits(estimator, sparse.csr_array(X)) == tags.sparse
-    gappy = X.copy()
-    gappy[2, 3] = gappy[3, 2] = np.nan
-    assert fits(estimator, gappy) == tags.allow_nan
-    # A rectangle is a table, and no distances.
+    incomplete = X.copy()
+    incomplete[2, 3] = incomplete[3, 2] = np.nan
+    assert fits(estimator, incomplete) == tags.allow_nan
+    # A matrix that is not square cannot be distances.
     assert fits(estimator, X[:, :4]) != tags.pairwise

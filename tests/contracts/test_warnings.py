@@ -1,4 +1,4 @@
-"""What numpy says of operations that leave the numbers is nothing to a user: no estimator lets it through."""
+"""No estimator lets warnings of numpy about overflow or invalid operations through to the user."""
 
 import warnings
 
@@ -64,7 +64,7 @@ ESTIMATORS = {
 
 
 def use(fitted, X, sentences):
-    """Ask for whatever the estimator makes of rows; what it does not take it refuses in a sentence."""
+    """Call every prediction method on rows, and collect the messages of errors."""
     for method in ("predict", "predict_proba", "transform"):
         if hasattr(fitted, method):
             try:
@@ -92,14 +92,14 @@ def test_no_warning_of_numpy_leaves_an_estimator(name):
             n_fitted += 1
             for rows in (X, *(new for new in NEW if fitted.n_features_in_ == 3)):
                 use(fitted, rows, sentences)
-    # Of all these tables a model of numbers takes those with a number.
+    # Models for a numeric target accept at least the tables with one.
     assert n_fitted >= 3
-    # Errors that a warning was made into would say so.
+    # Errors that were made of warnings have these words.
     assert not [sentence for sentence in sentences if "encountered in" in sentence]
 
 
 def test_a_row_far_beyond_all_others_has_no_place_and_is_named():
-    # Squared differences over a variance of 1e-88 are beyond the largest number.
+    # Squared differences divided by a variance of 1e-88 overflow.
     small = (NORMAL * 1e-44).astype(np.float32)
     rows = np.vstack([small[:2], [[1e149, 0, 0]]])
     for map_ in (ClassicalMDS(2, dissimilarity="cityblock"), MDS(2, dissimilarity="seuclidean")):
@@ -113,9 +113,9 @@ def test_a_row_far_beyond_all_others_has_no_place_and_is_named():
 def test_a_row_far_beyond_all_classes_has_equal_probabilities():
     small = (NORMAL * 1e-44).astype(np.float32)
     fitted = MixedNB().fit(small, HALVES)
-    chances = fitted.predict_proba(np.vstack([small[:1], [[1e149, 1e149, 1e149]]]))
-    assert chances[1].tolist() == [0.5, 0.5]
-    assert chances[0].sum() == pytest.approx(1.0)
+    probabilities = fitted.predict_proba(np.vstack([small[:1], [[1e149, 1e149, 1e149]]]))
+    assert probabilities[1].tolist() == [0.5, 0.5]
+    assert probabilities[0].sum() == pytest.approx(1.0)
 
 
 def test_weka_correlations_do_not_depend_on_the_unit():

@@ -1,4 +1,4 @@
-"""Coordinates about a centre, as numpy makes them in several passes."""
+"""Centred and scaled rows, against several passes of numpy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The MDL kernel against the plain version."""
+"""The MDL kernel against the reference implementation."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def cuts(values, classes, weight=None):
 
 
 def random_column(seed):
-    """Few distinct values, so that ties are many; 2 to 6 classes that go with the values more or less."""
+    """Few distinct values, so that there are many ties; 2 to 6 classes that depend on the values to a varying degree."""
     rng = np.random.default_rng(seed)
     n, n_classes = int(rng.integers(2, 150)), int(rng.integers(2, 7))
     classes = rng.integers(0, n_classes, n)
@@ -40,7 +40,7 @@ def test_cuts_equal_the_plain_version(batch):
 
 
 @pytest.mark.parametrize("batch", range(4))
-def test_cuts_with_gaps_and_weights_equal_the_plain_version(batch):
+def test_cuts_with_missing_values_and_weights_equal_the_plain_version(batch):
     for seed in range(1000 + 40 * batch, 1040 + 40 * batch):
         values, classes, rng = random_column(seed)
         values[rng.random(len(values)) < 0.2] = np.nan

@@ -1,4 +1,4 @@
-"""Sums over pairs: where arrays lie changes no bit."""
+"""Sums over pairs: the alignment of arrays changes no bit."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def pool(values, weights, points, out):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kernel", [turn_plane, turn, weigh, turn_ordered, regress, pool])
 def test_where_arrays_lie_changes_no_bit(kernel, dtype):
-    # Loops that write may be compiled twice, for arrays that overlap and for others, with the sums in another order.
+    # Loops that write may be compiled in two versions, for overlapping and separate arrays, with different orders of summation.
     arrays = [RNG.random(PAIRS), RNG.random(PAIRS), RNG.normal(size=(M if kernel is not turn_plane else 2, N))]
     arrays = [array.astype(dtype) for array in [*arrays, np.zeros_like(arrays[2])]]
     found = set()

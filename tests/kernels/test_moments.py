@@ -1,4 +1,4 @@
-"""Sums by class against numpy's."""
+"""Moments by class against numpy."""
 
 import numpy as np
 import pytest

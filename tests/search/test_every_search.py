@@ -58,7 +58,7 @@ class OfTable(Evaluator):
     """CFS of a mixed table, remembering what it was asked."""
 
     def __init__(self, seed, p):
-        table = make_mixed(seed, n=60, n_numbers=p - p // 2, n_codes=p // 2, gaps=0)
+        table = make_mixed(seed, n=60, n_numbers=p - p // 2, n_codes=p // 2, missing=0)
         source = table.source()
         with parallel.thread_session():
             self.cfs = CFS().make_evaluator(source.reduce, source.schema, np.random.default_rng(0))

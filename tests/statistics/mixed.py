@@ -1,4 +1,4 @@
-"""Random tables of numbers and categories, with ties, gaps and weights, and the same rows as a source and as blocks."""
+"""Random tables of numbers and categories with ties, missing values and weights, also as a source."""
 
 from typing import NamedTuple
 
@@ -37,18 +37,18 @@ class Mixed(NamedTuple):
         return [*self.numbers.T, *self.codes.T]
 
 
-def make_mixed(seed, *, n=None, n_numbers=3, n_codes=3, gaps=0.15):
+def make_mixed(seed, *, n=None, n_numbers=3, n_codes=3, missing=0.15):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(12, 90)) if n is None else n
     classes = rng.integers(0, rng.integers(2, 6), n)
     classes[:2] = 0, 1
     numbers = (rng.normal(size=(n, n_numbers)) + classes[:, None] * rng.random(n_numbers)).round(1)
     codes = (classes[:, None] * rng.integers(0, 3, n_codes) + rng.integers(0, 4, (n, n_codes))) % rng.integers(2, 7)
-    # Two rows without a gap keep every column from being all missing.
-    holes = rng.random((n, n_numbers)) < gaps * rng.random()
-    holes[:2] = False
-    numbers[holes] = np.nan
-    holes = rng.random((n, n_codes)) < gaps * rng.random()
-    holes[:2] = False
-    codes[holes] = -1
+    # Two complete rows, so that no column is entirely missing.
+    is_missing = rng.random((n, n_numbers)) < missing * rng.random()
+    is_missing[:2] = False
+    numbers[is_missing] = np.nan
+    is_missing = rng.random((n, n_codes)) < missing * rng.random()
+    is_missing[:2] = False
+    codes[is_missing] = -1
     return Mixed(numbers, codes, classes, rng.integers(1, 5, n))

@@ -1,4 +1,4 @@
-"""Blocks: parts of them, and their columns."""
+"""Blocks: splitting of rows, columns and weights."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def test_pieces_put_together_are_the_block():
         np.testing.assert_array_equal(np.concatenate([piece.weight_or_ones for piece in pieces]), block.weight)
 
 
-def test_columns_are_told_apart_by_kind_and_codes_are_widened():
+def test_columns_are_numeric_or_categorical_by_dtype_and_codes_are_widened():
     block = make_block()
     assert block.numeric_columns == (0, 5)
     assert block.categorical_columns == (3,)

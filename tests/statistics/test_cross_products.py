@@ -1,4 +1,4 @@
-"""Cross products of float32 rows, which are read where they lie when their columns lie about 0, against double precision."""
+"""Cross products of float32 rows against double precision; rows with means near 0 are not copied."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def correlations(found):
 
 @pytest.mark.parametrize("unit", [1.0, 1e-25, 1e18])
 def test_columns_that_leave_their_first_rows_far_behind_and_small_and_large_units_lose_no_digits(unit):
-    # Sorted: the rows of a piece lie far from those that a table begins with.
+    # Sorted: the rows of a part are far from the first rows of the table.
     X = (ABOUT_0 + np.linspace(0, 1000, len(ABOUT_0))[:, None] * [0, 1, 0, 1, 1, 0, 0, 0, 0, 0, 1, 1]).astype(
         np.float32
     )

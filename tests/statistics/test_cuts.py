@@ -1,4 +1,4 @@
-"""Intervals of equal weight and of equal width."""
+"""Discretization into intervals of equal weight and of equal width."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Files taken apart and put together again, and things compared to the bit."""
+"""Helpers for tests of storage: reading and writing parts of files, and comparing objects to the bit."""
 
 import json
 import zipfile
@@ -17,7 +17,7 @@ def parts_of(path):
 
 
 def put_together(path, parts, compression=zipfile.ZIP_STORED):
-    """A zip archive of members, their sums of bytes right."""
+    """Write a zip archive of members with valid checksums."""
     with zipfile.ZipFile(path, "w", compression) as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
@@ -37,7 +37,7 @@ def with_content(path, content):
 
 
 def again(thing, folder):
-    """A thing saved and loaded; what is loaded makes the same file again."""
+    """Save and load an object, and check that the loaded object is saved to an equal file."""
     first = save(thing, folder / "first")
     loaded = load(first)
     assert save(loaded, folder / "second").read_bytes() == first.read_bytes()

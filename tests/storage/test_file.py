@@ -1,4 +1,4 @@
-"""Where files are written and what is left when that fails."""
+"""Writing files: names, replacement, and what remains after errors."""
 
 import subprocess
 import sys
@@ -18,8 +18,8 @@ from tamiz import save
 from tamiz.storage import arrays
 
 write = arrays.npy.write_array
-def slowly(*given, **named):
-    write(*given, **named)
+def slowly(*arguments, **options):
+    write(*arguments, **options)
     time.sleep(60)
 arrays.npy.write_array = slowly
 save(list(np.random.default_rng(0).random((2, 10**6))), sys.argv[1])

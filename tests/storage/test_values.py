@@ -1,4 +1,4 @@
-"""What is written is what is read: values, their bits, and where they are shared."""
+"""Values are the same after saving and loading: types, bits, and shared references."""
 
 import json
 import tracemalloc
@@ -153,7 +153,7 @@ def test_a_large_array_is_written_and_read_in_pieces(tmp_path):
         (sparse.csc_array(np.eye(2)), r"is of the type scipy\.sparse\._csc\.csc_array, which"),
         (1j, r"^complex is of the type complex, which"),
     ],
-    ids=lambda given: "",
+    ids=lambda _: "",
 )
 def test_what_cannot_be_stored_is_named_with_its_place(thing, sentence, tmp_path):
     with pytest.raises(TypeError, match=sentence):

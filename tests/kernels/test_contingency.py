@@ -1,4 +1,4 @@
-"""Pair tables by bit sets and by counting, against each other and against the plain version."""
+"""Contingency tables by bit sets and by counting, against each other and against the reference implementation."""
 
 import numpy as np
 import pytest
@@ -11,9 +11,9 @@ from tamiz.statistics.contingency import CodedRows, Coding
 from ..reference import entropy_measures as plain
 
 
-def random_codes(rng, n, size, gaps):
+def random_codes(rng, n, size, has_missing):
     codes = rng.integers(0, size, n)
-    if gaps:
+    if has_missing:
         codes[rng.random(n) < rng.choice([0.05, 0.5, 0.95])] = -1
     return codes.astype(np.int32)
 
@@ -40,7 +40,7 @@ def test_bit_sets_and_counting_equal_the_plain_version(n, missing):
     for seed in range(3):
         rng = np.random.default_rng([n, seed])
         sizes = [int(size) for size in (*rng.integers(1, 21, 6), 1, 2, 20)]
-        columns = [random_codes(rng, n, size, gaps=k % 2) for k, size in enumerate(sizes)]
+        columns = [random_codes(rng, n, size, has_missing=k % 2) for k, size in enumerate(sizes)]
         rows = coded_rows(columns, sizes)
         i, j = all_pairs(len(sizes))
         expected = [plain_uncertainty(columns[a], columns[b], missing) for a, b in zip(i, j, strict=True)]
@@ -57,7 +57,7 @@ def test_bit_sets_and_counting_equal_the_plain_version(n, missing):
 def test_pairs_take_bits_for_few_values_and_counting_for_many(missing):
     rng = np.random.default_rng(8)
     sizes = [2, 13, 14, 15, 20, 60]
-    columns = [random_codes(rng, 500, size, gaps=True) for size in sizes]
+    columns = [random_codes(rng, 500, size, has_missing=True) for size in sizes]
     pairs = uncertainty._PairwiseUncertainties(coded_rows(columns, sizes), distribute=missing == "distribute")
     assert pairs._by_bits.tolist() == [True, True, True, False, False, False]
     i, j = all_pairs(len(sizes))
@@ -70,7 +70,7 @@ def test_weights_are_counted_as_the_plain_version_does(missing):
     for seed in range(10):
         rng = np.random.default_rng(seed)
         sizes = [int(size) for size in rng.integers(1, 21, 5)]
-        columns = [random_codes(rng, 150, size, gaps=True) for size in sizes]
+        columns = [random_codes(rng, 150, size, has_missing=True) for size in sizes]
         weight = rng.random(150) * 3
         pairs = uncertainty._PairwiseUncertainties(
             coded_rows(columns, sizes, weight), distribute=missing == "distribute"
@@ -85,7 +85,7 @@ def test_weights_are_counted_as_the_plain_version_does(missing):
 def test_more_than_255_values_are_counted_in_two_bytes(missing):
     rng = np.random.default_rng(4)
     for size in (255, 256, 400):
-        a, b = random_codes(rng, 900, size, gaps=True), random_codes(rng, 900, 3, gaps=True)
+        a, b = random_codes(rng, 900, size, has_missing=True), random_codes(rng, 900, 3, has_missing=True)
         a[:size] = np.arange(size)
         rows = coded_rows([a, b], [size, 3])
         assert rows.codes.dtype == (np.uint8 if size <= 255 else np.uint16)
@@ -127,7 +127,7 @@ def test_a_pair_that_no_row_has_present_shares_nothing():
     assert pairs.associations(np.array([0]), np.array([1])).tolist() == [0.0]
 
 
-def test_a_constant_column_with_gaps_shares_exactly_nothing_and_has_no_entropy():
+def test_a_constant_column_with_missing_values_has_exactly_no_information_and_no_entropy():
     out = np.zeros(3)
     for seed in range(200):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Values sorted class by class and merged, against numpy's order."""
+"""Values sorted class by class and merged, against numpy.argsort."""
 
 import numpy as np
 import pytest

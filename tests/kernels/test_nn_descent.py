@@ -1,4 +1,4 @@
-"""The steps of a descent against plain loops over sets."""
+"""The steps of NN-descent against plain loops over sets."""
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def test_a_leaf_in_two_far_places_is_compared_in_each():
     rows[::2] += 1e5
     lists, order = empty(60, 4), np.arange(60, dtype=np.int32)
     join_leaves(rows, order, 0, 0, 64, *lists)
-    # Nothing is known yet of how near a neighbour is, but rounding brings none of the other place near.
+    # No distance is known yet, but rounding must not make rows of the other cluster look near.
     assert ((lists[1] >> 1) % 2 == np.arange(60)[:, None] % 2).all()
     for _ in range(3):
         join_leaves(rows, order, 0, 0, 64, *lists)
@@ -141,7 +141,7 @@ def test_a_pass_compares_with_neighbours_of_neighbours():
 
 
 def test_a_search_follows_links_to_the_nearest():
-    # A chain: from the leaf that the search begins with, only links lead to the nearest row.
+    # A chain: from the first leaf of the search, the nearest row is reached by links only.
     n = 300
     rows = np.arange(n, dtype=np.float32)[:, None]
     links = np.stack([np.maximum(np.arange(n) - 1, 0), np.minimum(np.arange(n) + 1, n - 1)], axis=1)

@@ -1,4 +1,4 @@
-"""Kernels of several types of numbers: one of them is compiled when it is called, and the others are not."""
+"""Kernels of several floating-point types: a call compiles only the kernel of its type."""
 
 import numba
 import numpy as np

@@ -1,4 +1,4 @@
-"""Numbers of rows and columns against a plain version of the same arithmetic."""
+"""Hashes of rows and columns against a plain version of the same arithmetic."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def scrambled(word):
 
 
 def plain(words, first, second):
-    """The two numbers of rows whose columns give these words."""
+    """The two hashes of rows from the words of their columns."""
     for column in words:
         for r, word in enumerate(column):
             first[r] = scrambled(((first[r] ^ word) + STEP) % M)

@@ -1,4 +1,4 @@
-"""What a look at a matrix of pairs sees, entry by entry."""
+"""Checks of square matrices of distances and similarities, entry by entry."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def matrix(dtype):
     return D
 
 
-# In and across bands, above and below the diagonal, at the ends.
+# Inside and across tiles, above and below the diagonal, at the ends.
 PLACES = [(0, 1), (1, 0), (3, 97), (97, 3), (100, 99), (99, 100), (41, 44), (85, 39), (100, 0), (0, 100)]
 
 
@@ -72,7 +72,7 @@ def test_every_fault_of_a_similarity_is_seen_wherever_it_is(dtype, place):
     rounded = S.copy()
     rounded[place] += 1e-6
     assert similarities(rounded) == NEARLY_SYMMETRIC
-    # As similar as two rows can be, and rounding more.
+    # As similar as two rows can be, plus a rounding error.
     mean = (S[place[0], place[0]] + S[place[1], place[1]]) / 2
     rounded[place] = rounded[place[::-1]] = mean * (1 + 1e-6)
     assert similarities(rounded) == VALID

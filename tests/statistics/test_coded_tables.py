@@ -1,4 +1,4 @@
-"""Statistics filled from coded columns: those of a table of repeated rows."""
+"""Statistics of weighted coded columns equal those of a table with repeated rows."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Sums that are the same in any order."""
+"""Exact sums: the same bits in any order."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Products with squared distances against matrices written out."""
+"""Products with squared distances against explicit matrices."""
 
 import numpy as np
 import pytest
