@@ -1,4 +1,4 @@
-"""Parts of selectors by name, and what is taken where none is given."""
+"""Criteria and searches by name, and the defaults."""
 
 import numpy as np
 import pandas as pd
@@ -134,7 +134,7 @@ def test_a_table_too_large_for_ridge_regression_is_searched_by_cfs_and_says_so(m
 
 
 def test_no_score_without_a_target_reads_one():
-    # A target with a hole would cost a row.
+    # A missing target value would drop a row.
     y = Y.astype(float)
     y[0] = np.nan
     assert RankSelector(Variance()).fit(X, y).schema_.n_rows == len(X)

@@ -1,4 +1,4 @@
-"""The two selectors: the same numbers from every kind of table, and scikit-learn's manners."""
+"""The two selectors: equal results for every kind of table, and scikit-learn's conventions."""
 
 import pickle
 
@@ -94,7 +94,7 @@ def test_every_kind_of_table_gives_the_same_search_to_the_bit(table):
 @pytest.mark.parametrize("target", ["classes", "number"])
 @pytest.mark.parametrize("convention", ["hall", "weka"])
 def test_one_thread_and_two_give_the_same_bits(convention, target, monkeypatch):
-    # Small pieces, so that there is something to share out.
+    # Small blocks, so that there are several for the threads.
     monkeypatch.setattr("tamiz.sources.base.PIECE_ROWS", 64)
     monkeypatch.setattr("tamiz.criteria.uncertainty._BLOCK_ROWS", 256)
     X, y = load_breast_cancer(return_X_y=True)
@@ -317,9 +317,7 @@ def test_a_subset_has_the_size_asked_for(search):
 
 def test_a_search_stopped_before_the_size_is_refused_with_the_way_out():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(
-        ValueError, match=r"No set of an allowed size was evaluated before the search stopped \(2 eval"
-    ):
+    with pytest.raises(ValueError, match=r"No set of an allowed size was evaluated before the search stopped \(2 eval"):
         SubsetSelector(CFS(), Forward(), n_features=3, stop=Evaluations(2)).fit(X, y)
 
 
@@ -428,11 +426,20 @@ def test_frames_whose_columns_are_called_by_numbers_keep_them():
     ("selector", "sentence"),
     [
         (RankSelector(CFS()), r"RankSelector: relevance must be one such as InformationGain\(\), got CFS\(\)"),
-        (SubsetSelector(InformationGain(), BestFirst()), r"SubsetSelector: merit must be one such as CFS\(\), got Info"),
+        (
+            SubsetSelector(InformationGain(), BestFirst()),
+            r"SubsetSelector: merit must be one such as CFS\(\), got Info",
+        ),
         (SubsetSelector(CFS(), BestFirst), r"search must be one such as BestFirst\(\), got <class"),
-        (SubsetSelector(CFS(), BestFirst(), stop=3), r"stop must be a stopping rule such as Evaluations\(1000\), got 3"),
+        (
+            SubsetSelector(CFS(), BestFirst(), stop=3),
+            r"stop must be a stopping rule such as Evaluations\(1000\), got 3",
+        ),
         (SubsetSelector(CFS(association=3), BestFirst()), "association must be an Association such as Symm.*, got 3"),
-        (RankSelector(InformationGain(discretization="mdl")), "InformationGain: discretization must be one such as MDL"),
+        (
+            RankSelector(InformationGain(discretization="mdl")),
+            "InformationGain: discretization must be one such as MDL",
+        ),
         (
             SubsetSelector(CFS(), BestFirst(), n_features="1"),
             "n_features must be a whole number, a share or a pair .*, got '1'",
@@ -461,7 +468,7 @@ def test_tables_that_do_not_fit_are_refused_before_they_are_counted(monkeypatch)
     frame = pd.DataFrame({"a": pd.Categorical([*"pqrs"] * 5)})
     source = open_source(frame, np.tile(["u", "v"], 10))
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 10.0)
-    # Free memory is not asked for before tables as small as these.
+    # The free memory is not checked for tables as small as these.
     monkeypatch.setattr("tamiz.criteria.entropy_relevance._UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match=r"Counting 2 classes in each of 1 columns needs .* 10 B are free"):
         RankSelector(InformationGain()).fit(source)
@@ -519,7 +526,7 @@ def test_a_tolerated_loss_keeps_fewer_columns():
         fewer = SubsetSelector(merit, Backward(), stop=MinGain(-loss)).fit(X, y)
         assert fewer.support_.sum() < best.support_.sum()
         assert best.merit_ - loss <= fewer.merit_ == fewer.archive_.best_merit
-        # No smaller set that was evaluated is within the loss.
+        # No smaller evaluated set is within the tolerated loss.
         within = fewer.archive_.merits >= fewer.archive_.merits.max() - loss
         assert fewer.archive_.sizes[within].min() == fewer.support_.sum()
     assert fewer.archive_.stop_reason == "a step lost more than 0.03"

@@ -1,4 +1,4 @@
-"""A fitted selector tells the merit of any set: what its search found, or would have."""
+"""A fitted selector returns the merit of any set, from its archive or evaluated now."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Selectors find in sparse rows what they find in the same rows written out."""
+"""Selectors have the same results for sparse and dense matrices."""
 
 from typing import ClassVar
 
@@ -35,10 +35,10 @@ def words(n=120, n_words=40):
 @pytest.mark.parametrize("name", RELEVANCES)
 def test_scores(name):
     table, y = words()
-    dense, held = (RankSelector(name, n_features=5).fit(X, y) for X in (table, sparse.csr_array(table)))
+    dense, from_sparse = (RankSelector(name, n_features=5).fit(X, y) for X in (table, sparse.csr_array(table)))
     # The Laplacian score adds up the numbers that are not 0, and they alone.
-    np.testing.assert_allclose(held.scores_, dense.scores_, rtol=1e-12 if name == "laplacian_score" else 0)
-    kept = held.transform(sparse.csr_array(table))
+    np.testing.assert_allclose(from_sparse.scores_, dense.scores_, rtol=1e-12 if name == "laplacian_score" else 0)
+    kept = from_sparse.transform(sparse.csr_array(table))
     assert sparse.issparse(kept)
     np.testing.assert_array_equal(kept.toarray(), dense.transform(table))
 
@@ -65,13 +65,13 @@ def test_scores(name):
 def test_subsets(merit):
     table, y = words()
     table = table[:, :8]
-    dense, held = (SubsetSelector(merit, Forward()).fit(X, y) for X in (table, sparse.csc_array(table)))
-    np.testing.assert_array_equal(held.get_support(), dense.get_support())
-    assert held.merit_ == dense.merit_
+    dense, from_sparse = (SubsetSelector(merit, Forward()).fit(X, y) for X in (table, sparse.csc_array(table)))
+    np.testing.assert_array_equal(from_sparse.get_support(), dense.get_support())
+    assert from_sparse.merit_ == dense.merit_
 
 
 class Told(ClassifierMixin, BaseEstimator):
-    """A classifier that remembers whether its rows were sparse, for all its copies."""
+    """A classifier that records whether its rows were sparse, for all clones."""
 
     seen: ClassVar[list[bool]] = []
 
@@ -125,13 +125,13 @@ def test_an_estimator_gets_sparse_rows_where_it_says_that_it_accepts_them(select
 
 def test_a_wrapper_scores_what_scikit_learn_scores():
     table, y = words()
-    held = sparse.csr_array(table)
+    from_sparse = sparse.csr_array(table)
     selector = SubsetSelector(CrossValidated(BernoulliNB(), cv=StratifiedKFold(4)), Forward(), n_features=3).fit(
-        held, y
+        from_sparse, y
     )
     assert (
         selector.merit_
-        == cross_val_score(BernoulliNB(), held[:, selector.get_support()], y, cv=StratifiedKFold(4)).mean()
+        == cross_val_score(BernoulliNB(), from_sparse[:, selector.get_support()], y, cv=StratifiedKFold(4)).mean()
     )
 
 
@@ -139,9 +139,9 @@ def test_permutation_importance():
     table, y = words()
     for model in (BernoulliNB(), GaussianNB()):
         relevance = PermutationImportance(model, n_repeats=3, random_state=0)
-        dense, held = (RankSelector(relevance).fit(X, y) for X in (table, sparse.csr_array(table)))
-        np.testing.assert_array_equal(held.scores_, dense.scores_)
-        assert held.scores_[:5].min() > np.median(held.scores_)
+        dense, from_sparse = (RankSelector(relevance).fit(X, y) for X in (table, sparse.csr_array(table)))
+        np.testing.assert_array_equal(from_sparse.scores_, dense.scores_)
+        assert from_sparse.scores_[:5].min() > np.median(from_sparse.scores_)
 
 
 def test_text_in_a_pipeline():
@@ -160,8 +160,10 @@ def test_text_in_a_pipeline():
 
 def test_the_graph_of_a_wide_sparse_table_is_that_of_its_rows():
     rng = np.random.default_rng(2)
-    held = sparse.random_array((300, 2_000), density=0.01, rng=rng, format="csr")
-    scores = RankSelector(LaplacianScore(graph=KNearest(5))).fit(held).scores_
-    np.testing.assert_allclose(scores, 1 - laplacian_score(held, KNearest(5).build(held.toarray())), rtol=1e-9)
-    mapped = LaplacianEigenmaps(2, disconnected="connect", graph=KNearest(5)).fit(open_source(held))
-    np.testing.assert_array_equal(mapped.transform(open_source(held[:4])), mapped.transform(held[:4]))
+    from_sparse = sparse.random_array((300, 2_000), density=0.01, rng=rng, format="csr")
+    scores = RankSelector(LaplacianScore(graph=KNearest(5))).fit(from_sparse).scores_
+    np.testing.assert_allclose(
+        scores, 1 - laplacian_score(from_sparse, KNearest(5).build(from_sparse.toarray())), rtol=1e-9
+    )
+    mapped = LaplacianEigenmaps(2, disconnected="connect", graph=KNearest(5)).fit(open_source(from_sparse))
+    np.testing.assert_array_equal(mapped.transform(open_source(from_sparse[:4])), mapped.transform(from_sparse[:4]))

@@ -1,4 +1,4 @@
-"""The size of a selection, by cross-validation: that of GridSearchCV over a pipeline, ranked once in a fold."""
+"""SizeSearchCV: the scores of GridSearchCV over a pipeline, with one ranking in each fold."""
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ def one_session():
 
 
 class Counted(InformationGain):
-    """A ranking that counts how often it is made."""
+    """A ranking that counts its fits."""
 
     n_rankings = 0
 
@@ -192,7 +192,7 @@ def test_a_size_that_a_model_cannot_be_fitted_on_is_not_chosen():
                 raise ZeroDivisionError
             return super().fit(rows, y)
 
-    # Only the last row differs in the second column: where that row is held out, the column is constant.
+    # Only the last row differs in the second column: where that row is a test row, the column is constant.
     table = np.column_stack([X[:, 0], np.arange(len(X)) == len(X) - 1])
     merit = RankSelector(Variance(), n_features=1)
     with pytest.warns(UserWarning, match="is constant in the training rows of the fold"):

@@ -1,4 +1,4 @@
-"""Scores, cuts, merits and subsets against Weka's, through the public doors."""
+"""Scores, cuts, merits and subsets against Weka's, through the public interface."""
 
 import json
 
@@ -18,7 +18,7 @@ from tamiz.subsets.evaluator import Evaluator
 from .reference import cfs as plain
 from .reference.tables import HERE, shared
 
-# Columns without a value are left out of supermarket, and that is told.
+# Columns without a value are excluded from supermarket, with a warning.
 pytestmark = pytest.mark.filterwarnings("ignore:.* excluded: ")
 
 SHARED_TABLES = ["weather.nominal", "weather.numeric", "contact-lenses", "iris", "diabetes", "credit-g"]
@@ -41,7 +41,7 @@ SEARCHES = {
 
 
 def weka_case(name):
-    """A table opened by tamiz, and what Weka says of it."""
+    """A table opened by tamiz, and Weka's results for it."""
     weka = EXTRA.get(name) or json.loads(shared("reference/weka.json").read_text())["datasets"][name]
     embedded = HERE / f"{name}.arff"
     path = embedded if embedded.exists() else shared(f"data/{name}.arff")
@@ -105,7 +105,7 @@ def test_merits_of_cfs_equal_weka(name):
     source, weka = weka_case(name)
     for key, missing in (("cfs_subset_merits", "distribute"), ("cfs_subset_merits_missing_separate", "category")):
         if missing == "category" and not source.schema.has_classes:
-            continue  # for a numeric target we fill gaps, as Weka does by default, and have no other rule
+            continue  # for a numeric target missing values are imputed, as Weka does by default; there is no other rule
         theirs = {tuple(map(int, columns.split(","))): merit for columns, merit in weka.get(key, {}).items()}
         ours = merits_of(source, weka_cfs(source, missing), list(theirs))
         np.testing.assert_allclose(ours, list(theirs.values()), rtol=0, atol=1e-6)
@@ -184,7 +184,7 @@ def number_of(subset):
     return sum(1 << j for j in subset)
 
 
-# Of design.md, so that they stand without the files of other systems.
+# From design.md, so that they need no files of other systems.
 
 
 def weather():

@@ -1,4 +1,4 @@
-"""Each relevance against its definition, on random tables of numbers and categories with ties, gaps and weights."""
+"""Each relevance against its definition, on random tables of numbers and categories with ties, missing values and weights."""
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,7 @@ def one_session():
 
 
 def coded(table, rule, weight):
-    """All columns as codes, numbers cut by the plain MDL or at the cuts of another rule."""
+    """All columns as codes; numbers are cut by the plain MDL or by another rule."""
     if rule is None:
         numbers = [cut(column, mdl_cuts(column, table.classes, weight)) for column in table.numbers.T]
     else:
@@ -120,7 +120,7 @@ def test_variance_is_that_of_numbers_and_of_the_indicators_of_levels(weighted):
 
 
 def plain_ratio(column, classes, is_number):
-    """F of a number; of a category the sums over its indicators, each over the root of its share."""
+    """F of a numeric column; for a categorical one the sums run over its indicators, each divided by the root of its share."""
     present = ~np.isnan(column) if is_number else column >= 0
     column, classes = column[present], classes[present]
     if is_number:
@@ -161,7 +161,9 @@ def test_fisher_score_is_infinite_where_classes_differ_and_are_constant_within()
 
 
 def test_fisher_score_refuses_a_numeric_target():
-    with pytest.raises(ValueError, match=r"FisherScore needs a target with classes; the target 'target' is numeric\. Use Variance"):
+    with pytest.raises(
+        ValueError, match=r"FisherScore needs a target with classes; the target 'target' is numeric\. Use Variance"
+    ):
         RankSelector(FisherScore()).fit([[1.0], [2.0], [4.0]], [0.5, 0.25, 1.5])
 
 

@@ -223,7 +223,7 @@ def test_a_copy_of_the_target_has_the_merit_1_and_nothing_is_explained():
 
 
 def of_any_scale(seed, p=7):
-    """Numbers that go with each other, in units that differ by up to 10^12, and a numeric target."""
+    """Correlated numbers in units that differ by up to 10^12, and a numeric target."""
     rng = np.random.default_rng(seed)
     hidden = rng.normal(size=(40, 3))
     X = hidden @ rng.normal(size=(3, p)) + rng.normal(size=(40, p))
@@ -255,10 +255,10 @@ def test_the_bound_of_a_set_is_above_the_merits_of_its_subsets_and_does_not_depe
         ]
         merits, bounds = evaluators[0].evaluate(Candidates.from_masks(masks)), evaluators[0].upper_bounds(masks)
         assert (np.where(holds, merits, -np.inf).max(axis=1) <= bounds).all(), seed
-        # Of columns of one scale the sums are exact, and there is a better way.
+        # For columns of one scale the sums are exact, and the quadratic form is used instead.
         assert evaluators[0].quadratic_form() is None
         assert evaluators[1].upper_bounds(masks) is None
-        # Of one column the bound is what it is by itself.
+        # The bound of a single column is its merit.
         single = masks.sum(axis=1) == 1
         np.testing.assert_allclose(bounds[single], merits[single], rtol=1e-5)
         stretched = prepare(open_source(X * 10.0 ** np.arange(7), y), CFS(convention="weka")).upper_bounds(masks)

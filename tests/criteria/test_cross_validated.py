@@ -53,7 +53,7 @@ def theirs(estimator, parts, y, **given):
 
 
 def mixed(n=160):
-    """Numbers with gaps, categories with gaps and truth values, as a frame."""
+    """Numbers and categories with missing values, and truth values, as a frame."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -232,17 +232,17 @@ def test_a_model_that_does_not_converge_is_told_of_once_with_the_number_of_fits(
     X, y = CANCER
     merit = CrossValidated(LogisticRegression(max_iter=2), cv=3)
     for n_jobs in (1, 2):
-        with pytest.warns(TamizWarning, match="LogisticRegression warned in") as told:
+        with pytest.warns(TamizWarning, match="LogisticRegression warned in") as recorded:
             selector = SubsetSelector(merit, Forward(), n_features=2, random_state=0, n_jobs=n_jobs).fit(X, y)
-        (sentence,) = [str(one.message) for one in told]
+        (sentence,) = [str(one.message) for one in recorded]
         n_fits = 3 * (selector.n_evaluations_ - 1)
         assert f"of {n_fits:,} fits: ConvergenceWarning: lbfgs failed to converge" in sentence
 
 
 def test_warnings_that_the_user_ignores_are_not_told():
     X, y = CANCER
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", message="lbfgs failed to converge")
         SubsetSelector(CrossValidated(LogisticRegression(max_iter=2), cv=3), Forward(), n_features=1).fit(X, y)
-        assert not told
+        assert not recorded

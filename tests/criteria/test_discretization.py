@@ -1,4 +1,4 @@
-"""What is refused, with a sentence that says the way out; and groups of columns cut one after another."""
+"""Errors with advice, and blocks of columns that are cut one after another."""
 
 import numpy as np
 import pandas as pd

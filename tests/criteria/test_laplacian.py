@@ -1,4 +1,4 @@
-"""The Laplacian score: the paper's number, and the relevance made of it."""
+"""The Laplacian score of the paper, and the relevance 1 - L."""
 
 from fractions import Fraction
 
@@ -150,7 +150,7 @@ def test_bits_do_not_depend_on_threads():
 
 
 def exact_score(X, S):
-    """The score in fractions, so without any rounding."""
+    """The score in exact fractions."""
     S = [[Fraction(float(v)) for v in row] for row in S]
     D = [sum(row) for row in S]
     scores = []
@@ -299,8 +299,14 @@ def test_a_graph_of_classes_takes_its_own_number_of_rows():
         (lambda: graph.dot(X[:1]), "F has 1 rows and the graph has 20; the numbers must be equal."),
         (lambda: graph.dot(1.0), "F has 0 rows and the graph has 20; the numbers must be equal."),
         (lambda: graph.variation(X[:-1]), "X has 19 rows and the graph has 20; the numbers must be equal."),
-        (lambda: graph.variation(sparse.csr_array(X[:-1])), "X has 19 rows and the graph has 20; the numbers must be equal."),
-        (lambda: graph.variation(X, np.ones(21)), "sample_weight has 21 rows and the graph has 20; the numbers must be equal."),
+        (
+            lambda: graph.variation(sparse.csr_array(X[:-1])),
+            "X has 19 rows and the graph has 20; the numbers must be equal.",
+        ),
+        (
+            lambda: graph.variation(X, np.ones(21)),
+            "sample_weight has 21 rows and the graph has 20; the numbers must be equal.",
+        ),
         (lambda: graph.variation(X[:, 0]), r"X must have rows and columns, got an array of shape \(20,\)\."),
     ]:
         with pytest.raises(DataError, match=sentence):

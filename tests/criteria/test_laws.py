@@ -1,4 +1,4 @@
-"""What every relevance keeps to, whatever it measures: the law of weights, of order, of names; finite scores, always."""
+"""Properties of every relevance: weights as repetitions, invariance to order and names, finite scores."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from tamiz.runtime import parallel
 from ..statistics.mixed import make_mixed
 
 # The Laplacian score compares rows with rows: its laws are in test_laplacian.py, and those of models of all rows in
-# test_model_laws.py. Of models fitted to rows by folds, most of these laws do not hold: rows in another order are in other folds.
+# test_model_laws.py. Of models fitted to rows by folds, most of these laws are not true: rows in another order are in other folds.
 BY_ROWS = ["laplacian_score", "permutation_importance", "tree_importance", "linear_coefficient"]
 EVERY = [entry.load()() for entry in registry.of_kind("relevance") if entry.name not in BY_ROWS]
 RELEVANCES = EVERY + [
@@ -102,15 +102,15 @@ def test_a_constant_column_scores_0(relevance):
             assert scores[-3:].tolist() == [0, 0, 0]
 
 
-def test_a_column_of_one_value_and_gaps_scores_0_unless_missing_is_a_value(relevance):
+def test_a_column_of_one_value_and_missing_ones_scores_0_unless_missing_is_a_value(relevance):
     if getattr(relevance, "missing", "distribute") == "category":
         pytest.skip("missing is a value of its own here")
     for seed in SEEDS:
         table = make_mixed(seed)
         n = len(table.classes)
-        gaps = np.random.default_rng(seed).random(n) < 0.4
-        gaps[0] = False
-        frame = table.frame().assign(number=np.where(gaps, np.nan, 0.1), level=np.where(gaps, None, "same"))
+        missing = np.random.default_rng(seed).random(n) < 0.4
+        missing[0] = False
+        frame = table.frame().assign(number=np.where(missing, np.nan, 0.1), level=np.where(missing, None, "same"))
         weight = np.random.default_rng(seed).random(n) + 0.1
         for sample_weight in (None, weight):
             scores = RankSelector(relevance).fit(frame, table.target(), sample_weight=sample_weight).scores_
@@ -127,8 +127,8 @@ def test_equal_columns_score_equally(relevance):
 
 
 DEGENERATE = {
-    "a column of gaps only": (pd.DataFrame({"x": [np.nan] * 6, "y": [1.0, 2, 3, 4, 5, 6]}), [*"aabbab"]),
-    "columns of gaps only": (pd.DataFrame({"x": [np.nan] * 4, "y": [None] * 4}), [*"abab"]),
+    "a column of missing values only": (pd.DataFrame({"x": [np.nan] * 6, "y": [1.0, 2, 3, 4, 5, 6]}), [*"aabbab"]),
+    "columns of missing values only": (pd.DataFrame({"x": [np.nan] * 4, "y": [None] * 4}), [*"abab"]),
     "one class but for one row": (pd.DataFrame({"x": np.arange(50) % 7, "y": [*"pq"] * 25}), ["a"] * 49 + ["b"]),
     "a class for every row": (pd.DataFrame({"x": [1.0, 2, 3, 4], "y": [*"ppqq"]}), [*"abcd"]),
     "two rows": (pd.DataFrame({"x": [1.0, 2.0], "y": [*"pq"]}), [*"ab"]),

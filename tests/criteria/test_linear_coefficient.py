@@ -1,4 +1,4 @@
-"""Linear coefficient: against scikit-learn's own pipelines, and what its numbers mean."""
+"""Linear coefficient: against scikit-learn pipelines, and the meaning of the scores."""
 
 import warnings
 
@@ -84,7 +84,7 @@ def test_a_category_is_scored_by_the_spread_of_what_it_adds(target):
 
 
 def mostly_missing(seed=0, n=600):
-    """Two columns that matter, 20 of noise, and as many of noise with 96 % of their values missing."""
+    """Two informative columns, 20 noise columns, and 20 noise columns with 96 % missing values."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         rng.normal(size=(n, 42)), columns=["true", "weak", *(f"n{j}" for j in range(20)), *(f"m{j}" for j in range(20))]
@@ -113,10 +113,10 @@ def test_a_column_with_missing_values_is_scored_by_the_spread_of_what_it_adds():
     X["level"] = pd.cut(X.pop("m0"), [-9, 0, 1, 9], labels=["a", "b", "c"]).astype(object)
     numbers = X.drop(columns="level").to_numpy()
     Z = (numbers - np.nanmean(numbers, axis=0)) / np.nanstd(numbers, axis=0, ddof=1)
-    held = X["level"].notna()
-    share = X.loc[held, "level"].value_counts(normalize=True).sort_index()
+    present = X["level"].notna()
+    share = X.loc[present, "level"].value_counts(normalize=True).sort_index()
     one_hot = (pd.get_dummies(X["level"]) - share) / np.sqrt(share)
-    Z = np.nan_to_num(np.column_stack([Z, one_hot.where(held)]))
+    Z = np.nan_to_num(np.column_stack([Z, one_hot.where(present)]))
     weights = Ridge(1.0).fit(Z, (y - y.mean()) / y.std(ddof=1)).coef_
     added = [*(Z * weights)[:, :-3].std(axis=0), (Z[:, -3:] @ weights[-3:]).std()]
     # Columns of 24 values are standardised by 23.
@@ -144,10 +144,10 @@ def test_columns_that_repeat_each_other_share_their_coefficient():
 
 
 def test_a_model_that_has_not_converged_is_told_and_nothing_else():
-    with pytest.warns(TamizWarning, match="did not converge in max_iter = 2 steps; the scores are those") as said:
+    with pytest.warns(TamizWarning, match="did not converge in max_iter = 2 steps; the scores are those") as recorded:
         scores_of(*load_iris(return_X_y=True), max_iter=2)
-    assert len(said) == 1
-    assert "Raise max_iter, or alpha." in str(said[0].message)
+    assert len(recorded) == 1
+    assert "Raise max_iter, or alpha." in str(recorded[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         scores_of(*load_iris(return_X_y=True))

@@ -1,4 +1,4 @@
-"""What relevances that read a model of all rows keep to, up to what a model's own rounding and lots allow."""
+"""Properties of relevances that are read from a fitted model, up to rounding and random draws of the model."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ def scores_of(relevance, source):
 
 
 def numbers(table):
-    """The table with a number for a target."""
+    """The table with a numeric target."""
     return table.classes + 0.25 * np.nan_to_num(table.numbers[:, 0]) + 0.125
 
 
@@ -75,16 +75,16 @@ def test_a_constant_column_and_one_of_one_value_and_gaps_score_0_and_change_noth
     for seed in SEEDS:
         table = make_mixed(seed)
         n = len(table.classes)
-        gaps = np.arange(n) % 3 == 1
+        missing = np.arange(n) % 3 == 1
         frame = table.frame().assign(
             number=4.2,
             level="same",
             flag=True,
-            gappy=np.where(gaps, np.nan, 0.1),
-            level_gappy=np.where(gaps, None, "same"),
+            incomplete=np.where(missing, np.nan, 0.1),
+            level_incomplete=np.where(missing, None, "same"),
         )
         if relevance.missing == "category":
-            frame = frame.drop(columns=["gappy", "level_gappy"])
+            frame = frame.drop(columns=["incomplete", "level_incomplete"])
         scores = scores_of(relevance, open_source(frame, table.target()))
         assert scores[len(table.columns()) :].tolist() == [0] * (len(frame.columns) - len(table.columns()))
         np.testing.assert_allclose(scores[: len(table.columns())], scores_of(relevance, table.source()), rtol=1e-9)
@@ -126,7 +126,7 @@ def test_huge_and_tiny_numbers_to_predict_are_scored_as_any_other(relevance):
         np.testing.assert_allclose(ours, usual, rtol=1e-6, atol=1e-9)
 
 
-def test_a_gap_that_tells_the_class_is_seen_where_missing_is_a_category(relevance):
+def test_a_missing_value_that_predicts_the_class_is_used_where_missing_is_a_category(relevance):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
     frame = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Permutation importance as a relevance: all columns together, whatever a table holds."""
+"""Permutation importance as a relevance, on tables of every kind."""
 
 from contextlib import nullcontext
 
@@ -71,23 +71,25 @@ def mixed_table():
         {
             "noise": rng.normal(size=200),
             "level": np.array(["low", "mid", "high"])[np.where(rng.random(200) < 0.2, 2, y)],
-            "gaps": np.where(rng.random(200) < 0.3, np.nan, rng.normal(size=200) + y),
+            "incomplete": np.where(rng.random(200) < 0.3, np.nan, rng.normal(size=200) + y),
         }
     )
-    return frame, y, 3.0 * y + frame["gaps"].fillna(0).to_numpy() + 0.1 * rng.normal(size=200)
+    return frame, y, 3.0 * y + frame["incomplete"].fillna(0).to_numpy() + 0.1 * rng.normal(size=200)
 
 
 @pytest.mark.parametrize("target", ["classes", "number"])
 def test_without_an_estimator_mixed_columns_with_gaps_are_scored(target):
     frame, classes, number = mixed_table()
     y, usual = (classes, "mixed_nb") if target == "classes" else (number, "ridge")
-    # As a point a row has no gaps.
-    told = nullcontext() if target == "classes" else pytest.warns(TamizWarning, match="count as the mean of the column")
-    with told:
-        noise, level, gaps = scores_of(PermutationImportance(), frame, y)
+    # Encoded rows have no missing values.
+    recorded = (
+        nullcontext() if target == "classes" else pytest.warns(TamizWarning, match="count as the mean of the column")
+    )
+    with recorded:
+        noise, level, incomplete = scores_of(PermutationImportance(), frame, y)
         named = scores_of(PermutationImportance(usual), frame, y)
-    assert min(level, gaps) > 0.01 > abs(noise)
-    assert named.tolist() == [noise, level, gaps]
+    assert min(level, incomplete) > 0.01 > abs(noise)
+    assert named.tolist() == [noise, level, incomplete]
 
 
 def test_columns_that_repeat_each_other_share_their_importance():
@@ -118,7 +120,7 @@ def test_the_same_seed_gives_the_same_scores_and_another_one_others():
 
 def test_weights_count_in_the_fits_and_in_the_scores():
     X, y = IRIS
-    # Rows of weight 0 are not there.
+    # Rows of weight 0 are left out.
     kept = np.sort(np.random.default_rng(0).choice(150, 100, replace=False))
     weight = np.zeros(150)
     weight[kept] = 1.0
@@ -171,9 +173,9 @@ def test_what_cannot_be_is_refused(relevance, kind, sentence):
 
 
 def test_what_its_refits_warn_of_is_told_once():
-    with pytest.warns(TamizWarning, match="lbfgs failed to converge") as told:
+    with pytest.warns(TamizWarning, match="lbfgs failed to converge") as recorded:
         scores_of(PermutationImportance(LogisticRegression(max_iter=2), cv=3), *IRIS)
-    assert len(told) == 1
+    assert len(recorded) == 1
 
 
 def test_a_study_ranks_by_it_only_when_asked_to():

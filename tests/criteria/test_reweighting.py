@@ -1,4 +1,4 @@
-"""Models under other weights of the rows: close to models of repeated rows."""
+"""Models under other row weights are close to models of repeated rows."""
 
 import numpy as np
 import pytest

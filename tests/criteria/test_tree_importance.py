@@ -1,4 +1,4 @@
-"""Tree importance: against rows walked down trees one by one, a tree drawn by hand, and the laws it keeps."""
+"""Tree importance: against a plain walk of the rows down the trees, a tree by hand, and invariances."""
 
 import numpy as np
 import pandas as pd
@@ -19,16 +19,16 @@ def scores_of(X, y, *, sample_weight=None, **parameters):
 
 
 def test_a_tree_drawn_by_hand():
-    # 40 rows, 20 of each class: a tells 20 rows of class n from 20 others, of which c tells 4 more; b never helps.
+    # 40 rows, 20 of each class: a separates 16 rows; among the 24 others c separates the 4 of class n; b never helps.
     a = np.repeat([0.0, 1.0], [16, 24])
     b = np.tile([0.0, 1.0], 20)
     c = np.r_[np.zeros(16), np.ones(4), np.zeros(20)]
     y = np.repeat([0, 1], 20)
     X = pd.DataFrame({"a": a, "b": b, "c": c}) + 0.5
-    # Three columns are one set. One question: Gini 1/2 at the root; after it 16 rows are pure and 24 rows have 4 of class n.
-    told = 1 - 24 / 40 * (2 * 4 / 24 * 20 / 24) / 0.5
-    np.testing.assert_allclose(scores_of(X, y, max_depth=1), [told, 0, 0], rtol=1e-12)
-    # Two: nothing is left untold. All rows are asked for a, which counts 1, then 24 of 40 for c, which counts half of that.
+    # Three columns are one set. One split: Gini 1/2 at the root; after it 16 rows are pure and 24 rows have 4 of class n.
+    explained = 1 - 24 / 40 * (2 * 4 / 24 * 20 / 24) / 0.5
+    np.testing.assert_allclose(scores_of(X, y, max_depth=1), [explained, 0, 0], rtol=1e-12)
+    # Two levels explain everything. The split on a has all rows and counts 1, the split on c has 24 of 40 and counts half of that.
     use = np.array([1, 0, 0.5 * 24 / 40])
     np.testing.assert_allclose(scores_of(X, y, max_depth=2), use / use.sum(), rtol=1e-12)
 
@@ -37,7 +37,7 @@ def of_one_set(monkeypatch):
     monkeypatch.setattr(tree_importance, "_split_columns", lambda n, _: [np.arange(n)])
 
 
-# The tree's own, which decides between questions that are equally good.
+# The seed of the tree, which decides between equally good splits.
 SEED = int(np.random.default_rng(0).integers(2**31))
 
 
@@ -98,7 +98,7 @@ def test_every_column_is_in_one_tree_of_a_round(monkeypatch):
         assert {len(one) for one in sets} == {10}
     for n in range(1, 50):
         sets = split(n, np.random.default_rng(0))
-        # A column alone in its tree would be asked for whatever it tells.
+        # A column alone in its tree would have every split.
         assert min(map(len, sets)) >= min(n, 2)
 
 
@@ -108,7 +108,7 @@ def test_the_levels_of_a_category_count_for_it():
     y = np.isin(level, [1, 4, 6])
     frame = pd.DataFrame({"noise": rng.normal(size=400), "level": np.array([*"abcdefgh"])[level]})
     noise, category = scores_of(frame, y)
-    # Three questions for the three levels tell everything.
+    # Three splits for the three levels explain everything.
     assert (noise, category) == (0, pytest.approx(1))
 
 
@@ -117,8 +117,8 @@ def test_an_indicator_of_gaps_is_that_of_a_level():
     level = np.array([*"abc"])[rng.integers(0, 3, 150)]
     y = (level == "c") ^ (rng.random(150) < 0.2)
     frame = pd.DataFrame({"x": rng.normal(size=150), "level": level})
-    gappy = frame.assign(level=np.where(level == "c", None, level))
-    ours, theirs = scores_of(gappy, y, max_depth=1, missing="category"), scores_of(frame, y, max_depth=1)
+    incomplete = frame.assign(level=np.where(level == "c", None, level))
+    ours, theirs = scores_of(incomplete, y, max_depth=1, missing="category"), scores_of(frame, y, max_depth=1)
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
     assert ours[1] > 0.2
 

@@ -1,4 +1,4 @@
-"""Merits whose form is known, problems of every kind for exact searches, and the plain search of all sets."""
+"""Merits with a quadratic form, varied problems for exact searches, and the plain enumeration of all sets."""
 
 from itertools import combinations
 
@@ -13,14 +13,14 @@ SCALE = 64.0
 
 
 class Known(Quadratic):
-    """Whole numbers, many merits equal."""
+    """A merit of whole numbers, with many ties."""
 
     def quadratic_form(self):
         return self.c, self.A
 
 
 class Smooth(Known):
-    """Squared correlations of columns that go with each other, all merits different."""
+    """Squared correlations of correlated columns; all merits differ."""
 
     def __init__(self, seed, p, n_factors=None):
         super().__init__(seed, p)
@@ -31,7 +31,7 @@ class Smooth(Known):
 
 
 class LeastSquares(Evaluator):
-    """The part of a target's variation that columns explain: no set explains more than one that holds it."""
+    """The share of the target's variance that columns explain: a superset never explains less."""
 
     def __init__(self, seed, p, n=30):
         rng = np.random.default_rng(seed)
@@ -53,7 +53,7 @@ class LeastSquares(Evaluator):
 
 
 def varied(evaluator, seed):
-    """Negative relevances, none at all, negative associations, or columns twice."""
+    """Vary a merit: negative relevances, no relevances, negative associations, or duplicate columns."""
     p = len(evaluator.c)
     kind = seed % 8
     if kind == 1:
@@ -75,7 +75,7 @@ def varied(evaluator, seed):
 
 
 def asked(seed, p):
-    """Columns to fix, leave out and move together, and sizes."""
+    """Random fixed and excluded columns, column groups, and sizes."""
     rng = np.random.default_rng(1000 + seed)
     columns = rng.permutation(p).tolist()
     parts = {}
@@ -92,7 +92,7 @@ def asked(seed, p):
 
 
 def possible(search, evaluator, p, n_features):
-    """Whether there is a set of a size asked for."""
+    """Whether there is a set of a requested size."""
     try:
         problem_of(search, p, n_features, evaluator)
     except ValueError as error:
@@ -103,7 +103,7 @@ def possible(search, evaluator, p, n_features):
 
 
 def plain(problem, merit_of):
-    """The best of all sets that may be chosen, and how many there are."""
+    """The best of all allowed sets, and their number."""
     fixed = np.flatnonzero(problem.fixed).tolist()
     found = []
     for k in range(len(problem.units) + 1):

@@ -1,4 +1,4 @@
-"""Merits to search by, without a table."""
+"""Merits for tests of searches, without a table."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from tamiz.subsets.evaluator import Evaluator
 
 
 class Quadratic(Evaluator):
-    """c'x / sqrt(x'Ax) with whole numbers, many of them equal; it counts and remembers what it was asked."""
+    """c'x / sqrt(x'Ax) with whole numbers and many ties; it records the evaluated sets."""
 
     def __init__(self, seed, p):
         rng = np.random.default_rng(seed)
@@ -30,7 +30,7 @@ class Quadratic(Evaluator):
         self.asked += subsets
         if type(self).merit is not Quadratic.merit:
             return np.array([self.merit(subset) for subset in subsets])
-        # Sums of whole numbers are exact in any order: these are the very merits of `merit`.
+        # Sums of whole numbers are exact in any order: these are exactly the merits of `merit`.
         x = masks.astype(float)
         return np.divide(
             x @ self.c, np.sqrt(((x @ self.A) * x).sum(axis=1)), out=np.zeros(len(x)), where=masks.any(axis=1)
@@ -38,7 +38,7 @@ class Quadratic(Evaluator):
 
 
 def losses(evaluator, mask, units):
-    """What the merit of a set loses with each of some units of columns."""
+    """The loss of a set's merit when each of the units is dropped."""
     if not units:
         return np.empty(0)
     return evaluator.evaluate(Candidates.from_masks(mask)) - evaluator.evaluate(Candidates.from_flips(mask, units))

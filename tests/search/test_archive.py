@@ -1,4 +1,4 @@
-"""The books of a search: order, best, ties, course."""
+"""The archive of a search: order, best set, ties, improvements."""
 
 import tracemalloc
 
@@ -10,7 +10,7 @@ from tamiz.subsets.candidates import Candidates
 
 
 def record(archive, *sets_with_merits):
-    """Write sets down as one step; a set is a text of 0 and 1."""
+    """Record sets as one step; a set is a string of 0 and 1."""
     masks = np.array([[c == "1" for c in mask] for mask, _ in sets_with_merits])
     candidates = Candidates.from_masks(masks)
     archive.record(candidates, archive.keys(candidates), np.array([float(merit) for _, merit in sets_with_merits]))
@@ -129,19 +129,19 @@ def test_merits_are_recalled_by_set():
     assert archive.merits_at(np.array([1, 0])).tolist() == [2, 1]
 
 
-def test_stale_steps_and_the_last_gain_are_counted_by_step():
+def test_steps_without_gain_and_the_last_gain_are_counted_by_step():
     archive = record(Archive(3), ("000", 1))
     assert (archive.n_steps_without_gain, archive.last_gain) == (0, None)
     record(archive, ("100", 0.5), ("010", 0.75))
     assert (archive.n_steps_without_gain, archive.last_gain) == (1, -0.25)
     record(archive, ("001", 1.5))
     assert (archive.n_steps_without_gain, archive.last_gain) == (0, 0.5)
-    # Nothing new was written down.
+    # Nothing new was recorded.
     archive.end_step()
     assert (archive.n_steps_without_gain, archive.last_gain) == (1, 0)
 
 
-def test_a_step_on_the_way_to_the_size_asked_for_is_stale_and_says_nothing_of_gains():
+def test_a_step_before_the_requested_size_is_without_gain():
     archive = record(Archive(3, min_size=2), ("110", 1))
     record(archive, ("111", 3))
     record(archive, ("100", 9), ("010", 8))

@@ -1,4 +1,4 @@
-"""Candidates as flips of parents, against the masks they stand for."""
+"""Candidates as flips of parents, against the masks that they represent."""
 
 import numpy as np
 

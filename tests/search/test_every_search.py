@@ -1,4 +1,4 @@
-"""What holds for every search of the registry, on merits with many ties and on CFS of a table."""
+"""Properties of every search of the registry, on merits with many ties and on CFS of a table."""
 
 from functools import cache
 
@@ -19,7 +19,7 @@ P = 7
 ALL = (np.arange(2**P)[:, None] >> np.arange(P) & 1).astype(bool)
 SIZES = [None, 3, (2, 4)]
 REGISTERED = {entry.name: (entry.load(), {}) for entry in registry.of_kind("search")}
-# Exact searches begin where they like, and may write down only what was better than all before.
+# Exact searches choose their starting sets, and may record only sets that were better than all before.
 EXACT = ["exhaustive", "branch_and_bound"]
 MAKERS = REGISTERED | {
     "best_first backward": (BestFirst, {"direction": "backward", "patience": 2}),
@@ -40,14 +40,14 @@ def made(name, **parameters):
 
 
 class Known(Quadratic):
-    """A quadratic merit that says so, and what columns are worth to it."""
+    """A merit that provides its quadratic form and importances."""
 
     def quadratic_form(self):
         return self.c, self.A
 
     def importances(self, mask, units, n_repeats):
         asked = self.asked
-        # What a search has evaluated is what it proposed.
+        # The evaluated sets are the proposed ones.
         self.asked = []
         worth = losses(self, mask, units)
         self.asked = asked
@@ -55,7 +55,7 @@ class Known(Quadratic):
 
 
 class OfTable(Evaluator):
-    """CFS of a mixed table, remembering what it was asked."""
+    """CFS of a mixed table that records the evaluated sets."""
 
     def __init__(self, seed, p):
         table = make_mixed(seed, n=60, n_numbers=p - p // 2, n_codes=p // 2, missing=0)

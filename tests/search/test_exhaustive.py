@@ -1,4 +1,4 @@
-"""Exhaustive search: by codes, by combinations and one by one, against the plain search of all sets."""
+"""Exhaustive search by codes, by combinations and one by one, against the plain enumeration of all sets."""
 
 from math import comb
 
@@ -17,7 +17,7 @@ from .merits import Quadratic, best_of, problem_of, search_in, sets_of
 
 @pytest.fixture(params=["codes", "combinations", "one by one"])
 def way(request, monkeypatch):
-    """How the sets are gone through; small pieces, so that there are many."""
+    """The order of enumeration; with small blocks, so that there are many."""
     if request.param == "combinations":
         monkeypatch.setattr(exhaustive, "_MAX_CODES_PER_SET", 0)
     monkeypatch.setattr(enumeration, "_N_LOW_UNITS", 2)
@@ -106,7 +106,7 @@ def test_codes_and_combinations_agree_to_the_bit_on_millions_of_sets():
         beside, units = np.array([-np.inf]), np.full(24, -1)
         prefix = np.empty(0, dtype=np.int64)
         n_combinations = kernels.evaluate_combinations(*arrays, prefix, 0, 22, True, 2**62, beside, units)
-        # The set of no unit has no last one.
+        # Combinations do not contain the set without units.
         assert n_codes == n_combinations + (sizes[0] == 0) == sum(comb(22, k) for k in range(sizes[0], sizes[1] + 1))
         assert best[0] == beside[0]
         assert [u for u in range(22) if found[1] >> (21 - u) & 1] == units[2 : 2 + units[1]].tolist()

@@ -1,4 +1,4 @@
-"""Genetic search and sets at random: what they find, and how they draw."""
+"""Genetic search and random subsets: results and distributions of their draws."""
 
 from collections import Counter
 from itertools import combinations
@@ -74,7 +74,7 @@ def test_breeding_beats_as_many_sets_at_random(n_features):
 
 
 class Meaningless(Quadratic):
-    """A random merit for every set, so that nothing is selected for."""
+    """A random merit for every set, so that there is no selection pressure."""
 
     def evaluate(self, candidates):
         return np.random.default_rng(len(self.asked)).random(len(candidates))
@@ -116,7 +116,7 @@ def test_breeding_ends_when_every_set_was_seen():
     assert len(archive) == 2**5
     archive = search_in(Genetic(10, generations=5), Quadratic(0, 9), 9)
     assert archive.stop_reason == "5 generations were bred"
-    # Once in a while no change of a child is new.
+    # Sometimes no mutation of a child is new.
     assert 45 <= len(archive) <= 50
 
 
@@ -161,7 +161,7 @@ def test_the_baseline_is_as_good_as_chance():
     for seed in range(100):
         archive = bred(RandomSubsets(9), evaluator, 8, seed, 3)
         ranks.append(np.searchsorted(every, archive.best_merit, side="right") / len(every))
-    # The best of nine draws stands at 9 / 10 of the ranks on average; ties lift it a little.
+    # The best of nine draws has 9 / 10 of the ranks on average; ties lift it a little.
     assert 0.88 < np.mean(ranks) < 0.95
 
 

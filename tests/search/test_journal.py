@@ -1,4 +1,4 @@
-"""The journal: exact, without a clock, and a search that goes on from any byte of it."""
+"""The journal: exact, without times, and a search that resumes from any byte of it."""
 
 import json
 import re
@@ -179,7 +179,7 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_was(tmp_path, conte
 
 
 def with_checksums(head, *lines):
-    """A journal of lines, their checksums right."""
+    """A journal of lines with correct checksums."""
     written, checksum = [head], zlib.crc32(head.encode())
     for line in lines:
         checksum = zlib.crc32(line.encode(), checksum)

@@ -1,4 +1,4 @@
-"""Kill -9 at any moment: every search goes on where it was."""
+"""Kill -9 at any moment: every search resumes where it was."""
 
 import json
 import random
@@ -16,7 +16,7 @@ from tamiz.search import registry
 
 N_KILLS = 2
 N_COLUMNS = 60
-# Long enough to be killed on the way; exact searches on fewer columns.
+# Long enough to be killed before the end; exact searches on fewer columns.
 PARAMETERS = {
     "best_first": {"direction": "bidirectional", "patience": 30},
     "beam": {"width": 20},
@@ -25,7 +25,7 @@ PARAMETERS = {
     "exhaustive": {"excluded": list(range(14, N_COLUMNS))},
     "branch_and_bound": {"excluded": list(range(30, N_COLUMNS))},
 }
-# Merits that add up, that look for neighbours, that solve, that are refitted, and that know likelihoods.
+# A merit of sums, and models: nearest neighbours, linear, refitted, and naive Bayes.
 WRAPPERS = [
     CrossValidated("gaussian_nb", cv=3),
     CrossValidated("knn", cv=3),
@@ -33,7 +33,7 @@ WRAPPERS = [
     CrossValidated("tree", cv=3),
     CrossValidated("gaussian_nb", cv=3, scoring="neg_log_loss"),
 ]
-# A recursive elimination asks for more than the merits of sets.
+# Recursive elimination needs importances as well.
 CASES = [
     *(
         (entry.name, WRAPPERS[0] if entry.name == "recursive_elimination" else CFS())
@@ -102,7 +102,7 @@ def test_a_search_killed_again_and_again_ends_as_one_that_was_not(tmp_path, name
         left = journal.read_bytes()
         assert written.startswith(left[: left.rfind(b"\n") + 1])
     assert killed == N_KILLS
-    # An exact search writes no more than what was best when it came, most of that early on.
+    # An exact search records only sets that were the best when they were found, most of them early.
     assert len(journal.read_bytes()) < len(written) or name in ("exhaustive", "branch_and_bound")
     resumed = selected(journal)
     assert journal.read_bytes() == written

@@ -1,4 +1,4 @@
-"""What a search will cost, told before it begins."""
+"""The plan: the estimated cost of a search."""
 
 import numpy as np
 import pytest
@@ -74,23 +74,23 @@ def test_a_plan_changes_nothing_and_writes_no_journal(tmp_path):
         ),
     ],
 )
-def test_a_plan_is_told_in_one_sentence(plan, sentence):
+def test_a_plan_is_one_sentence(plan, sentence):
     assert str(plan).startswith(sentence)
 
 
 def test_a_search_of_more_sets_than_a_float_can_count_has_a_plan_and_goes_on():
     X, y = wide_table(1100)
     selector = SubsetSelector(CFS(), Exhaustive(), stop=Evaluations(3000))
-    told = []
-    with progress.use_listener(lambda label, done, total: told.append(total)):
+    totals = []
+    with progress.use_listener(lambda label, done, total: totals.append(total)):
         plan = selector.plan(X, y)
         assert selector.fit(X, y).n_evaluations_ == 3000
     assert plan.max_evaluations == 3000
-    assert max(total or 0 for total in told) < 10**6
+    assert max(total or 0 for total in totals) < 10**6
     assert SubsetSelector(CFS(), Exhaustive()).plan(X, y).max_evaluations == 2**1100
 
 
-def test_a_plan_draws_no_lots_of_the_search():
+def test_a_plan_uses_no_random_draws_of_the_search():
     X, y = wide_table(30)
     planned, alone = (SubsetSelector(CFS(), RandomSubsets(50), random_state=np.random.default_rng(0)) for _ in range(2))
     planned.plan(X, y)

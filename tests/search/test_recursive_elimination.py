@@ -1,4 +1,4 @@
-"""Recursive elimination: what goes when, and the same way whenever it is gone."""
+"""Recursive elimination: the order of drops, and the same order in every run."""
 
 from itertools import pairwise
 
@@ -24,7 +24,7 @@ P = len(WORTH)
 
 
 class Additive(Evaluator):
-    """What columns are worth adds up; it remembers which units it was asked about."""
+    """Importances that add up; it records the units for which they were computed."""
 
     def __init__(self, worth=WORTH):
         self.worth = np.array(worth)
@@ -44,7 +44,7 @@ def path_of(search, n_features=None, evaluator=None):
 
 
 def dropped(path):
-    """The columns that went, step by step."""
+    """The dropped columns, step by step."""
     return [tuple(sorted(set(more) - set(fewer))) for more, fewer in pairwise(path)]
 
 
@@ -151,12 +151,12 @@ def test_the_way_is_that_of_scikit_learns_importances_and_the_merits_those_of_it
         way.append(tuple(columns.tolist()))
         merits.append(cross_val_score(GaussianNB(), X[:, columns], y, cv=folds).mean())
         worth = plain(GaussianNB(), X[:, columns], y, folds, "accuracy", 2)
-        # Equal importances differ in their last bits where they are added up in another order.
+        # Equal importances differ in their last bits when they are summed in another order.
         worth = (worth / np.abs(worth).max()).round(12)
         columns = np.delete(columns, np.flatnonzero(worth == worth.min())[-1])
     merit = CrossValidated(GaussianNB(), cv=folds)
     archive = SubsetSelector(merit, RecursiveElimination(n_repeats=2)).fit(X, y).archive_
-    # The set of no column is the last.
+    # The empty set is the last.
     assert sets_of(archive)[:-1] == way
     np.testing.assert_allclose(archive.merits[:-1], merits, rtol=0, atol=1e-12)
 

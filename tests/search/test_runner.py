@@ -1,4 +1,4 @@
-"""The one loop: stopping, books, and what Ctrl-C leaves."""
+"""The loop that runs a search: stopping, recording, and interruption by Ctrl-C."""
 
 import numpy as np
 import pytest
@@ -72,11 +72,11 @@ def test_seconds_stop_after_the_batch_in_which_they_pass(monkeypatch):
     monkeypatch.setattr("tamiz.search.stopping.time.monotonic", lambda: next(clock))
     archive = search_in(Backward(), Quadratic(0, 8), 8, stop=Seconds(25))
     assert archive.stop_reason == "25 seconds have passed"
-    # Looked at after every batch, 10 seconds apart: one set, eight, then seven.
+    # The clock is read after every batch, 10 seconds apart: one set, eight, then seven.
     assert len(archive) == 1 + 8 + 7
 
 
-def test_either_of_two_rules_stops_and_the_smaller_room_holds():
+def test_either_of_two_rules_stops_and_the_smaller_limit_applies():
     stop = Evaluations(50) | TargetMerit(1e9) | Evaluations(7)
     archive = search_in(Forward(), Quadratic(0, 8), 8, stop=stop)
     assert len(archive) == 7
@@ -86,7 +86,7 @@ def test_either_of_two_rules_stops_and_the_smaller_room_holds():
     assert len(archive) == 1
 
 
-def test_both_of_two_rules_stop_a_search_and_the_larger_room_holds():
+def test_both_of_two_rules_stop_a_search_and_the_larger_limit_applies():
     whole = search_in(Backward(), Quadratic(0, 8), 8)
     archive = search_in(Backward(), Quadratic(0, 8), 8, stop=Evaluations(3) & Evaluations(7))
     assert len(archive) == 7
@@ -152,14 +152,14 @@ def test_control_c_keeps_what_was_found(after):
 
 
 class Listed(Quadratic):
-    """Of no form that an exact search lives on: every set is asked for."""
+    """A merit without a quadratic form: every set is evaluated."""
 
     def quadratic_form(self):
         return None
 
 
 class Heavy(Listed):
-    """A fifth of what is evaluated together is a set."""
+    """A fifth of a chunk is one set."""
 
     evaluation_cost = 1e5
 
@@ -238,13 +238,15 @@ def test_a_set_that_comes_twice_in_one_batch_or_again_later_is_evaluated_once():
 
 
 def test_progress_tells_how_many_sets_were_evaluated():
-    told = []
-    with progress.use_listener(lambda label, done, total: told.append((label, done, total))):
+    reports = []
+    with progress.use_listener(lambda label, done, total: reports.append((label, done, total))):
         archive = search_in(Forward(), Quadratic(2, 6), 6)
-    assert [done for _, done, _ in told][-1] == len(archive)
-    assert {total for _, _, total in told} == {Forward().max_evaluations(problem_of(Forward(), 6))}
+    assert [done for _, done, _ in reports][-1] == len(archive)
+    assert {total for _, _, total in reports} == {Forward().max_evaluations(problem_of(Forward(), 6))}
     size = len(best_of(archive))
-    assert told[-1][0] == f"Searching, best merit {archive.best_merit:.4g} of {size} column{'' if size == 1 else 's'}"
+    assert (
+        reports[-1][0] == f"Searching, best merit {archive.best_merit:.4g} of {size} column{'' if size == 1 else 's'}"
+    )
 
 
 def test_the_walk_is_closed_when_a_rule_stops_it():
@@ -268,11 +270,11 @@ def test_best_of_a_search_over_no_column_is_the_empty_set():
 
 def test_what_a_proposal_passes_over_is_counted_and_what_it_proves_is_kept():
     class Survey(Proposal):
-        def scan(self, room):
-            rooms.append(room)
+        def scan(self, budget):
+            budgets.append(budget)
             return ScanResult(Candidates.from_masks(np.array([True, False])), n_unrecorded=4, bound=9.5, n_total=20)
 
-    rooms, told = [], []
+    budgets, reports = [], []
 
     def walk():
         merits = yield Survey()
@@ -280,11 +282,11 @@ def test_what_a_proposal_passes_over_is_counted_and_what_it_proves_is_kept():
         yield Survey()
         return "done"
 
-    with progress.use_listener(lambda label, done, total: told.append((done, total))):
+    with progress.use_listener(lambda label, done, total: reports.append((done, total))):
         archive = run_search(walk(), Quadratic(0, 2), Archive(2), Evaluations(12))
-    assert rooms == [12, 7]
+    assert budgets == [12, 7]
     assert (len(archive), archive.n_unrecorded, archive.n_evaluations, archive.bound) == (1, 8, 9, 9.5)
-    assert told == [(5, 17), (9, 16)]
+    assert reports == [(5, 17), (9, 16)]
     assert not archive.stopped_early
     assert run_search(walk(), Quadratic(0, 2), Archive(2), Evaluations(5)).stopped_early
 

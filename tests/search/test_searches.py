@@ -19,7 +19,7 @@ def size_of(seed):
 
 
 def smallest_of_equals(archive):
-    """Of all sets of the best merit the smaller, then the one of earlier columns."""
+    """Of the sets with the best merit the smallest, then the one of earlier columns."""
     seen = zip(sets_of(archive), archive.merits, strict=True)
     equal = [subset for subset, merit in seen if merit == archive.best_merit]
     p = archive.n_columns
@@ -35,7 +35,7 @@ def test_forward_chooses_what_the_plain_search_chooses():
 def test_backward_chooses_what_the_plain_search_chooses():
     for seed in SEEDS[::3]:
         p, evaluator = size_of(seed), Quadratic(seed, size_of(seed))
-        # Of equal drops the last column goes: the plain search's other order.
+        # Among equal drops the last column is dropped: the reverse order of the plain search.
         expected = plain.greedy(cache(evaluator.merit), p, "backward", weka=True)
         assert best_of(search_in(Backward(), evaluator, p)) == expected, seed
 
@@ -50,7 +50,7 @@ def test_best_first_looks_at_what_the_plain_search_looks_at(direction, patience)
         expected, seen = plain.best_first_visits(cache(evaluator.merit), p, direction, patience)
         assert sets_of(archive) == seen, seed
         assert archive.best_merit == evaluator.merit(expected), seed
-        # The plain search keeps the first of equals; the archive the smaller, then the one of earlier columns.
+        # Among equal merits the plain search keeps the first; the archive the smaller, then the one of earlier columns.
         assert best_of(archive) == smallest_of_equals(archive), seed
         different += best_of(archive) != expected
     assert different < len(SEEDS) / 100
@@ -88,7 +88,7 @@ def test_best_first_crosses_a_plateau_of_more_equal_sets_than_it_has_patience(di
 
 def test_every_gain_of_a_drop_counts_and_an_addition_needs_min_gain():
     class Slightly(Quadratic):
-        """Worth a millionth less with every column that is not needed."""
+        """A merit that falls by a millionth with every column that is not needed."""
 
         def merit(self, subset):
             return -1e-6 * len(subset)
@@ -106,7 +106,7 @@ RANGES = [None, 1, 3, (2, 4)]
 
 
 def limits_of(n_features, p):
-    """The least and the most columns, as a plain search takes them."""
+    """The smallest and the largest size for a plain search."""
     return (0, p) if n_features is None else n_features if isinstance(n_features, tuple) else (n_features,) * 2
 
 
@@ -169,7 +169,7 @@ def test_a_beam_as_wide_as_a_step_finds_the_best_of_a_size():
 @pytest.mark.parametrize("search", [Forward(), Backward(), Beam(3)], ids=repr)
 def test_what_a_search_says_it_evaluates_at_most_it_can_come_to(search):
     class Growing(Quadratic):
-        """Every addition is a gain and no drop a loss, and no two sets are equal but by their number of columns."""
+        """Every addition raises the merit and every drop leaves it; merits are equal only at equal sizes."""
 
         def merit(self, subset):
             return float(len(subset)) if not isinstance(search, Backward) else -float(len(subset))
@@ -181,7 +181,7 @@ def test_what_a_search_says_it_evaluates_at_most_it_can_come_to(search):
 
 
 def plain_sized(merit_of, p, direction, least, most):
-    """All sets that a greedy search evaluates on the way through a range of sizes."""
+    """All sets that a greedy search evaluates over a range of sizes."""
     current = () if direction == "forward" else tuple(range(p))
     seen = [current]
     while True:
@@ -216,7 +216,7 @@ def test_best_first_goes_straight_on_to_the_size_asked_for(direction, n_features
     for seed in range(25):
         archive = search_in(BestFirst(direction=direction, patience=1), Quadratic(seed, 6), 6, n_features=n_features)
         assert least <= len(best_of(archive)) <= most
-        # Whichever way it comes from, it does not pass by.
+        # The search does not leave the range of sizes on the other side.
         assert archive.sizes.min() >= least if direction == "backward" else archive.sizes.max() <= most
 
 
@@ -241,8 +241,16 @@ def test_a_group_too_large_for_the_size_stays_out():
         ({"fixed": "x1"}, TypeError, "fixed must be a list of columns, got the text 'x1'"),
         ({"fixed": [1], "excluded": ["x1"]}, ValueError, "Column 'x1' is both fixed and excluded"),
         ({"column_groups": [[0, 1], [1, 2]]}, ValueError, "Column 'x1' is in two column groups"),
-        ({"column_groups": [[0, 1]], "fixed": [1]}, ValueError, "Only a part of the column group of 'x0' is fixed or excluded"),
-        ({"column_groups": [[0, 1]], "start": [1]}, ValueError, "start contains only a part of the column group of 'x0'"),
+        (
+            {"column_groups": [[0, 1]], "fixed": [1]},
+            ValueError,
+            "Only a part of the column group of 'x0' is fixed or excluded",
+        ),
+        (
+            {"column_groups": [[0, 1]], "start": [1]},
+            ValueError,
+            "start contains only a part of the column group of 'x0'",
+        ),
     ],
 )
 @pytest.mark.parametrize("search", [Forward, Backward, BestFirst])
@@ -320,7 +328,5 @@ def test_a_size_above_the_columns_that_can_be_chosen_is_refused():
 
 
 def test_a_size_where_no_column_can_be_chosen_is_refused():
-    with pytest.raises(
-        ValueError, match=r"^No column can be chosen: each is excluded, or not used in this table\.$"
-    ):
+    with pytest.raises(ValueError, match=r"^No column can be chosen: each is excluded, or not used in this table\.$"):
         problem_of(Forward(excluded=[0, 1]), 2, 1)

@@ -1,4 +1,4 @@
-"""Sets seen before, against a dictionary."""
+"""The index of subsets, against a dictionary."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from tamiz.subsets.candidates import Candidates
 
 
 def random_candidates(rng, n_columns, n):
-    """Some candidates of few parents, with no, one or three flips each, many of them equal sets."""
+    """Candidates of few parents with zero, one or three flips each; many sets are equal."""
     parents = rng.random((3, n_columns)) < 0.5
     widths = rng.choice([0, 1, 3], n)
     flipped = np.concatenate([rng.permutation(n_columns)[:width] for width in widths]).astype(np.intp)

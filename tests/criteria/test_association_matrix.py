@@ -1,4 +1,4 @@
-"""Sums of associations: the plain ones, and the same to the bit whatever way a set is reached."""
+"""Sums of associations: equal to the plain sums, and to the bit for every order in which a set is reached."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from ..statistics.mixed import make_mixed
 
 
 class Given(PairwiseAssociations):
-    """Associations of a matrix; it counts what it was asked."""
+    """Associations from a matrix; it counts the computed pairs."""
 
     def __init__(self, matrix):
         self.matrix = matrix
