@@ -234,11 +234,11 @@ def mdl_tables(codes, n_cells, n_values, labels, weight, n_classes, log_table, s
         n_cuts = mdl_cell_cuts(counts[:n], expected[:n], log_table, cuts)
         # Insertion sort: there are few cuts.
         for k in range(1, n_cuts):
-            cut, place = cuts[k], k
-            while place > 0 and cuts[place - 1] > cut:
-                cuts[place] = cuts[place - 1]
-                place -= 1
-            cuts[place] = cut
+            cut, position = cuts[k], k
+            while position > 0 and cuts[position - 1] > cut:
+                cuts[position] = cuts[position - 1]
+                position -= 1
+            cuts[position] = cut
         starts[j] = row
         for k in range(row, row + n_cuts + 2):
             for c in range(tables.shape[1]):

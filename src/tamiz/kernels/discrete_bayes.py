@@ -59,8 +59,8 @@ def joint_log_likelihoods(numbers, codes, slots, centre, scale, constant, table,
     """Fill the joint log likelihoods of one model, by class and row: the columns added in their order, then the prior."""
     n_rows = sums.shape[1]
     sums[:] = 0.0
-    for place in slots:
-        _add_column(numbers, codes, place, centre, scale, constant, table, table_starts, n_codes, 0, n_rows, 1.0, sums)
+    for slot in slots:
+        _add_column(numbers, codes, slot, centre, scale, constant, table, table_starts, n_codes, 0, n_rows, 1.0, sums)
     for k in range(sums.shape[0]):
         for i in range(n_rows):
             sums[k, i] += prior[k]

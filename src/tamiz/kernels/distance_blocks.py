@@ -82,13 +82,13 @@ def _squared_difference(x_columns, x, y_columns, y):
 @jit(void(ro(int32), ro(float64), CSC_COLUMNS, rw(float64)))
 def _add_products(x_columns, x, by_column, products):
     """Add the inner products of a row with every point, column by column."""
-    indptr, rows, data, place, full = by_column
+    indptr, rows, data, dense_index, dense_columns = by_column
     for k in range(x.shape[0]):
         value, column = x[k], x_columns[k]
-        if place[column] >= 0:
-            whole = full[place[column]]
+        if dense_index[column] >= 0:
+            dense_column = dense_columns[dense_index[column]]
             for j in range(products.shape[0]):
-                products[j] += value * whole[j]
+                products[j] += value * dense_column[j]
         else:
             for m in range(indptr[column], indptr[column + 1]):
                 products[rows[m]] += value * data[m]

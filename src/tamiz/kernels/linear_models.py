@@ -391,11 +391,11 @@ def discriminant_confusion(
     """
     n_folds, n_classes, n_columns = centres.shape
     inside, members = np.empty(n_columns, dtype=np.bool_), np.empty(n_columns, dtype=np.int64)
-    room = max(n_columns, n_classes)
-    factor, inverse = np.empty((room, room)), np.empty((room, room))
-    other, products = np.empty((room, room)), np.empty((room, room))
-    diagonal, right, half = np.empty(room), np.empty(room), np.empty(room)
-    solution, mean = np.empty(room), np.empty(room)
+    largest_size = max(n_columns, n_classes)
+    factor, inverse = np.empty((largest_size, largest_size)), np.empty((largest_size, largest_size))
+    other, products = np.empty((largest_size, largest_size)), np.empty((largest_size, largest_size))
+    diagonal, right, half = np.empty(largest_size), np.empty(largest_size), np.empty(largest_size)
+    solution, mean = np.empty(largest_size), np.empty(largest_size)
     slopes, whitened = np.empty((n_classes, n_columns)), np.empty((n_classes, n_columns))
     begin, sums = np.empty(n_classes), np.empty((4, _BLOCK_ROWS))
     for c in range(first, stop):
