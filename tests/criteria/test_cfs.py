@@ -198,7 +198,7 @@ def test_an_unknown_convention_is_refused_with_the_known_ones():
 def test_more_associations_than_memory_holds_are_refused_before_any_are_counted(monkeypatch):
     source = make_mixed(0).source()
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 100.0)
-    with pytest.raises(MemoryError, match=r"100 B are free. (Keep fewer|Leave out) columns"):
+    with pytest.raises(MemoryError, match=r"100 B are free. (Keep fewer|Exclude) columns"):
         prepare(source, CFS())
 
 
