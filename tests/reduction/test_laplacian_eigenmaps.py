@@ -165,7 +165,7 @@ def test_a_far_row_does_not_vanish_though_its_weights_underflow():
 def test_a_graph_in_pieces_is_refused_with_the_ways_out():
     X = two_clusters()
     with pytest.raises(
-        DataError, match=r"2 components of 40 and 20 rows\. Take more neighbours .*'connect' or 'per_component'"
+        DataError, match=r"2 components of 40 and 20 rows\. Use more neighbours .*'connect' or 'per_component'"
     ):
         LaplacianEigenmaps(2, graph=KNearest(5)).fit(X)
 

@@ -26,82 +26,81 @@ from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer,
 
 
 class ClassicalMDS(Reducer):
-    """Points whose inner products are nearest to those that the distances of the rows stand for (principal coordinates).
+    """Classical multidimensional scaling (principal coordinates analysis).
 
     .. math:: B = -\\tfrac12 C D^{(2)} C
 
-    with the squared distances D^(2) and the centring C; the coordinates are its leading eigenvectors times the roots of their
-    eigenvalues.
+    with the squared distances D^(2) and the centring matrix C. The coordinates are the leading eigenvectors of B times the square
+    roots of their eigenvalues, the least-squares approximation of B.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of coordinates.
     dissimilarity : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed", "similarity"}, default="euclidean"
-        What rows are apart by: their Euclidean distance (categories are indicators divided by the square root of their share),
-        that of standardised columns, their city block distance, one less the cosine of their angle, Gower's distance of mixed
-        columns with gaps, the distances that X holds, or those that the similarities in X stand for (d_ij^2 = s_ii + s_jj -
-        2 s_ij, so that B = C S C).
+        Euclidean distance (categories are indicators divided by the square root of their share), Euclidean distance of
+        standardised columns, city block distance, one minus the cosine similarity, Gower's distance for mixed columns with missing
+        values, precomputed distances in X, or similarities in X (d_ij^2 = s_ii + s_jj - 2 s_ij, so that B = C S C).
     correction : {None, "lingoes", "cailliez"}, default=None
-        What is done to distances that are not Euclidean: nothing, or the least constant c that makes them so is added to every one
-        but those of a row and itself, as d^2 + 2 c (Lingoes) or as d + c (Cailliez).
+        Correction of distances that are not Euclidean: none, or the smallest constant c that makes them Euclidean is added off the
+        diagonal, as d^2 + 2 c (Lingoes) or d + c (Cailliez).
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Columns of mean 0, orthogonal, their sums of squares the eigenvalues, the largest entry of each positive; 0 where there is
-        no eigenvalue above 0. Where a constant was added, rows that are equal share the place of the first of them.
+        Orthogonal columns of mean 0 whose sums of squares are the eigenvalues; the largest absolute entry of each is positive.
+        Columns of eigenvalues that are not above 0 are 0. With an additive constant, equal rows have the coordinates of the first.
     eigenvalues_ : ndarray of shape (n_components,)
-        The largest ones of B, descending, in the square of the unit of the distances; with a correction of the corrected ones.
+        The largest eigenvalues of B, descending, in squared units of distance; with a correction, of the corrected distances.
     residuals_ : ndarray of shape (n_components,)
         The length :math:`|B v - \\lambda v|` for unit vectors v.
     eigenvalue_sum_ : float
         The sum of all eigenvalues of B, negative ones with their sign.
     smallest_eigenvalue_ : float
-        The smallest eigenvalue of B, or the smallest that was seen where not all were computed. Below 0 the distances are no
-        Euclidean ones.
+        The smallest eigenvalue of B, or its estimate if not all were computed. Below 0 the distances are not Euclidean.
     negative_share_ : float
-        The sum of the negative eigenvalues over the sum of all, both without signs, in [0, 1].
+        The absolute sum of the negative eigenvalues over the absolute sum of all, in [0, 1].
     negative_share_error_ : float
-        Its standard error; 0 where all eigenvalues are known: up to 500 rows, at more coordinates than a quarter of the rows, and
-        at the Euclidean distances of rows of p < n coordinates.
+        Its standard error; 0 if all eigenvalues are computed: up to 500 rows, for more components than a quarter of the rows, and
+        for Euclidean distances of rows with p < n coordinates.
     goodness_of_fit_ : ndarray of shape (2,)
-        What R's `cmdscale` returns as GOF: the sum of the positive `eigenvalues_` over the sum of all eigenvalues of B without
-        their signs, and over the sum of the positive ones, both in [0, 1].
+        GOF of R's `cmdscale`: the sum of the positive `eigenvalues_` over the absolute sum of all eigenvalues of B, and over the
+        sum of all positive eigenvalues, both in [0, 1].
     goodness_of_fit_error_ : ndarray of shape (2,)
-        Their standard errors; 0 where `negative_share_error_` is.
+        Their standard errors; 0 if `negative_share_error_` is 0.
     additive_constant_ : float
-        The constant c of the correction, in the unit of the distances (Cailliez) or of their squares (Lingoes); 0 where the
-        distances are Euclidean without, and with no correction.
+        The constant c of the correction, in units of distance (Cailliez) or squared distance (Lingoes); 0 without correction or if
+        the distances are Euclidean.
 
     Raises
     ------
     DataError
-        When the distances are not square, symmetric, finite, at least 0 and 0 on the diagonal, or the similarities not square,
-        symmetric, finite and at most the mean of those of their two rows to themselves, or when a Source has weights.
+        When the matrix of distances is not square, symmetric, finite, nonnegative and 0 on the diagonal; when the matrix of
+        similarities is not square, symmetric and finite with s_ij <= (s_ii + s_jj) / 2; or when a Source has weights.
     ValueError
-        When there are not more rows than coordinates.
+        When n_components is not below the number of rows.
     MemoryError
-        When a copy that is needed, the vectors of the search or a matrix that is decomposed do not fit.
+        When a copy, the basis of the eigensolver or a dense matrix does not fit.
 
     Notes
     -----
-    Cost O(n p^2) for n rows of p < n coordinates at Euclidean distances. Else O(n^3) for up to 500 rows or more coordinates than a
-    quarter of the rows, which decompose the whole matrix with memory O(n^2); for others a number of readings of all distances, for
-    a few coordinates mostly seven to twelve. A reading takes O(n^2) where they are given; Euclidean distances of p >= n coordinates
-    and Gower's of p columns are measured again each time, in O(n^2 p). Distances and similarities given as float64 or float32 are
-    read where they lie; beside them a search takes memory O(n) for each coordinate.
+    Cost O(n p^2) for Euclidean distances of n rows with p < n coordinates. Else O(n^3) with memory O(n^2) for up to 500 rows or
+    more components than a quarter of the rows, by a dense decomposition. Otherwise an iterative eigensolver passes several times
+    over all distances, typically 7 to 12 times for a few components. A pass costs O(n^2) for precomputed distances; other
+    distances of p columns are computed anew in each pass, in O(n^2 p). Precomputed float64 or float32 matrices are not copied; the
+    eigensolver uses O(n) memory for each component.
 
-    Eigenvectors are sought until their residuals are below 1e-6 of the largest eigenvalue: eigenvalues are then right to 1e-12 of
-    it over the gap to the next one. Where not all are known the share of negative eigenvalues is estimated, by Gauss quadrature
-    from the search's random start. Above 500 rows a constant takes one (Lingoes) or two readings a step, tens of steps, until its
-    residual is below 1e-5 of the least eigenvalue; a warning tells where it does not come to that.
+    The eigensolver stops when residuals are below 1e-6 of the largest eigenvalue; the relative error of eigenvalues is then about
+    1e-12 divided by their relative distance to the next one. If not all eigenvalues are computed, the share of negative ones is
+    estimated by Gauss quadrature from the random start of the solver. Above 500 rows an additive constant takes tens of steps, with
+    one (Lingoes) or two (Cailliez) passes each, until its residual is below 1e-5 of the smallest eigenvalue; a warning reports if
+    it does not converge.
 
-    A new row is placed by Gower's formula, from its distances to the rows of fit. Where a constant was added, a row that is equal
-    to one of fit gets the place of that: rows of given distances or similarities are equal where these are but for the rounding
-    that is accepted between a pair's two numbers, 1e-10 of them (1e-5 in float32), others where they are to the bit. A new row's
-    similarity to itself is not needed, and under Lingoes's correction neither; Cailliez's can place rows by similarities only where
-    they are equal to rows of fit. All rows count as much: there is no weighted form.
+    `transform` maps new rows by Gower's formula from their distances to the rows of the fit. With an additive constant, a row that
+    is equal to a row of the fit gets its coordinates. Rows of precomputed matrices count as equal within the symmetry tolerance,
+    1e-10 (1e-5 in float32), other rows if they are equal to the bit. New rows do not need their similarity to themselves, except
+    with Cailliez's correction, which can map new rows by similarities only if they are equal to rows of the fit. Sample weights are
+    not supported.
 
     References
     ----------
@@ -123,7 +122,7 @@ class ClassicalMDS(Reducer):
     >>> ClassicalMDS(1, dissimilarity="similarity").fit(similarities).embedding_.ravel().round(4)
     array([-1.3333, -0.3333,  1.6667])
 
-    Two rows at 3 from each other that are both at 1 from a third are in no space; with 1 more to each distance they lie on a line:
+    Distances that violate the triangle inequality; adding 1 to each makes them distances on a line:
 
     >>> distances = [[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]]
     >>> mapped = ClassicalMDS(1, dissimilarity="precomputed", correction="cailliez").fit(distances)
@@ -131,7 +130,7 @@ class ClassicalMDS(Reducer):
     (1.0, array([ 2.,  0., -2.]))
     """
 
-    # At the Euclidean distances of a table's rows this is PCA.
+    # Not a default of a study: for Euclidean distances it equals PCA.
     variants: ClassVar = (MapVariant(is_default=False),)
     dissimilarities: ClassVar = DISSIMILARITIES
     invariants: ClassVar[Invariants] = {
@@ -169,16 +168,16 @@ class ClassicalMDS(Reducer):
 
     @classmethod
     def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003
-        """Return the map of the study's distances."""
+        """Return the estimator for the dissimilarity of the study."""
         return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity)
 
     @property
     def max_study_rows(self) -> int | None:
-        """Rows that a study fits the map on at most; all at Euclidean distances, which are not measured."""
+        """Largest number of rows on which a study fits; None for Euclidean distances, which need no matrix."""
         return None if self.dissimilarity == "euclidean" else MAX_STUDY_ROWS
 
     def _describe(self) -> MapDescription:
-        """Return the eigenvalues and what they leave out."""
+        """Describe the eigenvalues, the additive constant and the share of negative eigenvalues."""
         notes = []
         if self.additive_constant_:
             added = (
@@ -189,7 +188,8 @@ class ClassicalMDS(Reducer):
             notes.append(f"{added}, so that the distances are Euclidean.")
         note = "The sum of squares along each coordinate."
         if self._is_non_euclidean():
-            note += f" The distances are not Euclidean: {self._format_negative_share()} of the sum of absolute eigenvalues is negative."
+            share = self._format_negative_share()
+            note += f" The distances are not Euclidean: {share} of the sum of absolute eigenvalues is negative."
         return MapDescription(
             [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
             notes,
@@ -201,12 +201,12 @@ class ClassicalMDS(Reducer):
         )
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the coordinates.
+        """Compute the coordinates.
 
         Parameters
         ----------
         X : array, data frame or Source
-            Rows, their distances or their similarities. A fit that fails leaves the model as it was.
+            Rows, their distances or their similarities. A failed fit leaves the estimator unchanged.
         y : ignored
         """
         metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
@@ -214,15 +214,15 @@ class ClassicalMDS(Reducer):
             check_choice("correction, where it is not None,", self.correction, tuple(CORRECTIONS))
         k = check_integer("n_components", self.n_components, low=1)
         with parallel.thread_session():
-            rows, reading = read_dissimilarities(X, metric, "ClassicalMDS")
+            rows, encoder = read_dissimilarities(X, metric, "ClassicalMDS")
             n = rows.points.n_samples
             if k >= n:
                 raise ValueError(f"n_components must be below the number of rows = {n:,}, got {k:,}.")
             values = rows.euclidean_coordinates()
             found = scale_distances(rows, k, self.correction) if values is None else scale_coordinates(values, k)
-        # All at the end: a fit that fails leaves the model as it was.
+        # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
-        self._dissimilarities, self._row_encoder, self._extension = rows, reading, found.extension
+        self._dissimilarities, self._row_encoder, self._extension = rows, encoder, found.extension
         self.embedding_ = self._match_dtype(found.embedding, X)
         self._set_fitted(found)
         self._warn_about_solution(found)
@@ -241,11 +241,11 @@ class ClassicalMDS(Reducer):
         self.goodness_of_fit_error_: Floats = solution.goodness_of_fit_error
 
     def _is_non_euclidean(self) -> bool:
-        """Return whether there is an eigenvalue below 0 that is not for the rounding of the distances."""
+        """Return whether the smallest eigenvalue is below 0 by more than the rounding of the distances."""
         return self.smallest_eigenvalue_ < -self._dissimilarities.rounding_tolerance * float(self.eigenvalues_[0])
 
     def _warn_about_solution(self, solution: ClassicalSolution) -> None:
-        """Warn of what the search did not reach, and of what the coordinates do not show."""
+        """Warn about missing convergence, zero coordinates and negative eigenvalues."""
         warn_user((f"ClassicalMDS: {sentence}" for sentence in solution.warnings), ConvergenceWarning)
         k, largest = len(self.eigenvalues_), float(self.eigenvalues_[0])
         positive = int((self.eigenvalues_ > 0).sum())
@@ -255,9 +255,9 @@ class ClassicalMDS(Reducer):
         if self.correction is None and self._is_non_euclidean():
             warn_user(
                 [
-                    f"ClassicalMDS: the distances are not Euclidean: {self._format_negative_share()} of the sum of absolute eigenvalues is "
-                    f"negative, the least {self.smallest_eigenvalue_:.4g} beside the largest {largest:.4g}, and no coordinate shows it. "
-                    "correction='cailliez' or correction='lingoes' makes them Euclidean."
+                    f"ClassicalMDS: the distances are not Euclidean: {self._format_negative_share()} of the sum of absolute "
+                    f"eigenvalues is negative (smallest {self.smallest_eigenvalue_:.4g}, largest {largest:.4g}), and the "
+                    "coordinates do not show this part. correction='cailliez' or correction='lingoes' makes them Euclidean."
                 ]
             )
 
@@ -272,12 +272,13 @@ class ClassicalMDS(Reducer):
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the places of new rows, each by itself: of rows like those of fit, or of their distances to all of these.
+        """Map new rows, each independently of the others.
 
         Parameters
         ----------
         X : array, data frame or Source
-            New rows; with "precomputed" and "similarity" of shape (n_new, n_samples). Weights of a Source are not read.
+            New rows; with "precomputed" and "similarity" their distances or similarities to all rows of the fit, of shape
+            (n_new, n_samples). Weights of a Source are ignored.
         """
         check_is_fitted(self)
         check_features(self, X)

@@ -1,4 +1,4 @@
-"""Classical scaling of a few landmarks, and all other rows placed by their distances to these."""
+"""Landmark MDS: classical scaling of landmarks, with all other rows mapped by their distances to these."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerA
 
 
 def farthest_first(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> RowIndices:
-    """Return rows of which each is the farthest from those before it, the lowest of equals; the first is drawn."""
+    """Return rows by farthest-first traversal from a random row; ties go to the lowest row number."""
     chosen = np.empty(n_landmarks, dtype=np.intp)
     nearest = np.full(subsets.n, np.inf)
     row = int(rng.integers(subsets.n))
     for at in range(n_landmarks):
         chosen[at] = row
         np.minimum(nearest, subsets.distances_from(row), out=nearest)
-        # Below 0, so that none comes twice where all others are equal to one.
+        # Below 0, so that no row is chosen twice when all others are duplicates of chosen ones.
         nearest[row] = -1.0
         row = int(np.argmax(nearest))
     return chosen
@@ -57,65 +57,63 @@ LANDMARK_RULES: dict[str, Callable[[RowSubsets, int, np.random.Generator], RowIn
 
 
 class LandmarkMDS(Reducer):
-    """Classical scaling of a few rows, the landmarks, and every row at the place that its distances to these give it.
+    """Classical scaling of a few rows, the landmarks; all rows are mapped by their distances to the landmarks.
 
     .. math:: y = \\tfrac12 L^{-1/2} V' (\\bar r - r)
 
-    with the squared distances r of a row to the landmarks, their mean among the landmarks, and the leading eigenpairs V, L of the
-    landmarks' centred inner products; the coordinates are turned to the principal axes of all rows.
+    with the squared distances r of a row to the landmarks, their mean :math:`\\bar r` over the landmarks, and the leading
+    eigenpairs V, L of the centred inner products of the landmarks. The coordinates are rotated to the principal axes of all rows.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of coordinates.
     n_landmarks : int, default=None
-        Number of landmarks, above the number of coordinates; None is 500 or 20 a coordinate, whichever is more, at most all rows.
+        Number of landmarks, above n_components; None is max(500, 20 n_components), at most all rows.
     dissimilarity : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed", "similarity"}, default="euclidean"
-        What rows are apart by, as for `ClassicalMDS`.
+        As for `ClassicalMDS`.
     landmarks : {"random", "maxmin"}, default="random"
-        Rows drawn at random, or each the farthest from those before it, the first drawn: better spread where there are few, and
-        outliers first.
+        Random rows, or farthest-first traversal from a random row, which spreads few landmarks better but prefers outliers.
     random_state : int, Generator or None, default=None
-        Seed of the landmarks and of the pairs that the stress is measured on.
+        Draws the landmarks and the pairs of the sampled stress.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Columns of mean 0, uncorrelated, the largest spread first, the largest entry of each positive.
+        Uncorrelated columns of mean 0 with descending variance; the largest absolute entry of each is positive.
     landmarks_ : ndarray of shape (n_landmarks,)
-        Row numbers; with "maxmin" in the order in which they were chosen.
+        Row numbers; with "maxmin" in the order of selection.
     eigenvalues_ : ndarray of shape (n_components,)
-        The largest ones of the landmarks' centred inner products, descending, in the square of the unit of the distances.
+        The largest eigenvalues of the centred inner products of the landmarks, descending, in squared units of distance.
     smallest_eigenvalue_ : float
-        The smallest of these, or the smallest that was seen. Below 0 the landmarks' distances are no Euclidean ones.
+        The smallest eigenvalue, or its estimate. Below 0 the distances of the landmarks are not Euclidean.
     negative_share_, negative_share_error_ : float
-        The sum of the landmarks' negative eigenvalues over the sum of all, both without signs, and its standard error; 0 where all
-        are known, as for up to 500 landmarks.
+        The absolute sum of the negative eigenvalues over the absolute sum of all, and its standard error; 0 if all are computed, as
+        for up to 500 landmarks.
     sampled_stress_ : float
-        sqrt(sum (delta - b d)^2 / sum delta^2) over random pairs of rows, with the dissimilarities delta, the distances d of the
-        map, and the scale b at which it is least, in [0, 1].
+        sqrt(sum (delta - b d)^2 / sum delta^2) in [0, 1] over random pairs of rows, with the dissimilarities delta, the distances d
+        on the map, and the scale b that minimises it.
     sampled_stress_error_ : float
-        Its standard error as the stress of all pairs; 0 where it is that, with up to 1,024 rows.
+        Its standard error as an estimate for all pairs; 0 up to 1,024 rows, where all pairs are used.
 
     Raises
     ------
     DataError
-        When the distances or similarities are not such, as for `ClassicalMDS`, or a Source has weights.
+        When the distances or similarities are invalid, as for `ClassicalMDS`, or a Source has weights.
     ValueError
-        When there are not more rows, or landmarks, than coordinates, or more landmarks than rows.
+        Unless n_components < n_landmarks <= number of rows.
     MemoryError
-        When a copy that is needed does not fit.
+        When a required copy does not fit.
 
     Notes
     -----
-    Cost O(l^2) distances among l landmarks, O(l^3) to decompose them, and O(n l) distances of n rows, where Euclidean rows of
-    p < n coordinates need only O(n p) a coordinate; "maxmin" measures n l distances more. Memory O(n m) for m coordinates, and the
-    distances in blocks. A table of distances or similarities is looked through once for faults; else only its columns of
-    landmarks are read.
+    Cost O(l^2) distances among l landmarks, O(l^3) for their decomposition, and O(n l) distances of n rows; for Euclidean rows the
+    extension costs only O(n p) for each component. "maxmin" computes another n l distances. Memory O(n m) for m components.
+    Precomputed matrices are validated in one pass; after that only the columns of the landmarks are read.
 
-    The map is exact for Euclidean distances of rows of at most m dimensions whose landmarks span these. Else it loses what the
-    landmarks do not show: coordinates are those of a sample, and their errors shrink with its size. Negative eigenvalues are told
-    of, and no coordinate shows them. A new row is placed by the same formula, by itself, and a row of fit gets its place.
+    The map is exact for Euclidean distances in at most m dimensions that the landmarks span. Otherwise it is an estimate from the
+    landmarks, whose error decreases with their number. The coordinates ignore negative eigenvalues; a warning reports them.
+    `transform` applies the same formula to each new row, so that a row of the fit gets its own coordinates.
 
     References
     ----------
@@ -132,7 +130,7 @@ class LandmarkMDS(Reducer):
     True
     """
 
-    # At the Euclidean distances of a table's rows this is PCA of some of them.
+    # Not a default of a study: for Euclidean distances it equals PCA of the landmarks.
     variants: ClassVar = (MapVariant(is_default=False),)
     dissimilarities: ClassVar = DISSIMILARITIES
     invariants: ClassVar[Invariants] = {
@@ -180,34 +178,34 @@ class LandmarkMDS(Reducer):
 
     @classmethod
     def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003
-        """Return the map of the study's distances."""
+        """Return the estimator for the dissimilarity of the study."""
         return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity, random_state=0)
 
     def _describe(self) -> MapDescription:
-        """Return the landmarks' eigenvalues and how far the map's distances are from those of the rows."""
+        """Describe the eigenvalues of the landmarks and the sampled stress."""
         error = f" +- {self.sampled_stress_error_:.1g}" if self.sampled_stress_error_ else ""
         return MapDescription(
             [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
             [
-                f"All rows are placed by their distances to {len(self.landmarks_):,} of them.",
+                f"All rows are mapped by their distances to {len(self.landmarks_):,} landmarks.",
                 f"Stress {self.sampled_stress_:.3g}{error}, over random pairs of rows."
                 if error
                 else f"Stress {self.sampled_stress_:.3g}.",
             ],
-            proximity_note="Points near each other are rows at like distances from the landmarks.",
+            proximity_note="Points near each other are rows with similar distances to the landmarks.",
             stress=float(self.sampled_stress_),
             spectrum_label="Eigenvalue",
             spectrum=self.eigenvalues_.tolist(),
-            spectrum_note="The landmarks' sum of squares along each of their coordinates.",
+            spectrum_note="The sum of squares of the landmarks along each of their coordinates.",
         )
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Choose landmarks, scale them and place all rows.
+        """Select landmarks, scale them and map all rows.
 
         Parameters
         ----------
         X : array, data frame, sparse matrix or Source
-            Rows, their distances or their similarities. A fit that fails leaves the model as it was.
+            Rows, their distances or their similarities. A failed fit leaves the estimator unchanged.
         y : ignored
         """
         metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
@@ -215,21 +213,25 @@ class LandmarkMDS(Reducer):
         k = check_integer("n_components", self.n_components, low=1)
         rng = make_rng(self.random_state)
         with parallel.thread_session():
-            rows, reading = read_dissimilarities(X, metric, "LandmarkMDS")
-            table = create_subsets(rows, metric)
-            if k >= table.n:
-                raise ValueError(f"n_components must be below the number of rows = {table.n:,}, got {k:,}.")
-            chosen = rule(table, self._count_landmarks(table.n, k), rng)
-            check_memory(32.0 * table.n * k, f"The places of {table.n:,} rows in {k:,} dimensions", "Ask for fewer.")
-            found = LandmarkScaling.fit(table, chosen, k)
-            turn = principal_axes_rotation(found.embedding)
-            embedding = turn.project_rows(found.embedding)
-            stress = SampledPairs(table, rng).stress(embedding)
-        # All at the end: a fit that fails leaves the model as it was.
+            rows, encoder = read_dissimilarities(X, metric, "LandmarkMDS")
+            subsets = create_subsets(rows, metric)
+            if k >= subsets.n:
+                raise ValueError(f"n_components must be below the number of rows = {subsets.n:,}, got {k:,}.")
+            chosen = rule(subsets, self._count_landmarks(subsets.n, k), rng)
+            check_memory(
+                32.0 * subsets.n * k,
+                f"The coordinates of {subsets.n:,} rows in {k:,} dimensions",
+                "Lower n_components.",
+            )
+            found = LandmarkScaling.fit(subsets, chosen, k)
+            rotation = principal_axes_rotation(found.embedding)
+            embedding = rotation.project_rows(found.embedding)
+            stress = SampledPairs(subsets, rng).stress(embedding)
+        # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         scaling = found.solution
-        self._landmark_dissimilarities, self._row_encoder = found.landmark_dissimilarities, reading
-        self._extension, self._rotation = scaling.extension, turn
+        self._landmark_dissimilarities, self._row_encoder = found.landmark_dissimilarities, encoder
+        self._extension, self._rotation = scaling.extension, rotation
         self.embedding_, self.landmarks_ = self._match_dtype(embedding, X), chosen
         self.eigenvalues_: Floats = scaling.eigenvalues
         self.smallest_eigenvalue_ = scaling.smallest_eigenvalue
@@ -239,19 +241,19 @@ class LandmarkMDS(Reducer):
         return self
 
     def _count_landmarks(self, n: int, k: int) -> int:
-        """Return how many landmarks there are to be."""
+        """Return the number of landmarks; raise ValueError unless k < n_landmarks <= n."""
         if self.n_landmarks is None:
             return default_n_landmarks(n, k)
         n_landmarks = check_integer("n_landmarks", self.n_landmarks, low=1)
         if not k < n_landmarks <= n:
             raise ValueError(
-                f"n_landmarks must be above the number of coordinates = {k:,} and at most the number of rows = {n:,}, got "
+                f"n_landmarks must be above n_components = {k:,} and at most the number of rows = {n:,}, got "
                 f"{n_landmarks:,}."
             )
         return n_landmarks
 
     def _warn_about_solution(self, solution: ClassicalSolution) -> None:
-        """Warn of what the landmarks' spectrum leaves out."""
+        """Warn about missing convergence, zero coordinates and negative eigenvalues."""
         warn_user((f"LandmarkMDS: {sentence}" for sentence in solution.warnings), ConvergenceWarning)
         k, largest = len(solution.eigenvalues), float(solution.eigenvalues[0])
         positive = int((solution.eigenvalues > 0).sum())
@@ -262,9 +264,9 @@ class LandmarkMDS(Reducer):
             about = "about " if solution.negative_share.error else ""
             warn_user(
                 [
-                    f"LandmarkMDS: the landmarks' distances are not Euclidean: {about}{100 * solution.negative_share.value:.3g} % of the sum "
-                    f"of absolute eigenvalues is negative, the least {solution.smallest_eigenvalue:.4g} beside the largest {largest:.4g}, and no "
-                    "coordinate shows it."
+                    f"LandmarkMDS: the distances of the landmarks are not Euclidean: {about}"
+                    f"{100 * solution.negative_share.value:.3g} % of the sum of absolute eigenvalues is negative (smallest "
+                    f"{solution.smallest_eigenvalue:.4g}, largest {largest:.4g}), and the coordinates do not show this part."
                 ]
             )
 
@@ -273,18 +275,19 @@ class LandmarkMDS(Reducer):
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the places of new rows, each by itself.
+        """Map new rows, each independently of the others.
 
         Parameters
         ----------
         X : array, data frame, sparse matrix or Source
-            New rows; with "precomputed" and "similarity" of shape (n_new, n_samples), of which the columns of landmarks are read.
+            New rows; with "precomputed" and "similarity" of shape (n_new, n_samples), of which only the columns of the
+            landmarks are read.
         """
         check_is_fitted(self)
         check_features(self, X)
         with parallel.thread_session():
             queries = read_new_rows(self._landmark_dissimilarities, self._row_encoder, X)
-            places = self._rotation.project_rows(
+            embedding = self._rotation.project_rows(
                 self._extension.transform(self._landmark_dissimilarities, queries, self.embedding_)
             )
-        return self._match_dtype(places, X)
+        return self._match_dtype(embedding, X)

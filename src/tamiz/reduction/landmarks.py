@@ -1,4 +1,4 @@
-"""A few rows of many, and the numbers that all others have with them."""
+"""Landmarks: subsets of rows, the distances of all rows to them, and classical scaling of all rows by them."""
 
 from __future__ import annotations
 
@@ -22,82 +22,20 @@ from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import IntegerArray, Invariants
 
-# MERGED: Classical scaling of landmarks, and where it places all other rows.
-# Landmarks where no number is given: so many, and at least so many a coordinate.
-_DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE = 500, 20
-# Numbers of one piece of work.
-_VALUES_PER_TASK = 2**18
-
-
-def default_n_landmarks(n: int, k: int) -> int:
-    """Return how many of n rows are landmarks where nobody says."""
-    return min(n, max(_DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE * k))
-
-
-def random_landmarks(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> RowIndices:
-    """Return rows drawn at random, in their order."""
-    return np.sort(rng.choice(subsets.n, size=n_landmarks, replace=False))
-
-
-@dataclass(frozen=True)
-class LandmarkScaling:
-    """The landmarks' map with a place for every row.
-
-    Attributes
-    ----------
-    solution : Scaling
-        Of the landmarks.
-    landmark_dissimilarities : Dissimilarities
-        The landmarks, as any row has numbers with them.
-    embedding : ndarray of shape (n, k)
-    """
-
-    solution: ClassicalSolution
-    landmark_dissimilarities: Dissimilarities
-    embedding: Floats
-
-    @classmethod
-    def fit(cls, subsets: RowSubsets, landmarks: RowIndices, k: int) -> LandmarkScaling:
-        """Scale landmarks and place all rows; rows of numbers along directions, others by their distances."""
-        beside, values = subsets.as_landmarks(landmarks), subsets.dissimilarities.euclidean_coordinates()
-        if values is None:
-            found = scale_distances(subsets.subset(landmarks), k, None)
-            return cls(
-                found, beside, found.extension.transform(beside, subsets.dissimilarities.points, found.embedding)
-            )
-        part = values[landmarks]
-        if part.shape[1] < len(part):
-            found = scale_coordinates(part, k)
-            along = found.extension
-        else:
-            found = scale_distances(subsets.subset(landmarks), k, None)
-            along = _as_linear_projection(found.extension, part)
-        assert isinstance(along, LinearProjection)
-        spans = parallel.block_ranges(len(values), max(1, _VALUES_PER_TASK // values.shape[1]))
-        places = np.concatenate(list(parallel.map_blocks(lambda span: along.project_rows(values[slice(*span)]), spans)))
-        return cls(replace(found, extension=along), beside, places)
-
-
-def _as_linear_projection(extension: object, landmarks: Floats) -> LinearProjection:
-    """Return sums of squared distances to rows of numbers as products with these.
-
-    They are |x|^2 - 2 x'z + |z|^2, and directions sum to 0.
-    """
-    assert isinstance(extension, GowerExtension)
-    centre: Floats = landmarks.mean(axis=0)
-    return LinearProjection(centre, 2.0 * extension.directions @ (landmarks - centre))
-
-
 RowIndices = NDArray[np.intp]
 
-# Numbers of one piece of work.
+# Default number of landmarks, and its minimum for each coordinate.
+_DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE = 500, 20
+# Values of one parallel task.
+_VALUES_PER_TASK = 2**18
+# Distances of one parallel task.
 _DISTANCES_PER_TASK = 2**17
-# Rows of a table of pairs that are copied at a time.
+# Rows of a precomputed matrix that are copied at a time.
 _ROWS_PER_COPY = 32
 
 
 class RowSubsets:
-    """Rows of a table that are measured from one another, and from all others, when they are asked for.
+    """Distances within subsets of rows, and from single rows to all, computed on demand.
 
     Parameters
     ----------
@@ -110,24 +48,24 @@ class RowSubsets:
 
     @property
     def n(self) -> int:
-        """How many rows there are."""
+        """Number of all rows."""
         return int(self.dissimilarities.points.n_samples)
 
     def subset(self, rows: RowIndices) -> Dissimilarities:
-        """Return some of the rows, without the others."""
+        """Return the dissimilarities among some rows."""
         return ComputedDissimilarities(self.dissimilarities.points.take(rows))
 
     def as_landmarks(self, rows: RowIndices) -> Dissimilarities:
-        """Return some of the rows as those that any row has numbers with; all others are let go."""
+        """Return the dissimilarities of any rows to these rows, without references to the others."""
         return self.subset(rows)
 
     def distances_among(self, rows: RowIndices) -> Floats:
-        """Return the distances of some rows from one another."""
+        """Return the matrix of distances among some rows."""
         alone = self.subset(rows)
         return alone.distances(alone.points, 0, len(rows))
 
     def distances_from(self, row: int) -> Floats:
-        """Return the distances of all rows from one."""
+        """Return the distances of all rows from one row."""
         one, out = self.subset(np.array([row])), np.empty(self.n)
 
         def piece(span: tuple[int, int]) -> None:
@@ -139,12 +77,12 @@ class RowSubsets:
 
 
 class LandmarkDistances(PrecomputedDissimilarities):
-    """Rows whose distances to some of many rows are read, from a table of distances to all of them.
+    """Distances to landmarks, as columns of a matrix of distances to all training rows.
 
     Parameters
     ----------
     points : PrecomputedDistances
-        All those rows.
+        All training rows.
     landmarks : ndarray of int
     """
 
@@ -156,11 +94,11 @@ class LandmarkDistances(PrecomputedDissimilarities):
 
     @property
     def n_points(self) -> int:
-        """Those that are picked."""
+        """Number of landmarks."""
         return len(self.landmarks)
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return distances to those that are picked."""
+        """Return distances to the landmarks."""
         out = np.empty((stop - start, len(self.landmarks)))
         for a, b in parallel.block_ranges(stop - start, _ROWS_PER_COPY):
             np.take(super().block(queries, start + a, start + b), self.landmarks, axis=1, out=out[a:b], mode="clip")
@@ -168,12 +106,12 @@ class LandmarkDistances(PrecomputedDissimilarities):
 
 
 class LandmarkSimilarities(FromSimilarities):
-    """Rows whose similarities to some of many rows are read, from a table of similarities to all of them.
+    """Similarities to landmarks, as columns of a matrix of similarities to all training rows.
 
     Parameters
     ----------
     points : Similarities
-        All those rows, or none of them, with the similarities of all to themselves.
+        All training rows, or no rows, with the self-similarities of all.
     landmarks : ndarray of int
     """
 
@@ -185,11 +123,11 @@ class LandmarkSimilarities(FromSimilarities):
 
     @property
     def n_points(self) -> int:
-        """Those that are picked."""
+        """Number of landmarks."""
         return len(self.landmarks)
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return similarities to those that are picked."""
+        """Return similarities to the landmarks."""
         out = np.empty((stop - start, len(self.landmarks)))
         for a, b in parallel.block_ranges(stop - start, _ROWS_PER_COPY):
             np.take(super().block(queries, start + a, start + b), self.landmarks, axis=1, out=out[a:b], mode="clip")
@@ -197,14 +135,14 @@ class LandmarkSimilarities(FromSimilarities):
 
 
 class _PairMatrixSubsets(RowSubsets):
-    """Rows of a table of pairs."""
+    """Subsets of the rows of a precomputed matrix."""
 
     def distances_from(self, row: int) -> Floats:
-        """Return a row of the table as distances."""
+        """Return a row of the matrix as distances."""
         return self.dissimilarities.distances(self.dissimilarities.points, row, row + 1)[0]
 
     def _submatrix(self, rows: RowIndices) -> NDArray[np.floating[Any]]:
-        """Return the numbers of some rows with one another, in the table's own precision: its checks are by that."""
+        """Return the submatrix of some rows in the type of the matrix, on which the tolerances of its checks depend."""
         numbers = np.stack(
             [self.dissimilarities.block(self.dissimilarities.points, row, row + 1)[0, rows] for row in rows.tolist()]
         )
@@ -213,24 +151,24 @@ class _PairMatrixSubsets(RowSubsets):
 
 class _DistanceMatrixSubsets(_PairMatrixSubsets):
     def subset(self, rows: RowIndices) -> Dissimilarities:
-        """Return some of the rows, without the others."""
+        """Return the dissimilarities among some rows."""
         return PrecomputedDissimilarities(PrecomputedDistances(self._submatrix(rows)))
 
     def as_landmarks(self, rows: RowIndices) -> Dissimilarities:
-        """Return the columns of some rows; of the table the number of its columns is kept."""
+        """Return distances to these rows; of the matrix only its number of columns is stored."""
         everything = np.arange(self.n)
-        held = np.empty((0, self.n), dtype=self.dissimilarities.points.dtype)
-        columns = PrecomputedDistances.from_state({"distances": held, "rows": everything, "columns": everything})
+        no_rows = np.empty((0, self.n), dtype=self.dissimilarities.points.dtype)
+        columns = PrecomputedDistances.from_state({"distances": no_rows, "rows": everything, "columns": everything})
         return LandmarkDistances(columns, rows)
 
 
 class _SimilarityMatrixSubsets(_PairMatrixSubsets):
     def subset(self, rows: RowIndices) -> Dissimilarities:
-        """Return some of the rows, without the others."""
+        """Return the dissimilarities among some rows."""
         return FromSimilarities(Similarities(self._submatrix(rows)))
 
     def as_landmarks(self, rows: RowIndices) -> Dissimilarities:
-        """Return the columns of some rows; of the table the similarities of rows to themselves are kept."""
+        """Return similarities to these rows; of the matrix only the self-similarities are stored."""
         return LandmarkSimilarities(self.dissimilarities.points.take(np.arange(0)), rows)
 
 
@@ -241,5 +179,69 @@ _SUBSETS_BY_DISSIMILARITY: dict[str, type[RowSubsets]] = {
 
 
 def create_subsets(dissimilarities: Dissimilarities, dissimilarity: str) -> RowSubsets:
-    """Return what measures some of the rows that were read by a dissimilarity."""
+    """Return the class of subsets for a dissimilarity."""
     return _SUBSETS_BY_DISSIMILARITY.get(dissimilarity, RowSubsets)(dissimilarities)
+
+
+def default_n_landmarks(n: int, k: int) -> int:
+    """Return the default number of landmarks of n rows."""
+    return min(n, max(_DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE * k))
+
+
+def random_landmarks(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> RowIndices:
+    """Return random row numbers, ascending."""
+    return np.sort(rng.choice(subsets.n, size=n_landmarks, replace=False))
+
+
+@dataclass(frozen=True)
+class LandmarkScaling:
+    """Classical scaling of landmarks, extended to all rows.
+
+    Attributes
+    ----------
+    solution : ClassicalSolution
+        The solution for the landmarks.
+    landmark_dissimilarities : Dissimilarities
+        Dissimilarities of any rows to the landmarks.
+    embedding : ndarray of shape (n, k)
+        Coordinates of all rows.
+    """
+
+    solution: ClassicalSolution
+    landmark_dissimilarities: Dissimilarities
+    embedding: Floats
+
+    @classmethod
+    def fit(cls, subsets: RowSubsets, landmarks: RowIndices, k: int) -> LandmarkScaling:
+        """Scale the landmarks and map all rows: by a linear projection for Euclidean rows, else by Gower's formula."""
+        to_landmarks, values = subsets.as_landmarks(landmarks), subsets.dissimilarities.euclidean_coordinates()
+        if values is None:
+            found = scale_distances(subsets.subset(landmarks), k, None)
+            return cls(
+                found,
+                to_landmarks,
+                found.extension.transform(to_landmarks, subsets.dissimilarities.points, found.embedding),
+            )
+        part = values[landmarks]
+        if part.shape[1] < len(part):
+            found = scale_coordinates(part, k)
+            projection = found.extension
+        else:
+            found = scale_distances(subsets.subset(landmarks), k, None)
+            projection = _as_linear_projection(found.extension, part)
+        assert isinstance(projection, LinearProjection)
+        spans = parallel.block_ranges(len(values), max(1, _VALUES_PER_TASK // values.shape[1]))
+        embedding = np.concatenate(
+            list(parallel.map_blocks(lambda span: projection.project_rows(values[slice(*span)]), spans))
+        )
+        return cls(replace(found, extension=projection), to_landmarks, embedding)
+
+
+def _as_linear_projection(extension: object, landmarks: Floats) -> LinearProjection:
+    """Convert Gower's formula for Euclidean landmarks to a linear projection.
+
+    With |x - z|^2 = |x|^2 - 2 x'z + |z|^2 the term |x|^2 vanishes, because the directions sum to 0.
+    """
+    assert isinstance(extension, GowerExtension)
+    centre: Floats = landmarks.mean(axis=0)
+    return LinearProjection(centre, 2.0 * extension.directions @ (landmarks - centre))

@@ -30,19 +30,19 @@ DISCONNECTED_CHOICES = ("error", "connect", "per_component")
 
 
 def _n_solved_components(eigenvalues: Floats) -> int:
-    """Return how many components have eigenvalues of their own; where all have the same, one row is as good as any."""
+    """Return the number of components with their own eigenvalues; unbounded if all share one spectrum."""
     return len(eigenvalues) if eigenvalues.ndim == 2 else np.iinfo(np.int32).max
 
 
 def _has_value_per_coordinate(eigenvalues: Floats, embedding: Floats) -> bool:
-    """Return whether there is a number for every coordinate; of a small component the last ones are NaN."""
+    """Return whether there is one eigenvalue (possibly NaN) for every coordinate."""
     return (
         eigenvalues.ndim in (1, 2) and eigenvalues.dtype == np.float64 and eigenvalues.shape[-1] == embedding.shape[1]
     )
 
 
 class LaplacianEigenmaps(Reducer):
-    """Coordinates that change least along the edges of a graph of rows.
+    """Laplacian eigenmaps: the smoothest coordinates on a graph of the rows.
 
     .. math:: L y = \\lambda D y
 
@@ -53,38 +53,39 @@ class LaplacianEigenmaps(Reducer):
     n_components : int, default=2
         Number of coordinates.
     graph : GraphBuilder or Graph, default=None
-        How rows are joined; None is KNearest(15), fewer where there are no more rows.
+        A graph builder or a built graph; None is KNearest(15), with fewer neighbours for 15 rows or less.
     laplacian : {"random_walk", "symmetric", "unnormalized"}, default="random_walk"
-        "random_walk" solves L y = lambda D y, the paper's equation; "symmetric" takes the vectors of D^-1/2 L D^-1/2,
+        "random_walk" solves L y = lambda D y, the equation of the paper; "symmetric" uses the eigenvectors of D^-1/2 L D^-1/2,
         "unnormalized" those of L.
     disconnected : {"error", "connect", "per_component"}, default="error"
-        What to do with a graph in several components: refuse, add the shortest edges that join them, or give every component its
-        own coordinates, beginning at 0 in each.
+        Handling of a graph with several components: raise an error, add the shortest edges that connect them, or compute separate
+        coordinates for each component.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        D-orthonormal columns for "random_walk", orthonormal ones otherwise, the largest entry of each positive. Equal rows have
-        places of their own where the graph gave them different neighbours.
+        D-orthonormal columns for "random_walk", else orthonormal columns; the largest absolute entry of each is positive. Equal
+        rows may have different coordinates if their neighbours in the graph differ.
     eigenvalues_ : ndarray of shape (n_components,), or (n_parts, n_components) with "per_component"
-        Ascending, in [0, 2] unless "unnormalized"; NaN where a component has too few rows for as many.
+        Ascending, in [0, 2] unless "unnormalized"; NaN for components with too few rows.
     residuals_ : ndarray of the same shape
-        The length :math:`|L y - \\lambda D y|` of every vector, as computed; with "symmetric" and "unnormalized" that of their own
-        equation.
+        The norm :math:`|L y - \\lambda D y|` for every eigenvector; with "symmetric" and "unnormalized" for their own equations.
     component_labels_ : ndarray of shape (n_samples,)
-        With "per_component" the component of every row, numbered by their first rows; else 0.
+        With "per_component" the component of every row, numbered in the order of their first rows; else 0.
     graph_ : Graph
 
     Raises
     ------
+    DataError
+        When the graph has several components and disconnected="error".
     ValueError
-        When the graph is disconnected and nothing was said of that, or has too few rows.
+        When n_components is not below the number of rows.
 
     Notes
     -----
-    Cost of the graph, and O(edges) for every product with it, some dozens to hundreds of them. A new row is placed by Nystrom's
-    formula, at the weighted mean of its neighbours divided by 1 - lambda, each row by itself; a row that is equal to one of the
-    graph's is placed where that is, the first of them where there are several.
+    Cost of the graph, plus O(edges) for each of dozens to hundreds of matrix products. `transform` maps each new row by the Nystrom
+    formula: the weighted mean of its neighbours divided by 1 - lambda. A row that is equal to a row of the graph gets the
+    coordinates of the first such row.
 
     References
     ----------
@@ -138,27 +139,27 @@ class LaplacianEigenmaps(Reducer):
         return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Build the graph and find the coordinates.
+        """Build the graph and compute the coordinates.
 
         Parameters
         ----------
         X : array, data frame, sparse matrix or Source, default=None
-            What the graph's builder takes. Where `graph` is a built Graph, the rows that it was built from, or None.
+            Input of the graph builder. For a built Graph the rows that it was built from, or None.
         y : array of shape (n_samples,), default=None
-            Classes, where the graph joins rows by class; else not read.
+            Classes, for graphs that connect rows by class; else ignored.
         """
         check_choice("laplacian", self.laplacian, LAPLACIAN_KINDS)
         check_choice("disconnected", self.disconnected, DISCONNECTED_CHOICES)
         n_components = check_integer("n_components", self.n_components, low=1)
         with parallel.thread_session():
             builder = resolve_builder(self.graph, X)
-            # An error says what a warning would.
+            # With disconnected='error' the error replaces the warning of the builder.
             build = builder.build_quietly if self.disconnected == "error" else builder.build
             graph = build(X, y if builder.needs_classes else None, fill_missing=True)
             if self.disconnected == "error" and len(graph.components) > 1:
                 raise DataError(
-                    f"The graph falls into {graph.components.describe(row_numbers(X))}. Take more neighbours or a larger "
-                    "radius, or say disconnected='connect' or 'per_component'."
+                    f"The graph falls into {graph.components.describe(row_numbers(X))}. Use more neighbours or a larger "
+                    "radius, or set disconnected='connect' or 'per_component'."
                 )
             self._set_eigenvectors(
                 graph.connect_components() if self.disconnected == "connect" else graph, n_components
@@ -169,13 +170,13 @@ class LaplacianEigenmaps(Reducer):
 
     def _set_eigenvectors(self, graph: Graph, n_components: int) -> None:
         n, components = graph.n_samples, graph.components
-        apart = self.disconnected == "per_component"
-        labels = components.labels if apart else np.zeros(n, dtype=np.int32)
-        if not apart and n_components >= n:
+        separate = self.disconnected == "per_component"
+        labels = components.labels if separate else np.zeros(n, dtype=np.int32)
+        if not separate and n_components >= n:
             raise ValueError(f"n_components must be below the number of rows = {n:,}, got {n_components:,}.")
         n_parts = int(labels.max()) + 1
         check_memory(
-            8.0 * (n + 2 * n_parts) * n_components, f"{n_components:,} coordinates of {n:,} rows", "Ask for fewer."
+            8.0 * (n + 2 * n_parts) * n_components, f"{n_components:,} coordinates of {n:,} rows", "Lower n_components."
         )
         embedding = np.zeros((n, n_components))
         values, residuals = np.full((2, n_parts, n_components), np.nan)
@@ -187,20 +188,21 @@ class LaplacianEigenmaps(Reducer):
                 found = smallest_eigenpairs(laplacian, m + 1)
                 values[part, :m], residuals[part, :m] = found.values[1:], found.residuals[1:]
                 embedding[rows, :m] = found.vectors[:, 1:]
-        # Nothing is set before all is found: a fit that fails leaves what was fitted before.
+        # Attributes are set last: a failed fit leaves the estimator unchanged.
         self.graph_, self.component_labels_, self.embedding_ = graph, labels, embedding
-        self.eigenvalues_: Floats = values if apart else values[0]
-        self.residuals_: Floats = residuals if apart else residuals[0]
+        self.eigenvalues_: Floats = values if separate else values[0]
+        self.residuals_: Floats = residuals if separate else residuals[0]
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the places of new rows, each by itself.
+        """Map new rows, each independently of the others.
 
-        A row that is equal to one of the graph's is placed where that is, any other one by Nystrom's formula; with "unnormalized"
-        at the mean of its neighbours, weighted by its edges. With "per_component" it is of the component of its nearest row.
+        A row that is equal to a row of the graph gets its coordinates. Other rows are mapped by the Nystrom formula, with
+        "unnormalized" to the weighted mean of their neighbours. With "per_component" a row belongs to the component of its nearest
+        row.
         """
         check_is_fitted(self)
         check_features(self, X)
@@ -208,64 +210,66 @@ class LaplacianEigenmaps(Reducer):
             attached = self.graph_.attach(X)
         near, weights = attached.neighbors, attached.relative_weights
         nearest = near.indices[near.indptr[:-1]]
-        # Rows of other components have no say.
+        # Only neighbours in the component of the nearest row count.
         own = self.component_labels_[near.indices] == self.component_labels_[nearest][near.rows]
         S = sparse.csr_array((weights * own, near.indices, near.indptr), shape=(near.n_rows, near.n_points))
         degrees = S @ np.ones(near.n_points)
         values = (
             self.eigenvalues_ if self.eigenvalues_.ndim == 1 else self.eigenvalues_[self.component_labels_[nearest]]
         )
-        places = self._extend_nystrom(S, degrees, np.nan_to_num(values), attached.nearest_weights)
+        embedding = self._extend_nystrom(S, degrees, np.nan_to_num(values), attached.nearest_weights)
         known = attached.duplicate_of >= 0
-        places[known] = self.embedding_[attached.duplicate_of[known]]
-        return self._match_dtype(places, X)
+        embedding[known] = self.embedding_[attached.duplicate_of[known]]
+        return self._match_dtype(embedding, X)
 
     def _extend_nystrom(
         self, weights: sparse.csr_array, degrees: Floats, values: Floats, nearest_weights: Floats
     ) -> Floats:
-        """Return the weighted means of the neighbours, divided as the equation of the vectors asks."""
+        """Return the weighted means of the neighbours with the Nystrom factor of the eigenvector equation."""
         if self.laplacian == "unnormalized":
             return np.asarray(weights @ self.embedding_) / degrees[:, None]
-        # At the eigenvalue 1 the formula has no value, and the mean stays as it is.
+        # The formula is singular at eigenvalue 1, where the mean is used unchanged.
         divisor = np.where(np.abs(1.0 - values) > 1e-6, 1.0 - values, 1.0)
         if self.laplacian == "random_walk":
             return np.asarray(weights @ self.embedding_) / degrees[:, None] / divisor
-        # A row without edges lies at 0, and has no say.
+        # Rows without edges contribute 0.
         root = np.sqrt(self.graph_.degrees)[:, None]
         scaled = np.divide(self.embedding_, root, out=np.zeros(self.embedding_.shape), where=root > 0)
         return np.asarray(weights @ scaled) / degrees[:, None] / divisor * np.sqrt(degrees * nearest_weights)[:, None]
 
     @property
     def schema_(self) -> Schema | None:
-        """The columns of the rows that the graph was built from, as they were taken; None where it was given by its edges."""
+        """The schema of the rows from which the graph was built; None if it was built from edges."""
         check_is_fitted(self)
         return self.graph_.schema
 
     @classmethod
     def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003 - the graph has distances
-        """Return the ten smoothest coordinates on the study's graph."""
+        """Return an estimator of up to ten coordinates on the graph of the study."""
         return cls(max(1, min(10, schema.n_rows - 1)), disconnected="connect")
 
     def _describe(self) -> MapDescription:
-        """Return the eigenvalues and their residuals; of maps in parts, those of the largest one."""
-        # One row of values a part; those that a small part has not are NaN.
+        """Describe the eigenvalues and residuals; with "per_component" those of the largest component."""
+        # One row of values for each component; NaN where a component is too small.
         values, residuals = np.atleast_2d(self.eigenvalues_), np.atleast_2d(self.residuals_)
         part = int(np.argmax(np.bincount(self.component_labels_)))
-        held = np.isfinite(values[part])
-        n_zero = int((values[part][held] < 1e-12).sum())
+        present = np.isfinite(values[part])
+        n_zero = int((values[part][present] < 1e-12).sum())
         notes = [
-            f"{n_zero} of the eigenvalues {'is' if n_zero == 1 else 'are'} 0 to rounding: edges of hardly any weight hold "
-            "groups of rows together, and where those lie is chance. A larger t, or weights of 0 and 1, ties them closer."
+            f"{n_zero} of the eigenvalues {'is' if n_zero == 1 else 'are'} 0 up to rounding: edges of negligible weight "
+            "connect groups of rows, and the positions of these groups are arbitrary. A larger t or binary weights connects them."
         ]
         return MapDescription(
             [f"Eigenvector {k + 1}" for k in range(self.embedding_.shape[1])],
             notes if n_zero else [],
-            proximity_note="Points near each other are rows that few steps along the graph join; how far apart groups lie says little.",
+            proximity_note=(
+                "Points near each other are rows that are close in the graph; distances between groups have little meaning."
+            ),
             comparable_axes=False,
             spectrum_label="Eigenvalue",
-            spectrum=values[part][held].tolist(),
+            spectrum=values[part][present].tolist(),
             spectrum_note=(
-                "The smaller an eigenvalue, the less its coordinate changes along the edges: 0 for rows in separate pieces."
+                "The smaller an eigenvalue, the less its coordinate changes along edges; 0 separates disconnected components."
             ),
-            residuals=residuals[part][held].tolist(),
+            residuals=residuals[part][present].tolist(),
         )

@@ -44,23 +44,23 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
 
-# Rows whose numbers fit in two bytes, as the ends of ordered pairs are kept.
+# Largest number of rows of ordinal MDS: row numbers of sorted pairs are stored in two bytes.
 _MAX_ORDINAL_ROWS = 2**16
-# A stress that is none, beside a map whose points lie at next to no places: what order alone may come to.
+# An ordinal map counts as degenerate if its stress is below this and its points coincide, within the tolerance, with a few places.
 _DEGENERATE_STRESS = 1e-3
 _DEGENERATE_TOLERANCE = 1e-3
-# Rows of an ordinal map in a study: half a million pairs are in order in a second, and four times as many in five.
+# Rows of an ordinal map in a study: half a million pairs are fitted in a second, four times as many in five.
 _MAX_ORDINAL_STUDY_ROWS = 1_000
-# What the distances of a map are held to, and what that says of far ones.
+# For each kind: the target of the distances, and the meaning of large distances.
 _DISTANCE_MEANINGS = {
-    "metric": ("those of the rows", ", and far ones rows at large distances"),
-    "interval": ("those of the rows on the best line", ""),
-    "ordinal": ("numbers in the order of those of the rows", "; of larger ones the map keeps the order alone"),
+    "metric": ("the distances of the rows", ", and points far apart are rows at large distances"),
+    "interval": ("a linear function of the distances of the rows", ""),
+    "ordinal": ("a monotone function of the distances of the rows", "; the map preserves only the order of distances"),
 }
 
 
 class MDS(Reducer):
-    """Points whose distances are nearest to the dissimilarities of the rows (multidimensional scaling by SMACOF).
+    """Metric, interval and ordinal multidimensional scaling by majorisation (SMACOF).
 
     .. math:: \\min_{X, f} \\sum_{i < j} w_{ij} (f(\\delta_{ij}) - \\|x_i - x_j\\|)^2
 
@@ -69,69 +69,72 @@ class MDS(Reducer):
     n_components : int, default=2
         Number of coordinates.
     kind : {"metric", "interval", "ordinal"}, default="metric"
-        What f may do to dissimilarities: nothing (metric, or ratio, scaling), lay them on a line that does not fall and is nowhere
-        below 0, or give them any values in their order.
+        The class of the transformation f: the identity (metric, or ratio, scaling), a nondecreasing nonnegative line, or any
+        nondecreasing function.
     dissimilarity : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed", "similarity"}, default="euclidean"
-        As in `ClassicalMDS`. Distances that are given may be NaN, which is missing; 0 is a distance like any other.
+        As in `ClassicalMDS`. Precomputed distances may be missing (NaN); 0 is an ordinary distance.
     ties : {"primary", "secondary"}, default="primary"
-        What "ordinal" does with equal dissimilarities: f may part them, or keeps them equal.
+        Ties of "ordinal": equal dissimilarities may have different disparities (primary) or must have equal ones (secondary).
     init : {"classical", "random"} or array of shape (n_samples, n_components), default="classical"
-        What the search starts from: the map of `ClassicalMDS`, points drawn at random, or those that are given.
+        Initial configuration: the map of `ClassicalMDS`, random points, or the given points.
     n_init : int, default=1
-        Number of starts, all but the first at random; the map with the least stress is kept.
+        Number of starts, all but the first random; the map with the smallest stress is kept.
     max_iter : int, default=1000
-        Steps after which a search ends unconverged, which is told.
+        Largest number of iterations of a start; a warning reports if it is reached.
     tol : float, default=1e-6
-        A search ends when two steps in a row lower the squared stress by at most this share of it; below 1e-10 by 2 %, or by this
-        share of 1e-10.
+        Converged when two iterations in a row lower the squared stress by at most this share; below a squared stress of 1e-10 by
+        at most 2 %, or by this share of 1e-10.
     random_state : int, Generator or None, default=None
         Draws random starts.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Columns of mean 0 at the scale of least stress, in the unit of the dissimilarities, along the principal axes (not where init
-        is an array). Rows that are equal share a place.
+        Columns of mean 0 at the scale of least stress, in units of the dissimilarities, rotated to the principal axes unless init
+        is an array. Equal rows have equal coordinates.
     stress_ : float
-        Kruskal's stress-1 of the disparities f(delta), at the best scale: sqrt(sum w (f - d)^2 / sum w d^2), least over
-        multiples of d. 0 is a perfect map.
+        Kruskal's stress-1 of the disparities f(delta) at the best scale of the map: sqrt(sum w (f - d)^2 / sum w d^2). 0 is a
+        perfect map.
     normalized_stress_ : float
-        sqrt(sum w (f - d)^2 / sum w f^2) of the map as it stands. At the best scale this is the same number.
+        sqrt(sum w (f - d)^2 / sum w f^2); at the best scale it is equal to `stress_`.
     stress_per_point_ : ndarray of shape (n_samples,)
-        For each row, sqrt(sum w (f - d)^2 / sum w d^2) over its pairs alone.
+        sqrt(sum w (f - d)^2 / sum w d^2) over the pairs of each row.
     n_iter_ : int
-        Steps from the start that was kept, with a last one that may have found nothing lower.
-    stress_history_ : ndarray, one more than there were steps or as many
-        Kruskal's stress-1 of that start and after each step that lowered it.
+        Iterations from the best start; the last one may not have lowered the stress.
+    stress_history_ : ndarray of shape (n_iter_ + 1,) or (n_iter_,)
+        Kruskal's stress-1 of the best start and after each iteration that lowered it.
     converged_ : bool
 
     Raises
     ------
     DataError
-        When all dissimilarities are 0, or equal where a line or an order is looked for; when a row has none, or only with weight 0;
-        when the pairs that are known fall into pieces; when distances, similarities or weights are none, or a Source has weights.
+        When all dissimilarities are 0, or all equal for "interval" and "ordinal"; when a row has no dissimilarity with a weight
+        above 0; when the known pairs do not connect all rows; when distances, similarities or weights are invalid, or a Source has
+        weights.
     ValueError
-        When there are not more rows than coordinates.
+        When n_components is not below the number of rows.
     MemoryError
-        When the pairs do not fit.
+        When the pairs do not fit in memory.
 
     Notes
     -----
-    Cost O(n^2) a step, and O(n^2) memory: the dissimilarity of each pair is held once, as float32 above 512 rows (which changes
-    the stress by less than 1e-6 of it, or 1e-7), and distances never are. "interval" takes 12 bytes a pair more; "ordinal" 48,
-    and it sorts them once. Weights and missing dissimilarities take as much as the dissimilarities.
+    Cost O(n^2) for each iteration, and O(n^2) memory: the dissimilarity of each pair is stored once, as float32 above 512 rows
+    (relative error of the stress below 1e-6, absolute below 1e-7); distances are not stored. "interval" uses another 12 bytes for
+    each pair, "ordinal" another 48, and it sorts the pairs once. Weights or missing dissimilarities use as much memory as the
+    dissimilarities.
 
-    Majorisation (the Guttman transform) never raises the stress. Steps that are longer come of the slopes of the five steps before
-    (limited-memory BFGS in the metric of the weights), and are taken only where they lower it. Disparities are always the best ones
-    for the distances; those of "interval" and "ordinal" have the sum of squares of the dissimilarities. A search finds a local
-    minimum; several starts tell how good it is. In one dimension most starts end in a poor one.
+    A Guttman step never raises the stress. Longer steps come from limited-memory BFGS over the last five steps, preconditioned by
+    the weight matrix, and are used only if they lower the stress. Disparities are optimal for the current distances; those of
+    "interval" and "ordinal" are normalised to the sum of squares of the dissimilarities. The result is a local minimum; several
+    starts show how much local minima vary. In one dimension most starts end in a poor local minimum.
 
-    With weights, or dissimilarities that are missing, the matrix of the weights is factored once up to 1,500 rows, and
-    the transform is approached by conjugate gradients above.
+    With weights or missing dissimilarities the weight matrix is factored once (Cholesky) up to 1,500 rows; above, the Guttman
+    transform is approximated by conjugate gradients.
 
-    A new row is placed where its own stress against the rows of fit is least, by itself; a row that is equal to one of fit gets the
-    place of that. `map_rows` tells how well it fits. By similarities only rows that are equal to rows of fit can be placed. An
-    ordinal map holds dissimilarities below or above all that were there to the least or largest disparity.
+    `transform` maps each new row to the point of least stress against the rows of the fit, independently of other rows; a row that
+    is equal to a row of the fit gets its coordinates. `map_rows` also returns the stress. With similarities only rows that are
+    equal to rows of the fit can be mapped. "ordinal" assigns dissimilarities outside the range of the fit to the smallest or
+    largest disparity.
 
     References
     ----------
@@ -142,7 +145,7 @@ class MDS(Reducer):
 
     Examples
     --------
-    Four places on a line, one of the distances not known:
+    Four points on a line with one missing distance:
 
     >>> import numpy as np
     >>> from tamiz.reduction import MDS
@@ -216,41 +219,41 @@ class MDS(Reducer):
 
     @classmethod
     def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:
-        """Return the map of the study's distances, of the kind that the variant names."""
+        """Return the estimator for the dissimilarity of the study; the variant is its `kind`."""
         return cls(max(1, min(2, schema.n_rows - 1)), kind=variant, dissimilarity=dissimilarity, random_state=0)
 
     @property
     def max_study_rows(self) -> int | None:
-        """Rows that a study fits the map on at most: fewer where their pairs are put in order, which takes most of the time."""
+        """Largest number of rows on which a study fits; fewer for "ordinal", which is slower."""
         return _MAX_ORDINAL_STUDY_ROWS if self.kind == "ordinal" else MAX_STUDY_ROWS
 
     def _describe(self) -> MapDescription:
-        """Return the stress, what it is of, and how the search ended."""
-        to, meaning = _DISTANCE_MEANINGS[self._kind]
-        steps = f"{self.n_iter_:,} {'step' if self.n_iter_ == 1 else 'steps'}"
-        ended = f"The search converged in {steps}" if self.converged_ else f"The search was cut off after {steps}"
+        """Describe the stress and the convergence."""
+        target, meaning = _DISTANCE_MEANINGS[self._kind]
+        steps = f"{self.n_iter_:,} {'iteration' if self.n_iter_ == 1 else 'iterations'}"
+        ended = f"SMACOF converged in {steps}" if self.converged_ else f"SMACOF did not converge within {steps}"
         return MapDescription(
             [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
             [
-                f"Distances on the map are as near as can be to {to}: Kruskal's stress-1 is {self.stress_:.3g}, the root mean "
-                "square of what they differ by, over that of the distances on the map; 0 is a perfect map.",
-                f"{ended}{'.' if self.converged_ else ', with the stress still falling.'}",
+                f"Distances on the map approximate {target}. Kruskal's stress-1 is {self.stress_:.3g}: the root mean square "
+                "difference divided by the root mean square distance on the map; 0 is a perfect map.",
+                f"{ended}{'.' if self.converged_ else '; the stress was still decreasing.'}",
             ],
             proximity_note=f"Points near each other are rows at small distances{meaning}.",
             stress=float(self.stress_),
         )
 
     def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:  # noqa: ARG002
-        """Find the coordinates.
+        """Compute the coordinates.
 
         Parameters
         ----------
         X : array, data frame or Source
-            Rows, their distances or their similarities. A fit that fails leaves the model as it was; one that is interrupted keeps
-            the map that it has come to.
+            Rows, their distances or their similarities. A failed fit leaves the estimator unchanged; an interrupted fit keeps the
+            best map so far.
         y : ignored
         weights : array-like of shape (n_samples, n_samples), default=None
-            How much each pair counts, symmetric and at least 0; a pair of weight 0 is as if it were missing. None counts all once.
+            Weight of each pair, symmetric and nonnegative; weight 0 equals a missing dissimilarity. None weighs all equally.
         """
         kind = check_choice("kind", self.kind, MDS_KINDS)
         metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
@@ -263,43 +266,42 @@ class MDS(Reducer):
         tol = check_real("tol", self.tol, low=0.0)
         rng = make_rng(self.random_state)
         with parallel.thread_session():
-            rows, reading = read_partial_dissimilarities(X, metric, "MDS")
+            rows, encoder = read_partial_dissimilarities(X, metric, "MDS")
             n = rows.points.n_samples
             if m >= n:
                 raise ValueError(f"n_components must be below the number of rows = {n:,}, got {m:,}.")
             if kind == "ordinal" and n > _MAX_ORDINAL_ROWS:
                 raise ValueError(
-                    f"kind='ordinal' keeps the order of the pairs of at most {_MAX_ORDINAL_ROWS:,} rows, got {n:,}. Fit on a sample of "
-                    "rows and transform the others."
+                    f"kind='ordinal' supports at most {_MAX_ORDINAL_ROWS:,} rows, got {n:,}. Fit on a sample of rows and transform "
+                    "the others."
                 )
             if n == 2 and kind != "metric":
                 raise DataError(
-                    f"Two rows have one dissimilarity, and kind={kind!r} needs several to compare. Pass more rows."
+                    f"kind={kind!r} needs several dissimilarities, and two rows have only one. Pass more rows."
                 )
-            numbers = row_numbers(X)
             pairs = read_pairs(
                 rows,
                 weights,
                 float64=kind != "metric",
                 bytes_per_pair=BYTES_PER_PAIR_BY_KIND[kind],
-                row_numbers=numbers,
+                row_numbers=row_numbers(X),
             )
             _check_dissimilarities_differ(pairs, kind)
-            # Equal rows are at 0 from each other.
+            # Without a dissimilarity of 0 no rows are equal.
             first = np.arange(n) if pairs.values.all() else rows.points.first_occurrences()
             scaling = MultistartSmacof(StressFunction(create_transformation(kind, ties, pairs), EqualRows(first)))
 
-            def hold() -> None:
-                scaled = scaling.solution(rotate=isinstance(self.init, str))
-                self._set_fitted(X, rows, reading, pairs.unit, scaled)
+            def store() -> None:
+                solution = scaling.solution(rotate=isinstance(self.init, str))
+                self._set_fitted(X, rows, encoder, pairs.unit, solution)
 
             try:
                 scaling.run(initial_configurations(self.init, n_init, rows, pairs, m, rng, first), max_iter, tol)
             except KeyboardInterrupt:
                 if scaling.best is not None:
-                    hold()
+                    store()
                 raise
-            hold()
+            store()
         self._warn_about_solution(max_iter)
         return self
 
@@ -319,13 +321,13 @@ class MDS(Reducer):
         )
 
     def _warn_about_solution(self, max_iter: int) -> None:
-        """Warn of a search that was cut off, and of a map that shows nothing."""
+        """Warn about missing convergence and a degenerate map."""
         if not self.converged_ and self.stress_**2 > NEAR_ZERO_STRESS:
             share = 1 - (self.stress_history_[-1] / self.stress_history_[-2]) ** 2
             warn_user(
                 [
-                    f"MDS: the stress was still falling, by {share:.1g} of its square a step, when max_iter={max_iter:,} steps "
-                    "were made. Raise max_iter, or tol."
+                    f"MDS: not converged after max_iter={max_iter:,} iterations; the last one lowered the squared stress by "
+                    f"a share of {share:.1g}. Raise max_iter or tol."
                 ],
                 ConvergenceWarning,
             )
@@ -335,19 +337,19 @@ class MDS(Reducer):
             if n_places <= max(3, self.embedding_.shape[1] + 1) < len(points):
                 warn_user(
                     [
-                        f"MDS: the map is degenerate: its {len(points):,} points lie at {n_places} places, whose distances are in "
-                        "the order of the dissimilarities without showing any. kind='interval' or 'metric' keeps their sizes."
+                        f"MDS: the ordinal map is degenerate: its {len(points):,} points coincide with {n_places} places. Use "
+                        "kind='interval' or kind='metric'."
                     ]
                 )
 
     @property
     def disparities_(self) -> Floats:
-        """What the distances of pairs are held to, in the order of `scipy.spatial.distance.pdist`, NaN where nothing is known."""
+        """The disparities of all pairs in the order of `scipy.spatial.distance.pdist`, NaN where missing."""
         check_is_fitted(self)
         return self._disparities * np.float64(self._unit)
 
     def shepard(self, n_rows: int = 100, random_state: Seed = 0) -> ShepardPairs:
-        """Return the dissimilarities, distances and disparities of the pairs among some rows, drawn where there are more.
+        """Return the dissimilarities, distances and disparities of all pairs among up to `n_rows` random rows.
 
         Parameters
         ----------
@@ -360,25 +362,26 @@ class MDS(Reducer):
         """
         check_is_fitted(self)
         n, n_rows = len(self.embedding_), check_integer("n_rows", n_rows, low=2)
-        drawn = np.arange(n) if n <= n_rows else np.sort(make_rng(random_state).choice(n, n_rows, replace=False))
-        return ShepardPairs.from_rows(drawn, self._dissimilarities, self.embedding_, self._disparities, self._unit)
+        rows = np.arange(n) if n <= n_rows else np.sort(make_rng(random_state).choice(n, n_rows, replace=False))
+        return ShepardPairs.from_rows(rows, self._dissimilarities, self.embedding_, self._disparities, self._unit)
 
     def fit_transform(self, X: Any, y: Any = None, *, weights: Any = None) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
         return self.fit(X, y, weights=weights).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the places of new rows, each by itself: of rows like those of fit, or of their distances to all of these.
+        """Map new rows, each independently of the others.
 
         Parameters
         ----------
         X : array, data frame or Source
-            New rows; with "precomputed" and "similarity" of shape (n_new, n_samples), with NaN where a distance is missing.
+            New rows; with "precomputed" and "similarity" their distances (NaN for missing) or similarities to all rows of the fit,
+            of shape (n_new, n_samples).
         """
         return self._match_dtype(self.map_rows(X).embedding, X)
 
     def map_rows(self, X: Any) -> MappedRows:
-        """Return the places of new rows and how well they fit there.
+        """Map new rows and return their stress and reliability.
 
         Parameters
         ----------
@@ -387,7 +390,7 @@ class MDS(Reducer):
 
         Returns
         -------
-        PlacedRows
+        MappedRows
         """
         check_is_fitted(self)
         check_features(self, X)
@@ -399,13 +402,11 @@ class MDS(Reducer):
 
 
 def _check_dissimilarities_differ(pairs: CondensedPairs, kind: str) -> None:
-    """Refuse, or tell of, dissimilarities of which none is more than another."""
+    """Raise DataError if all dissimilarities are equal; only warn for kind="metric"."""
     known = pairs.known_values()
     if pairs.n == 2 or known.min() < known.max():
         return
     fact = f"All dissimilarities are equal, {float(known[0]) * pairs.unit:.6g}"
     if kind != "metric":
-        raise DataError(
-            f"{fact}: there is no line and no order to find in them. Use kind='metric', or other dissimilarities."
-        )
-    warn_user([f"MDS: {fact}: nothing tells rows apart, and where they lie on the map means nothing."])
+        raise DataError(f"{fact}, so that kind={kind!r} is undefined. Use kind='metric' or other dissimilarities.")
+    warn_user([f"MDS: {fact}, so that the positions on the map have no meaning."])

@@ -1,4 +1,4 @@
-"""Metric multidimensional scaling of many rows, by pairs that are drawn."""
+"""Metric multidimensional scaling of many rows by stochastic gradient descent on random pairs."""
 
 from __future__ import annotations
 
@@ -29,75 +29,74 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
 
-# Rows of fit that new ones are placed among.
+# Number of training rows to which new rows are fitted.
 _REFERENCE_ROWS = 1000
-# New rows that are placed at a time.
+# New rows that are mapped at a time.
 _NEW_ROWS_PER_BATCH = 4096
 
 
 class StochasticMDS(Reducer):
-    """Points whose distances are nearest to the dissimilarities of the rows, found by random pairs and without a matrix of them.
+    """Metric multidimensional scaling by stochastic gradient descent on random pairs, without a matrix of dissimilarities.
 
     .. math:: \\min_X \\sum_{i < j} (\\delta_{ij} - \\|x_i - x_j\\|)^2
 
-    In each round 16 rows are drawn, and every row moves by a rate of the way to the mean of the places at which these want it. The
-    rate falls from 1.8 to 0, so that large steps leave poor minima and small ones average the draws.
+    Each round draws 16 anchor rows, and every row makes a majorisation step against these anchors, times a learning rate. The rate
+    falls from 1.8 to 0: large steps leave poor local minima, small ones average over the random anchors.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of coordinates.
     dissimilarity : {"euclidean", "seuclidean", "cityblock", "cosine"}, default="euclidean"
-        What rows are apart by, as for `MDS`.
+        As for `MDS`.
     n_rounds : int, default=600
-        Number of rounds. Each row meets 16 others in each.
+        Number of rounds. Each row is compared with 16 anchors in each round.
     init : {"landmark", "random"} or array of shape (n_samples, n_components), default="landmark"
-        What the rounds start from: the map of `LandmarkMDS`, points drawn at random, or those that are given.
+        Initial configuration: the map of `LandmarkMDS`, random points, or the given points.
     tol : float, default=2e-3
-        The map has converged when a step of majorisation by all pairs would lower its stress by at most this share of it: known up
-        to 4,096 rows, estimated to about 3e-4 above.
+        Converged if a majorisation step over all pairs would lower the stress by at most this share: exact up to 4,096 rows,
+        estimated with an error of about 3e-4 above.
     random_state : int, Generator or None, default=None
-        Seed of all draws.
+        Seed of all random draws.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Columns of mean 0, in the unit of the dissimilarities, along the principal axes (not where init is an array). Rows that are
-        equal share the place of the first of them.
+        In units of the dissimilarities, centred and rotated to the principal axes unless init is an array. Equal rows have the
+        coordinates of the first of them.
     sampled_stress_ : float
-        sqrt(sum (delta - b d)^2 / sum delta^2) over random pairs of rows, with the dissimilarities delta, the distances d of the
-        map, and the scale b at which it is least, in [0, 1]: for all pairs this is the `stress_` of `MDS`.
+        sqrt(sum (delta - b d)^2 / sum delta^2) in [0, 1] over random pairs of rows, with the dissimilarities delta, the distances d
+        on the map, and the scale b that minimises it; an estimate of the `stress_` of `MDS`.
     sampled_stress_error_ : float
-        Its standard error as the stress of all pairs; 0 where it is that, with up to 1,024 rows.
-    stress_history_ : ndarray of shape (n_looks,)
+        Its standard error as an estimate for all pairs; 0 up to 1,024 rows, where all pairs are used.
+    stress_history_ : ndarray of shape (n_checks,)
         The stress over the same pairs at the start and after each tenth of the rounds.
     n_rounds_ : int
-        Rounds that were made: fewer than asked for where the fit was interrupted.
+        Completed rounds, fewer than `n_rounds` after an interruption.
     converged_ : bool
 
     Raises
     ------
     DataError
-        When all rows are equal, init does not fit, or a Source has weights.
+        When all rows are equal, init is invalid, or a Source has weights.
     ValueError
-        When there are not more rows than coordinates.
+        When n_components is not below the number of rows.
     TypeError
-        When rows are sparse.
+        When X is a sparse matrix.
     MemoryError
-        When the rows in float32 do not fit.
+        When the rows in float32 do not fit in memory.
 
     Notes
     -----
-    Cost O(n p) a round for rows of p columns, and memory O(n p) in float32: dissimilarities are measured as they are drawn. Places
-    are exact to 1e-6 of the largest ones, and a stress below 1e-5 is rounding. After 600 rounds the stress is mostly within 0.5 %
-    of where a search by all pairs ends, as `MDS` makes it of up to some thousand rows. One seed gives one map to the bit, whatever
-    the number of threads.
+    Cost O(n p) for each round with p columns, and memory O(n p) in float32: dissimilarities are computed on demand. Coordinates
+    have a relative error of about 1e-6 of the largest, and a stress below 1e-5 is rounding. After 600 rounds the stress is typically
+    within 0.5 % of the stress of `MDS`. The same seed gives the same bits for any number of threads.
 
-    The paper moves the two rows of one pair at a time; here all rows move at once, each by the mean of 16 such moves, which keeps
-    the numbers of a round independent of one another.
+    The paper moves the two rows of one pair at a time. Here all rows move at once, each by the mean of 16 such moves, so that the
+    moves of a round are independent and run in parallel.
 
-    A new row is placed where its stress against 1,000 of the rows of fit, drawn at random, is least, by itself; a row that is equal
-    to one of fit gets the place of that.
+    `transform` maps each new row to the point of least stress against 1,000 random rows of the fit, independently of other rows; a
+    row that is equal to a row of the fit gets its coordinates.
 
     References
     ----------
@@ -116,7 +115,7 @@ class StochasticMDS(Reducer):
     0.03
     """
 
-    # Of few rows a study shows the map by all pairs.
+    # Not a default of a study, which uses MDS on a sample of rows.
     variants: ClassVar = (MapVariant(is_default=False),)
     dissimilarities: ClassVar = tuple(KERNEL_METRICS)
     invariants: ClassVar[Invariants] = {
@@ -158,30 +157,30 @@ class StochasticMDS(Reducer):
 
     @classmethod
     def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003
-        """Return the map of the study's distances."""
+        """Return the estimator for the dissimilarity of the study."""
         return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity, random_state=0)
 
     def _describe(self) -> MapDescription:
-        """Return the stress and the pairs that it is of."""
+        """Describe the sampled stress."""
         error = self.sampled_stress_error_
         of = f" +- {error:.1g}, over random pairs of rows" if error else ""
         return MapDescription(
             [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
             [
-                f"Distances on the map are near the dissimilarities, by {self.n_rounds_:,} rounds of random pairs: Kruskal's "
-                f"stress-1 is {self.sampled_stress_:.3g}{of}."
+                f"Distances on the map approximate the dissimilarities ({self.n_rounds_:,} rounds of stochastic descent). "
+                f"Kruskal's stress-1 is {self.sampled_stress_:.3g}{of}."
             ],
             proximity_note="Points near each other are rows at small distances.",
             stress=float(self.sampled_stress_),
         )
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the coordinates.
+        """Compute the coordinates.
 
         Parameters
         ----------
         X : array, data frame or Source
-            Rows. A fit that fails leaves the model as it was; one that is interrupted keeps the map that it has come to.
+            Rows. A failed fit leaves the estimator unchanged; an interrupted fit keeps the map so far.
         y : ignored
         """
         metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
@@ -192,42 +191,42 @@ class StochasticMDS(Reducer):
         tol = check_real("tol", self.tol, low=0.0)
         rng = make_rng(self.random_state)
         if sparse.issparse(X):
-            raise TypeError(
-                "StochasticMDS takes dense rows, got a sparse matrix. X.toarray() is dense; LandmarkMDS takes both."
-            )
+            raise TypeError("StochasticMDS does not support sparse matrices. Pass X.toarray(), or use LandmarkMDS.")
         with parallel.thread_session():
-            rows, reading = read_dissimilarities(X, metric, "StochasticMDS")
-            table = create_subsets(rows, metric)
-            if m >= table.n:
-                raise ValueError(f"n_components must be below the number of rows = {table.n:,}, got {m:,}.")
-            check_memory(48.0 * table.n * m, f"The places of {table.n:,} rows in {m:,} dimensions", "Ask for fewer.")
+            rows, encoder = read_dissimilarities(X, metric, "StochasticMDS")
+            subsets = create_subsets(rows, metric)
+            if m >= subsets.n:
+                raise ValueError(f"n_components must be below the number of rows = {subsets.n:,}, got {m:,}.")
+            check_memory(
+                48.0 * subsets.n * m,
+                f"The coordinates of {subsets.n:,} rows in {m:,} dimensions",
+                "Lower n_components.",
+            )
             panels = RowPanels(metric_values(rows.points), metric)
             if not panels.spread:
-                raise DataError(
-                    f"All {table.n:,} rows are equal: nothing tells them apart. Add columns in which they differ."
-                )
-            pairs = SampledPairs(table, rng)
+                raise DataError(f"All {subsets.n:,} rows are equal. Add columns in which they differ.")
+            pairs = SampledPairs(subsets, rng)
             if not pairs.dissimilarities.any():
                 raise DataError(
-                    "All dissimilarities that were looked at are 0: rows repeat, or differ by so little that its square is below "
-                    "the smallest number. Leave rows that repeat out, or change the unit of X."
+                    "All sampled dissimilarities are 0: most rows are duplicates, or the squares of their differences underflow. "
+                    "Remove duplicate rows, or rescale X."
                 )
-            rounds = StochasticDescent(panels, pairs, initial_embedding(self.init, table, pairs, m, rng), rng)
-            sample = np.sort(rng.permutation(table.n)[:_REFERENCE_ROWS])
+            descent = StochasticDescent(panels, pairs, initial_embedding(self.init, subsets, pairs, m, rng), rng)
+            sample = np.sort(rng.permutation(subsets.n)[:_REFERENCE_ROWS])
             first = rows.points.first_occurrences()
             try:
-                rounds.run(n_rounds)
+                descent.run(n_rounds)
             except KeyboardInterrupt:
-                if rounds.n_done:
-                    self._set_fitted(X, (rows, reading, sample, first), rounds, pairs, decrease=np.inf, tol=tol)
+                if descent.n_done:
+                    self._set_fitted(X, (rows, encoder, sample, first), descent, pairs, decrease=np.inf, tol=tol)
                 raise
-            fall = rounds.relative_decrease()
-            self._set_fitted(X, (rows, reading, sample, first), rounds, pairs, fall, tol)
+            decrease = descent.relative_decrease()
+            self._set_fitted(X, (rows, encoder, sample, first), descent, pairs, decrease, tol)
         if not self.converged_:
             warn_user(
                 [
-                    f"StochasticMDS: after n_rounds={n_rounds:,} rounds a further step would lower the stress by "
-                    f"{100 * fall:.2g} %, and tol={tol:g} is {100 * tol:.2g} %. Raise n_rounds, or tol."
+                    f"StochasticMDS: not converged after n_rounds={n_rounds:,} rounds; a further step would lower the stress by "
+                    f"{100 * decrease:.2g} %, and tol={tol:g} is {100 * tol:.2g} %. Raise n_rounds or tol."
                 ],
                 ConvergenceWarning,
             )
@@ -236,17 +235,17 @@ class StochasticMDS(Reducer):
     def _set_fitted(
         self, X: Any, training: Any, descent: StochasticDescent, pairs: SampledPairs, decrease: float, tol: float
     ) -> None:
-        """Set what was found."""
-        rows, reading, sample, first = training
-        places = descent.embedding[first]
+        """Set the fitted attributes."""
+        rows, encoder, sample, first = training
+        embedding = descent.embedding[first]
         if isinstance(self.init, str):
-            places = principal_axes_rotation(places).project_rows(places)
-        stress = pairs.stress(places)
+            embedding = principal_axes_rotation(embedding).project_rows(embedding)
+        stress = pairs.stress(embedding)
         record_features(self, X)
-        self._dissimilarities, self._row_encoder, self._reference_rows = rows, reading, sample
-        self.embedding_ = self._match_dtype(places, X)
+        self._dissimilarities, self._row_encoder, self._reference_rows = rows, encoder, sample
+        self.embedding_ = self._match_dtype(embedding, X)
         self.sampled_stress_, self.sampled_stress_error_ = stress.value, stress.error
-        self.stress_history_: Floats = np.array([look.value for look in descent.stress_history])
+        self.stress_history_: Floats = np.array([stress.value for stress in descent.stress_history])
         self.n_rounds_, self.converged_ = descent.n_done, bool(decrease <= tol)
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
@@ -254,7 +253,7 @@ class StochasticMDS(Reducer):
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the places of new rows, each by itself.
+        """Map new rows, each independently of the others.
 
         Parameters
         ----------
@@ -267,14 +266,14 @@ class StochasticMDS(Reducer):
             rows = self._dissimilarities
             queries = read_new_rows(rows, self._row_encoder, X)
             equal, points = rows.points.match_rows(queries)
-            places = np.empty((queries.n_samples, self.embedding_.shape[1]))
-            places[equal] = self.embedding_[points]
-            others = np.setdiff1d(np.arange(len(places)), equal)
-            beside = create_subsets(rows, self.dissimilarity).subset(self._reference_rows)
+            embedding = np.empty((queries.n_samples, self.embedding_.shape[1]))
+            embedding[equal] = self.embedding_[points]
+            others = np.setdiff1d(np.arange(len(embedding)), equal)
+            reference = create_subsets(rows, self.dissimilarity).subset(self._reference_rows)
             for a, b in parallel.block_ranges(len(others), _NEW_ROWS_PER_BATCH):
-                some = queries.take(others[a:b])
-                wanted = beside.distances(some, 0, some.n_samples)
-                places[others[a:b]] = minimize_row_stress_multistart(
-                    self.embedding_[self._reference_rows], wanted
+                batch = queries.take(others[a:b])
+                dissimilarities = reference.distances(batch, 0, batch.n_samples)
+                embedding[others[a:b]] = minimize_row_stress_multistart(
+                    self.embedding_[self._reference_rows], dissimilarities
                 ).positions
-        return self._match_dtype(places, X)
+        return self._match_dtype(embedding, X)

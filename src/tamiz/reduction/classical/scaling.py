@@ -130,7 +130,7 @@ class ClassicalSolution:
 
 
 def scale_coordinates(coordinates: Floats, k: int) -> ClassicalSolution:
-    """Scale Euclidean coordinates by the p x p cross products of centred columns, which have the nonzero eigenvalues of B."""
+    """Scale Euclidean coordinates by the p x p cross products of centred columns, with the nonzero eigenvalues of B."""
     centre: Floats = coordinates.mean(axis=0)
     check_memory(16.0 * coordinates.size, f"The centred copy of {len(coordinates):,} rows", "Keep fewer columns first.")
     centred = coordinates - centre

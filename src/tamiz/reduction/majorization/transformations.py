@@ -1,4 +1,4 @@
-"""What dissimilarities may be turned into before distances are held to them: nothing, or a line that does not fall."""
+"""Transformations of dissimilarities to disparities: ratio, interval and ordinal, and their curves for new dissimilarities."""
 
 from __future__ import annotations
 
@@ -25,75 +25,18 @@ from tamiz.storage.invariants import FloatArray, Invariants, Number
 from tamiz.storage.records import Serializable
 
 
-# MERGED: What turns a dissimilarity that was not there in a fit into what distances are held to.
-class DisparityCurve(Serializable, ABC):
-    """A function of dissimilarities that does not fall."""
-
-    @abstractmethod
-    def __call__(self, values: Floats) -> Floats:
-        """Return what distances are held to, NaN where a value is."""
-
-
-@dataclass(frozen=True)
-class LinearCurve(DisparityCurve):
-    """A line, at least 0.
-
-    Attributes
-    ----------
-    offset, slope : float
-    origin : float
-        Where it is at the offset.
-    """
-
-    offset: float = 0.0
-    slope: float = 1.0
-    origin: float = 0.0
-
-    invariants: ClassVar[Invariants] = {"offset": Number(), "slope": Number(0.0), "origin": Number()}
-
-    def __call__(self, values: Floats) -> Floats:
-        """Return the line at the values."""
-        return np.maximum(self.offset + self.slope * (values - self.origin), 0.0)
-
-
-@dataclass(frozen=True)
-class PiecewiseLinearCurve(DisparityCurve):
-    """Straight lines between knots, level before the first and after the last.
-
-    Attributes
-    ----------
-    knots, heights : ndarray of shape (n_knots,)
-        The knots ascending, no two equal.
-    """
-
-    knots: Floats
-    heights: Floats
-
-    invariants: ClassVar[Invariants] = {"knots": FloatArray("k", increasing=True), "heights": FloatArray("k")}
-
-    @classmethod
-    def through_blocks(cls, lows: Floats, highs: Floats, heights: Floats) -> PiecewiseLinearCurve:
-        """Return the curve through blocks that are level from low to high, at the mean of those ends that share a value."""
-        values, inverse = np.unique(np.column_stack([lows, highs]), return_inverse=True)
-        inverse = inverse.ravel()
-        counts = np.bincount(inverse)
-        return cls(values, np.bincount(inverse, np.repeat(heights, 2)) / counts)
-
-    def __call__(self, values: Floats) -> Floats:
-        """Return the curve at the values."""
-        return np.interp(values, self.knots, self.heights)
-
-
-# What is added to squared distances before they are divided by, next to dissimilarities near 1.
+# Added to squared distances before divisions; dissimilarities are near 1.
 DISTANCE_GUARD = {np.dtype(np.float64): 1e-200, np.dtype(np.float32): 1e-30}
+# Sorted pairs of one parallel task, and largest number of tasks with separate sums.
+_ENTRIES_PER_TASK, _MAX_TASKS = 2**17, 16
 
 
 class Transformation(ABC):
-    """What dissimilarities are turned into. The weighted sum of squares of disparities is always that of the dissimilarities.
+    """A class of transformations; disparities have the weighted sum of squares of the dissimilarities.
 
     Attributes
     ----------
-    pairs : Pairs
+    pairs : CondensedPairs
     total : float
         The weighted sum of squares.
     """
@@ -104,35 +47,35 @@ class Transformation(ABC):
 
     @abstractmethod
     def update(self, points: NDArray[Any]) -> tuple[Floats, float]:
-        """Find the disparities nearest to the distances of points, and what majorisation makes of both.
+        """Compute the optimal disparities for the distances of a configuration, and the terms of the Guttman transform.
 
         Parameters
         ----------
         points : ndarray of shape (n_components, n)
-            In the type of the pairs.
+            Of the type of the pairs.
 
         Returns
         -------
-        turned : ndarray of shape (n_components, n)
-            B(X) X, where B has -weight disparity / distance off its diagonal and rows that sum to 0.
-        left : float
+        pulled : ndarray of shape (n_components, n)
+            B(X) X, where B has -weight disparity / distance off the diagonal and rows that sum to 0.
+        residual : float
             The weighted sum of squared differences of disparities and distances.
         """
 
     @abstractmethod
     def disparities(self) -> NDArray[Any]:
-        """Return the last disparities of all pairs, in the order of the pairs."""
+        """Return the current disparities in the order of the pairs."""
 
     @abstractmethod
     def curve(self) -> DisparityCurve:
-        """Return what turned dissimilarities into the last disparities, for new ones."""
+        """Return the current transformation as a curve for new dissimilarities."""
 
 
 class RatioTransformation(Transformation):
-    """Dissimilarities as they are."""
+    """The identity: disparities are the dissimilarities."""
 
     def update(self, points: NDArray[Any]) -> tuple[Floats, float]:
-        """Return what majorisation makes of the dissimilarities and distances."""
+        """Return B(X) X and the residual sum of squares."""
         return _guttman_step_on_line(self.pairs, self.pairs.values, LinearCurve(), points)
 
     def disparities(self) -> NDArray[Any]:
@@ -145,10 +88,9 @@ class RatioTransformation(Transformation):
 
 
 class IntervalTransformation(Transformation):
-    """A line that does not fall, and is nowhere below 0.
+    """A nondecreasing nonnegative line.
 
-    Values are counted from the least of them: where they differ by little next to their size, sums of the values themselves would
-    leave nothing of the differences.
+    Dissimilarities are shifted by their minimum: without this, sums would cancel if the values differ little relative to their size.
     """
 
     def __init__(self, pairs: CondensedPairs) -> None:
@@ -161,17 +103,19 @@ class IntervalTransformation(Transformation):
         self._line = LinearCurve()
 
     def update(self, points: NDArray[Any]) -> tuple[Floats, float]:
-        """Find the line, and return what majorisation makes of it and the distances."""
-        pairs, above = self.pairs, self._shifted
-        sums, _ = pairs.accumulate(lambda *span: regression_sums(above, pairs.weights, points, *span), (2,), np.float64)
+        """Fit the line; return B(X) X and the residual sum of squares."""
+        pairs, shifted = self.pairs, self._shifted
+        sums, _ = pairs.accumulate(
+            lambda *span: regression_sums(shifted, pairs.weights, points, *span), (2,), np.float64
+        )
         offset, slope = self._fit_line(*sums.tolist())
         squares = offset**2 * self._total_weight + 2 * offset * slope * self._sum + slope**2 * self._squares
         scale = float(np.sqrt(self.total / squares))
         self._line = LinearCurve(offset * scale, slope * scale, self._smallest)
-        return _guttman_step_on_line(pairs, above, self._line, points)
+        return _guttman_step_on_line(pairs, shifted, self._line, points)
 
     def _fit_line(self, distances: float, products: float) -> tuple[float, float]:
-        """Return the line by the weighted sums of distances and of their products with values: two numbers of at least 0."""
+        """Return nonnegative offset and slope from the weighted sums of distances and of distances times values."""
         mass, first, second = self._total_weight, self._sum, self._squares
         determinant = mass * second - first**2
         offset = (second * distances - first * products) / determinant
@@ -181,19 +125,19 @@ class IntervalTransformation(Transformation):
         return (offset, slope) if slope >= 0 else (distances / mass, 0.0)
 
     def disparities(self) -> NDArray[Any]:
-        """Return the dissimilarities on the line."""
+        """Return the line at the dissimilarities."""
         number = self.pairs.dtype.type
         return np.asarray(number(self._line.offset) + number(self._line.slope) * self._shifted)
 
     def curve(self) -> DisparityCurve:
-        """Return the last line."""
+        """Return the current line."""
         return self._line
 
 
 def _guttman_step_on_line(
     pairs: CondensedPairs, values: NDArray[Any], line: LinearCurve, points: NDArray[Any]
 ) -> tuple[Floats, float]:
-    """Return B(X) X and what is left over, for disparities on a line over values."""
+    """Return B(X) X and the residual sum of squares for disparities on a line."""
     numbers = (line.offset, line.slope, DISTANCE_GUARD[pairs.dtype])
 
     def add(start: int, stop: int, sums: NDArray[Any]) -> float:
@@ -204,19 +148,14 @@ def _guttman_step_on_line(
     return pairs.accumulate(add, points.shape, pairs.dtype)
 
 
-# MERGED: Dissimilarities turned into any numbers in their order.
-# Entries of the order that are worked on at a time, and the most pieces whose sums over points are kept apart.
-_ENTRIES_PER_TASK, _MAX_TASKS = 2**17, 16
-
-
 class OrdinalTransformation(Transformation):
-    """Numbers in the order of the dissimilarities.
+    """Monotone regression: any disparities in the order of the dissimilarities.
 
     Parameters
     ----------
-    pairs : Pairs
+    pairs : CondensedPairs
     ties : {"primary", "secondary"}
-        Equal dissimilarities may differ afterwards, in any order, or stay equal.
+        Equal dissimilarities may have different disparities in any order (primary), or have equal ones (secondary).
     """
 
     def __init__(self, pairs: CondensedPairs, ties: str) -> None:
@@ -239,15 +178,15 @@ class OrdinalTransformation(Transformation):
         self._product_spans = parallel.block_ranges(size, max(_ENTRIES_PER_TASK, -(-size // _MAX_TASKS)))
 
     def update(self, points: NDArray[Any]) -> tuple[Floats, float]:
-        """Pool distances wherever they are not in order, and return what majorisation makes of that and the distances."""
+        """Fit the disparities by pooling adjacent violators; return B(X) X and the residual sum of squares."""
         entries = self._first_rows, self._second_rows, self._weights
         _run_all(lambda span: sort_ties(points, self._tie_runs, *span, *entries), self._tie_spans)
 
-        def pooled(span: tuple[int, int]) -> int:
+        def pool(span: tuple[int, int]) -> int:
             blocks = (part[slice(*span)] for part in (self._block_sums, self._block_weights, self._block_starts))
             return int(pool_adjacent_violators(points, *entries, self._equal_to_previous, *span, *blocks))
 
-        sizes = np.array(list(parallel.map_blocks(pooled, self._pooling_spans)), dtype=np.int64)
+        sizes = np.array(list(parallel.map_blocks(pool, self._pooling_spans)), dtype=np.int64)
         starts = np.array([start for start, _ in self._pooling_spans], dtype=np.int64)
         n = merge_blocks(starts, sizes, self._block_sums, self._block_weights, self._block_starts)
         means, begins = self._block_sums[:n] / self._block_weights[:n], self._block_starts[:n]
@@ -260,7 +199,7 @@ class OrdinalTransformation(Transformation):
         return accumulate_spans(add, self._product_spans, points.shape, self.pairs.dtype)
 
     def disparities(self) -> NDArray[Any]:
-        """Return the heights of the blocks, 0 where no dissimilarity is known."""
+        """Return the block means at the pairs, 0 for missing dissimilarities."""
         out = np.zeros(len(self.pairs.values), dtype=self.pairs.dtype)
         begins = self._block_starts[: len(self._block_means)]
         ends = self._first_rows, self._second_rows
@@ -271,7 +210,7 @@ class OrdinalTransformation(Transformation):
         return out
 
     def curve(self) -> DisparityCurve:
-        """Return the last blocks, each level, joined by lines."""
+        """Return the current blocks, connected by lines."""
         begins = self._block_starts[: len(self._block_means)]
         lasts = np.append(begins[1:], len(self._first_rows)) - 1
         lows, highs = (self._values_at(at) for at in (begins, lasts))
@@ -282,7 +221,7 @@ class OrdinalTransformation(Transformation):
         return self.pairs.values[condensed_indices(i, j, self.pairs.n)].astype(np.float64)
 
     def _create_pooling_spans(self) -> list[tuple[int, int]]:
-        """Return pieces of the order; what is joined stays in one."""
+        """Return spans of sorted pairs; pairs that must have equal disparities stay in one span."""
         size = len(self._first_rows)
         cuts = [start for start, _ in parallel.block_ranges(size, _ENTRIES_PER_TASK)]
         if len(self._equal_to_previous):
@@ -291,7 +230,7 @@ class OrdinalTransformation(Transformation):
         return [span for span in zip(cuts, [*cuts[1:], size], strict=True) if span[0] < span[1]]
 
     def _create_tie_spans(self) -> list[tuple[int, int]]:
-        """Return ranges of ties with about as many entries each."""
+        """Return spans of tie runs with about equally many pairs."""
         ends = self._tie_runs[1::2]
         if not len(ends):
             return []
@@ -300,7 +239,7 @@ class OrdinalTransformation(Transformation):
 
 
 def _pair_rows(order: NDArray[np.intp], n: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Return the rows and the later rows of pairs by their numbers."""
+    """Return the lower and the higher row of pairs by their condensed index."""
     starts = np.arange(n - 1, dtype=np.int64)
     starts = starts * n - starts * (starts + 1) // 2
     rows = np.repeat(np.arange(n - 1, dtype=np.uint16), np.arange(n - 1, 0, -1))[order]
@@ -314,8 +253,66 @@ def _run_all(work: Callable[[tuple[int, int]], Any], spans: list[tuple[int, int]
 
 
 def _find_runs(equal: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return where runs of equal entries start and stop, one after the other; equal[r] says that r is equal to r - 1."""
+    """Return start and stop of each run of equal entries, alternating; equal[r] is true if entry r equals entry r - 1."""
     changes = np.flatnonzero(np.diff(equal.astype(np.int8), append=0))
-    # A run starts one before its first equal entry, and stops after its last.
+    # A run starts one before its first true entry and stops after its last.
     starts, stops = changes[0::2], changes[1::2] + 1
     return np.ascontiguousarray(np.column_stack([starts, stops]).ravel(), dtype=np.int64)
+
+
+class DisparityCurve(Serializable, ABC):
+    """A nondecreasing function from dissimilarities to disparities."""
+
+    @abstractmethod
+    def __call__(self, values: Floats) -> Floats:
+        """Return the disparities of the values, NaN for NaN."""
+
+
+@dataclass(frozen=True)
+class LinearCurve(DisparityCurve):
+    """A line, clipped at 0.
+
+    Attributes
+    ----------
+    offset, slope : float
+    origin : float
+        The dissimilarity at which the line equals `offset`.
+    """
+
+    offset: float = 0.0
+    slope: float = 1.0
+    origin: float = 0.0
+
+    invariants: ClassVar[Invariants] = {"offset": Number(), "slope": Number(0.0), "origin": Number()}
+
+    def __call__(self, values: Floats) -> Floats:
+        """Return the disparities of the values."""
+        return np.maximum(self.offset + self.slope * (values - self.origin), 0.0)
+
+
+@dataclass(frozen=True)
+class PiecewiseLinearCurve(DisparityCurve):
+    """Linear interpolation between knots, constant outside.
+
+    Attributes
+    ----------
+    knots, heights : ndarray of shape (n_knots,)
+        The knots are strictly increasing.
+    """
+
+    knots: Floats
+    heights: Floats
+
+    invariants: ClassVar[Invariants] = {"knots": FloatArray("k", increasing=True), "heights": FloatArray("k")}
+
+    @classmethod
+    def through_blocks(cls, lows: Floats, highs: Floats, heights: Floats) -> PiecewiseLinearCurve:
+        """Return the curve through blocks that are constant from low to high; block ends at the same value are averaged."""
+        values, inverse = np.unique(np.column_stack([lows, highs]), return_inverse=True)
+        inverse = inverse.ravel()
+        counts = np.bincount(inverse)
+        return cls(values, np.bincount(inverse, np.repeat(heights, 2)) / counts)
+
+    def __call__(self, values: Floats) -> Floats:
+        """Return the disparities of the values."""
+        return np.interp(values, self.knots, self.heights)
