@@ -39,10 +39,12 @@ def informative(n_rows, n_columns):
 def timed(benchmark, search, table, *, n_features=None, stop=None, n_jobs=1, rounds=3):
     """Time a search over a prepared table and return its archive."""
     evaluator, schema = table
-    problem = replace(search.problem(schema.names, schema.used, n_features), merit_properties=evaluator)
+    problem = replace(search.make_problem(schema.names, schema.used, n_features), merit_properties=evaluator)
 
     def searched():
-        archive = Archive(schema.n_columns, min_size=problem.least, max_size=problem.most, min_gain=search.min_gain)
+        archive = Archive(
+            schema.n_columns, min_size=problem.min_size, max_size=problem.max_size, min_gain=search.min_gain
+        )
         with parallel.thread_session(n_jobs):
             return run_search(search.walk(problem, np.random.default_rng(0)), evaluator, archive, stop)
 
@@ -51,10 +53,10 @@ def timed(benchmark, search, table, *, n_features=None, stop=None, n_jobs=1, rou
 
 
 def certified(benchmark, archive):
-    """Tell what is proven."""
+    """Record what is proven."""
     proven = archive.bound <= archive.best_merit
-    gap = "best set proven" if proven else f"proven to {archive.bound / archive.best_merit - 1:.2%} of the best"
-    benchmark.extra_info["form"] = f"{gap}, {archive.n_evaluations:,} sets looked at"
+    proof = "proven optimal" if proven else f"proven to {archive.bound / archive.best_merit - 1:.2%} of the best"
+    benchmark.extra_info["form"] = f"{proof}, {archive.n_evaluations:,} evaluated subsets"
     benchmark.extra_info["n_selected"] = archive.best_size
     return proven
 
