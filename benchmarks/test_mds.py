@@ -58,9 +58,9 @@ def test_step(benchmark, work):
     values = rng.random(n * (n - 1) // 2, dtype=np.float32)
     with parallel.thread_session():
         if work == "step":
-            held = CondensedPairs(n, values, np.empty(0, dtype=np.float32), 1.0, np.dtype(np.float32))
+            pairs = CondensedPairs(n, values, np.empty(0, dtype=np.float32), 1.0, np.dtype(np.float32))
             problem, points = (
-                StressFunction(RatioTransformation(held), EqualRows(np.arange(n))),
+                StressFunction(RatioTransformation(pairs), EqualRows(np.arange(n))),
                 rng.normal(size=(2, n)),
             )
             benchmark.pedantic(lambda: problem.evaluate(points), rounds=10, warmup_rounds=1)
