@@ -44,13 +44,13 @@ def assessment_options(default_text: str) -> Callable[[Command], Command]:
                     "--group",
                     metavar="COLUMN",
                     help="The column with the group of each row, such as a patient. Rows of a group stay in one fold. The "
-                    "column is no feature.",
+                    "column is excluded from the features.",
                 ),
                 click.option(
                     "--time",
                     metavar="COLUMN",
                     help="The column with the time of each row, a number or a date. Models are fitted on earlier rows than they "
-                    "are tested on. The column is no feature.",
+                    "are tested on. The column is excluded from the features.",
                 ),
             ]
         ):

@@ -54,7 +54,7 @@ _relevances = MethodParam(criteria, "relevance")
     "--group",
     metavar="COLUMN",
     help="The column with the group of each row, such as a patient. Where the target is constant within each group, a group "
-    "counts as one row. The column is no feature.",
+    "counts as one row. The column is excluded from the features.",
 )
 @graph_options
 @model_option
