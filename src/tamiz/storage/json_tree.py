@@ -10,7 +10,7 @@ null, booleans, whole numbers, finite floats, text and lists are written as they
 - {"array": 3}: arrays/3.npy
 - {"objects": {"shape", "items"}}: an array of Python objects, such as names
 - {"csr": {"shape", "data", "indices", "indptr"}}
-- {"record": {"class": "tamiz.module:Class", "holds": {name: value}}}
+- {"record": {"class": "tamiz.module:Class", ...}}: an object of this package, with a dict of its fields (see `_RecordCodec`)
 - {"same": 5}: another reference to the sixth record or sparse matrix, counted in the order in which they are completed
 """
 
