@@ -378,9 +378,7 @@ def test_a_search_stopped_by_the_clock_is_told_as_such():
     X, y = signal()
     selector = SubsetSelector(CFS(), BestFirst(), stop=Seconds(60) | Evaluations(5))
     report = selection_report(selector, X, y, n_splits=2, n_permutations=0)
-    assert report.notes == (
-        "The search has a time limit: another run, or another machine, may select other columns.",
-    )
+    assert report.notes == ("The search has a time limit: another run, or another machine, may select other columns.",)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

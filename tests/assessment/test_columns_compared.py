@@ -188,7 +188,8 @@ def test_groups_stay_together_and_an_area_that_a_fold_cannot_have_is_left_out_an
     groups = np.empty(60, dtype=int)
     groups[rank] = np.arange(60) // 15
     with pytest.warns(
-        TamizWarning, match="^The area under the ROC curve is left out: fold 1 has no training rows, or no test rows, of class"
+        TamizWarning,
+        match="^The area under the ROC curve is left out: fold 1 has no training rows, or no test rows, of class",
     ):
         found = compare_columns(SEARCHED, X, y, groups=groups, predictors=QUICK, n_splits=4)
     assert found.folds_description == "4 folds of whole groups (group)"

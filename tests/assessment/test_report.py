@@ -221,7 +221,12 @@ def test_a_report_is_not_changed():
             "mean InformationGain of the selected columns",
             "bits",
         ),
-        (RankSelector(Variance(), n_features=1), "ranking by Variance", "mean Variance of the selected columns", "unit²"),
+        (
+            RankSelector(Variance(), n_features=1),
+            "ranking by Variance",
+            "mean Variance of the selected columns",
+            "unit²",
+        ),
     ],
 )
 def test_the_merit_is_that_of_the_search_of_all_rows(selector, label, merit_name, unit):

@@ -252,7 +252,9 @@ def test_an_estimator_that_writes_into_what_it_predicts_from_changes_nothing():
 
 
 def test_folds_of_one_row_are_refused():
-    with pytest.raises(DataError, match=r"Each of the 150 folds has 1 test row, and permutation importance needs at least 2"):
+    with pytest.raises(
+        DataError, match=r"Each of the 150 folds has 1 test row, and permutation importance needs at least 2"
+    ):
         importances(*IRIS, GaussianNB(), cv=LeaveOneOut())
 
 

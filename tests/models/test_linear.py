@@ -223,7 +223,7 @@ def test_a_constant_target_in_a_tested_fold_scores_as_in_scikit_learn():
 
 def test_r2_of_one_tested_row_is_an_error():
     X, y = table(11, 10, 3)
-    with pytest.raises(DataError, match="1 row"):
+    with pytest.raises(DataError, match="1 test row"):
         prepared(LinearRegression(), X, y, LeaveOneOut()).evaluate(Candidates.from_masks(np.ones((1, 3), dtype=bool)))
 
 

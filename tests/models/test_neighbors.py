@@ -261,9 +261,7 @@ def test_as_many_neighbours_as_a_fold_has_rows_are_all_of_them():
 def test_more_neighbours_than_a_fold_has_rows_are_refused_by_the_fold():
     X, y = load_iris(return_X_y=True)
     groups = np.repeat([0, 1, 2], [130, 16, 4])
-    with pytest.raises(
-        DataError, match=r"Fold 1 of 3 has 20 training rows, and .* needs 21; lower n_neighbors"
-    ):
+    with pytest.raises(DataError, match=r"Fold 1 of 3 has 20 training rows, and .* needs 21; lower n_neighbors"):
         evaluator_of(X, y, REGRESSOR(21), GroupKFold(3), groups=groups)
 
 

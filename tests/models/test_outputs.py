@@ -207,5 +207,5 @@ def test_what_cannot_be_predicted_is_refused_in_one_sentence(merit, Y, said):
 
 
 def test_a_source_with_a_target_takes_no_other():
-    with pytest.raises(TypeError, match="A source has its own target"):
+    with pytest.raises(TypeError, match="The source has its own target"):
         fitted(open_source(X, NUMBERS[:, 0]), NUMBERS, LinearRegression())

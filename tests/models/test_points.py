@@ -264,5 +264,7 @@ def test_points_that_do_not_fit_into_memory_are_refused(monkeypatch):
 
 def test_text_as_it_is_has_no_numbers():
     frame, y = table()
-    with pytest.raises(DataError, match="Column 'job' holds text, and GaussianNB takes numbers: pass encode=True"):
+    with pytest.raises(
+        DataError, match="Column 'job' contains text, and GaussianNB accepts only numbers: pass encode=True"
+    ):
         evaluator_of(frame, y, GaussianNB())

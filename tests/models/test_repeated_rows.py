@@ -87,7 +87,7 @@ def test_repeats_that_are_the_rule_are_shared_out():
     X, y = patterns(400, 4, 0.2)
     found = tied(X, y)
     assert found.fold_leaders.tolist() == list(range(400))
-    assert "equal rows are the rule" in found.notes[0]
+    assert "most rows of this table are duplicates" in found.notes[0]
 
 
 def test_rows_whose_equals_are_often_of_another_class_are_not_copies():

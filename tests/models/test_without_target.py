@@ -135,7 +135,8 @@ def test_text_is_encoded():
 )
 def test_a_score_that_compares_with_a_target_is_refused(scoring):
     with pytest.raises(
-        ValueError, match=r"compares predictions with a target, and KMeans learns without one.*scorer\(estimator, X\)"
+        ValueError,
+        match=r"compares predictions with a target, and KMeans is fitted without one.*scorer\(estimator, X\)",
     ):
         SubsetSelector(CrossValidated(KMEANS, scoring=scoring), Forward()).fit(X)
 
