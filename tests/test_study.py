@@ -402,7 +402,7 @@ def test_a_frame_and_a_source_give_the_numbers_of_the_file(found, penguins, sour
 
 def test_warnings_are_in_the_result_once(found):
     assert len(set(found["warnings"])) == len(found["warnings"])
-    assert any("missing values were given the mean of the column" in sentence for sentence in found["warnings"])
+    assert any("missing values were replaced by column means" in sentence for sentence in found["warnings"])
     assert any("species" in sentence and "3 classes" in sentence for sentence in found["warnings"])
 
 
@@ -720,7 +720,7 @@ def test_edges_of_hardly_any_weight_are_told_at_the_map():
 
 
 def test_gaps_are_filled_for_the_graph_and_told(found):
-    assert "19 missing values were given the mean of the column before distances were taken." in found["warnings"]
+    assert "19 missing values were replaced by column means before computing distances." in found["warnings"]
 
 
 EQUAL = pd.DataFrame({"a": [1.0] * 20, "b": [2.0] * 20, "c": [3.0] * 20})

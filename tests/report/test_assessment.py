@@ -84,7 +84,8 @@ def test_chance_is_drawn_with_every_search_in_a_bar_and_told_in_words(wine: dict
     assert line["x"][0] == pytest.approx(wine["subset"]["value"], rel=1e-5)
     assert null["title"] == "None of 99 searches on shuffled targets reached this merit"
     assert null["note"] == (
-        "The same search on targets shuffled among all rows: p\u00a0=\u00a00.01, chance alone does not explain it."
+        "Permutation null distribution: the same search on targets shuffled among all rows; p\u00a0=\u00a00.01, "
+        "significant at 0.05."
     )
     # As where no column has a cut: every merit is 0.
     wine["assessment"]["null"] |= {"merits": [0.0] * 19, "observed": 0.0, "p_value": 1.0}
@@ -92,13 +93,13 @@ def test_chance_is_drawn_with_every_search_in_a_bar_and_told_in_words(wine: dict
     null = collected(wine)["null"]
     assert null["chart"]["data"][0]["y"] == [19]
     assert null["title"] == "19 of 19 searches on shuffled targets reached this merit"
-    assert null["note"].endswith("p\u00a0=\u00a01, chance is not ruled out.")
+    assert null["note"].endswith("p\u00a0=\u00a01, not significant at 0.05.")
     # Of five searches, none can show anything.
     wine["assessment"] |= {
         "null": wine["assessment"]["null"] | {"merits": [0.0] * 5, "observed": 1.0, "p_value": 1 / 6}
     }
     wine["assessment"]["beats_chance"] = True
-    assert collected(wine)["null"]["note"].endswith(", too few searches to tell chance from more.")
+    assert collected(wine)["null"]["note"].endswith(", too few searches for a p-value of 0.05.")
     wine["assessment"] |= {"null": None, "beats_chance": True}
     assert collected(wine)["null"] is None
 

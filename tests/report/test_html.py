@@ -143,7 +143,7 @@ def test_a_graph_that_falls_apart_is_boxed_and_one_that_does_not_is_not(wine: di
     assert 'class="box warn"' not in section(render(wine), "graph")
     wine["graph"] |= {"components": {"n": 3, "sizes": [130, 40, 8]}, "joining": 2}
     shown = section(render(wine), "graph")
-    assert "join them by the shortest 2 edges" in words(shown.split('class="box warn"')[1].split("</div>")[0])
+    assert "join them by the shortest possible 2 edges" in words(shown.split('class="box warn"')[1].split("</div>")[0])
     assert "1 130 73% 2 40 22% 3 8 4.5%" in words(shown)
 
 
@@ -156,7 +156,7 @@ def test_one_choice_of_colour_stands_above_all_maps(wine: dict[str, Any]) -> Non
 def test_one_switch_shows_the_arrows_of_all_maps_where_there_are_any(wine: dict[str, Any]) -> None:
     page = section(render(wine), "maps")
     assert page.count('type="checkbox"') == 1
-    assert "rows further along it have larger values of it; the 8 of 16 with the largest loadings" in words(page)
+    assert "rows further along it have larger values; the 8 of 16 with the largest loadings" in words(page)
     for reduced in wine["maps"]:
         reduced["loadings"] = {"columns": [], "values": []}
     page = section(render(wine), "maps")
@@ -176,7 +176,7 @@ def test_what_the_axes_mean_is_told_once_and_shown_for_every_map(wine: dict[str,
 
 
 def test_categories_and_loadings_are_explained_where_there_are_any(wine: dict[str, Any]) -> None:
-    assert "for a category, marked η" in words(render(wine))
+    assert "for a category it is the correlation ratio η" in words(render(wine))
     assert "The loading is the weight" in words(render(wine))
     for reduced in wine["maps"]:
         reduced["explanation"]["kinds"] = ["numeric"] * 14
@@ -189,7 +189,7 @@ def test_categories_and_loadings_are_explained_where_there_are_any(wine: dict[st
 def test_columns_compared_by_a_sample_are_told(wine: dict[str, Any]) -> None:
     assert "drawn at random" not in words(section(render(wine), "maps"))
     wine["maps"][1]["explanation"] |= {"n_rows": 20_000, "n_mapped": 53_940}
-    assert "By 20,000 of the 53,940 rows, drawn at random." in words(section(render(wine), "maps"))
+    assert "Computed on 20,000 of the 53,940 rows, drawn at random." in words(section(render(wine), "maps"))
 
 
 def test_images_are_bytes_on_canvases_with_words_for_who_does_not_see_them() -> None:

@@ -147,7 +147,7 @@ def test_columns_that_share_the_first_place_are_all_named(wine: dict[str, Any]) 
     first, second = sorted(range(14), key=lambda j: ranks[j])[:2]
     ranks[first] = ranks[second] = 1.5
     names = f"{wine['ranking']['columns'][first]} and {wine['ranking']['columns'][second]}"
-    assert collected(wine)["lead"].startswith(f"{names} say most about class: mean rank 1.5 by 3 criteria; ")
+    assert collected(wine)["lead"].startswith(f"{names} are most relevant for class: mean rank 1.5 by 3 criteria; ")
     wine["table"]["target"] = None
     assert collected(wine)["lead"].startswith(f"{names} rank first: mean rank 1.5 by 3 criteria; ")
     wine["ranking"]["combined"] = None
@@ -228,7 +228,7 @@ def test_the_readers_choice_begins_with_the_recommended_columns(wine: dict[str, 
     rows = collected(wine)["rows"]
     assert {row["name"] for row in rows if row["kept"]} == set(recommended)
     assert {row["name"] for row in rows if row["in_subset"]} == subset
-    assert "a tick stands at first before the recommended columns" in render(wine)
+    assert "the recommended columns are ticked initially" in render(wine)
     wine["recommendation"] = None
     rows = collected(wine)["rows"]
     assert {row["name"] for row in rows if row["kept"]} == subset

@@ -79,7 +79,7 @@ def test_columns_kept_stand_first_those_lost_dearest_and_then_those_nearest_to_c
 
 def test_how_numbers_were_cut_is_told_beside_the_table(wine: dict[str, Any]) -> None:
     by_target = "Numbers are discretised by MDL, which uses the target"
-    assert discretization_note(wine) == f"{by_target}; redundancy cuts them without it, so its numbers differ."
+    assert discretization_note(wine) == f"{by_target}; the section Redundancy does not use it, so its values differ."
     assert discretization_note(wine) in words(section(render(wine), "subset"))
     wine["redundancy"] = None
     assert discretization_note(wine) == f"{by_target}."

@@ -44,9 +44,9 @@ def test_nothing_compared_is_no_section(wine: dict[str, Any]) -> None:
     [
         ([["ash", "hue"]], "ash and hue are redundant; the other 2 columns are in no group."),
         ([["ash", "hue", "proline"]], "ash, hue and proline are redundant; the other column is in no group."),
-        ([["ash", "hue"], ["proline", "alcohol"]], "ash and hue are redundant: 2 groups like that hold 4 of the 4 columns."),
-        ([["ash", "hue", "proline", "alcohol"]], "ash, hue, proline and alcohol say the same."),
-        ([], "No two of the 4 columns are redundant; ash and hue come nearest and share 0.60."),
+        ([["ash", "hue"], ["proline", "alcohol"]], "ash and hue are redundant: 2 such groups contain 4 of the 4 columns."),
+        ([["ash", "hue", "proline", "alcohol"]], "ash, hue, proline and alcohol are redundant."),
+        ([], "No two of the 4 columns are redundant; ash and hue come closest, with a symmetric uncertainty of 0.60."),
     ],
 )  # fmt: skip
 def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[str]], lead: str) -> None:
@@ -56,7 +56,7 @@ def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[
 
 def test_a_pair_that_shares_all_without_being_a_group_is_not_said_to_differ() -> None:
     lead = collected(found(["ash", "hue"], [1.0]))["lead"]
-    assert lead == "ash and hue share 1.00, but there are too few rows to tell whether they say the same."
+    assert lead == "ash and hue have a symmetric uncertainty of 1.00, but there are too few rows to call them redundant."
 
 
 def test_a_constant_column_is_neither_kept_nor_counted() -> None:
@@ -71,8 +71,8 @@ def test_a_constant_column_is_neither_kept_nor_counted() -> None:
 
 def test_columns_that_share_nothing_are_said_to() -> None:
     told = collected(found(["ash", "hue"], [0.0]))
-    assert told["lead"] == "Every pair of the 2 columns shares less than 0.01."
-    assert told["title"] == "Every pair of columns shares less than 0.01"
+    assert told["lead"] == "Every pair of the 2 columns has a symmetric uncertainty below 0.01."
+    assert told["title"] == "Every pair of columns has a symmetric uncertainty below 0.01"
 
 
 def test_the_strongest_pairs_come_first_and_ties_keep_their_order() -> None:
@@ -98,7 +98,7 @@ def test_what_was_left_out_of_the_comparison_is_told() -> None:
     result = found(["ash", "hue"], [0.1], n_columns=2000, n_left=1000, n_rows=50, how="numbers cut")
     told = collected(result)
     assert told["how"] == (
-        "Symmetric uncertainty, numbers cut, of a sample of 50 rows. 1,000 columns more were too many to be compared, and are kept."
+        "Symmetric uncertainty, numbers cut, on a sample of 50 rows. 1,000 columns more were not compared because of the cost, and are kept."
     )
     assert told["drawn"].endswith("Drawn are the 2 of 2,000 columns that share most with another.")
 

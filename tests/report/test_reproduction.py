@@ -23,7 +23,7 @@ def test_versions_and_seed_are_told(wine: dict[str, Any]) -> None:
     told = words(section(render(wine), "reproduction"))
     assert "Seed 0" in told
     assert "numpy 2.4.6, plotly 7.1.0, python 3.11.7, tamiz 0.1.0" in told
-    assert "2 sentences at the top of this page" in told
+    assert "2 warnings at the top of this page" in told
 
 
 def test_without_a_command_it_says_why_and_shows_python_alone(wine: dict[str, Any]) -> None:
@@ -34,16 +34,16 @@ def test_without_a_command_it_says_why_and_shows_python_alone(wine: dict[str, An
         "given": ["data", "target"],
     }
     shown = collect_reproduction(wine)
-    assert shown["lead"] == "The Python below repeats this study; no command line does."
+    assert shown["lead"] == "The Python code below reproduces this study; no command line can."
     assert [block["id"] for block in shown["blocks"]] == ["python"]
-    assert shown["blocks"][0]["text"] == "Put in place of data and target what the study was given."
+    assert shown["blocks"][0]["text"] == "Replace data and target by the objects that were passed to the study."
     assert "The table was in memory." in words(section(render(wine), "reproduction"))
 
 
 def test_without_a_seed_it_promises_less(wine: dict[str, Any]) -> None:
     wine["seed"] = None
     shown = collect_reproduction(wine)
-    assert shown["lead"] == "The lines below repeat this study of wine.csv, but for what it drew by lot."
+    assert shown["lead"] == "The code below repeats this study of wine.csv with other random draws, because it had no seed."
     assert dict(shown["facts"])["Seed"] == "none"
 
 

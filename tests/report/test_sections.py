@@ -96,7 +96,7 @@ def test_the_bar_of_the_best_is_full_and_a_score_below_zero_has_none(wine: dict[
 
 def test_no_cut_is_told_apart_from_a_column_that_is_not_cut(wine: dict[str, Any]) -> None:
     cuts = {row["name"]: row["cuts"] for row in collected(collect_ranking, wine)["rows"]}
-    assert (cuts["ash"], cuts["cellar"]) == ("no cut", "")
+    assert (cuts["ash"], cuts["cellar"]) == ("none", "")
     assert cuts["magnesium"] == "88, 98, 107"
 
 
@@ -147,7 +147,7 @@ def test_every_subset_is_a_point_under_the_line_of_the_best_of_each_size_and_the
         ([0, 0.5, 0.9, 1.0], "The merit is highest with 3 columns"),
         ([0, 0.96, 0.99, 1.0], "The merit is highest with 3 columns; 1 column reaches 96% of it"),
         ([0, 0.5, 0.96, 1.0], "The merit is highest with 3 columns; 2 columns reach 96% of it"),
-        ([0, 0.5, 0.9, 1.0, 1.2], "Of the sizes asked for 3 columns are best; 4 columns reach more"),
+        ([0, 0.5, 0.9, 1.0, 1.2], "Of the requested sizes, 3 columns are best; 4 columns reach a higher merit"),
         # By a hair, which a search that asks for a gain may leave.
         ([0, 0.5, 0.9, 1.0, 1.00001], "The merit is highest with 3 columns"),
         ([-3, -2, -1.9, -1], "The merit is highest with 3 columns"),
@@ -183,7 +183,7 @@ def test_subsets_that_were_counted_and_not_written_down_or_not_drawn_are_told(wi
     told = collected(collect_subset, wine)
     assert dict(told["facts"])["Subsets evaluated"] == "268,435,456; only improvements were recorded"
     assert told["drawn"] == (
-        f"Each dot is a subset that was written down, {drawn} in all; the line joins the best of these of each size."
+        f"Each dot is a recorded subset, {drawn} in all; the line joins the best of them of each size."
     )
     wine["subset"] |= {"n_evaluations": 50_000, "n_written": 50_000}
     assert collected(collect_subset, wine)["drawn"] == (
@@ -277,7 +277,7 @@ def test_columns_below_three_tenths_are_faint(wine: dict[str, Any]) -> None:
         ([0.2, -0.29], 0.1, "No column reaches a correlation of 0.3 with PC 1", "None reaches 0.3."),
         (
             [0.5, -0.2], 0.4, "No column reaches a correlation of 0.3 with PC 1 beyond chance",
-            "None reaches 0.3 beyond what chance gives. alcohol would reach about as much by chance.",
+            "None reaches 0.3 and exceeds the chance level. The correlation of alcohol is near the chance level.",
         ),
     ],
 )  # fmt: skip
@@ -298,7 +298,7 @@ def test_a_category_tells_its_levels_apart_and_has_a_loading_a_level(wine: dict[
     told = wine["maps"][0]["explanation"]
     told["values"][-1][0] = 0.97
     row = explained(wine)[0]["rows"][0]
-    assert explained(wine)[0]["title"] == "PC 1 separates the levels of cellar apart"
+    assert explained(wine)[0]["title"] == "PC 1 separates the levels of cellar"
     assert (row["is_category"], row["negative"], row["percent"]) == (True, False, "48.5")
     assert row["loading"] == [{"level": "cellar 5", "text": "−0.07"}, {"level": "cellar 3", "text": "0.05"}]
 
@@ -312,7 +312,7 @@ def test_a_category_of_many_levels_must_beat_what_chance_gives(wine: dict[str, A
     told |= {part: told[part][-2:] for part in ("values", "columns", "kinds", "chance")}
     table = explained(wine)[0]
     assert [(row["name"], row["faint"]) for row in table["rows"]] == [("proline", False), ("cellar", True)]
-    assert table["note"] == "cellar would reach about as much by chance."
+    assert table["note"] == "The correlation of cellar is near the chance level."
 
 
 def test_loadings_in_other_units_keep_their_digits(wine: dict[str, Any]) -> None:
@@ -369,8 +369,8 @@ def test_a_map_without_points_has_no_arrows_and_is_explained_all_the_same(bare: 
 def test_the_curve_tells_how_many_components_hold_four_fifths(wine: dict[str, Any]) -> None:
     wine["maps"][0]["spectrum"]["reference"] = []
     shown = collected(collect_maps, wine)["maps"][0]
-    assert shown["spectrum"]["title"] == "5 components of 13 hold 80% of the total variance"
-    assert shown["lead"] == "PC 1 and PC 2 hold 55% of the total variance."
+    assert shown["spectrum"]["title"] == "5 components of 13 account for 80% of the total variance"
+    assert shown["lead"] == "PC 1 and PC 2 account for 55% of the total variance."
     assert len(shown["spectrum"]["chart"]["data"]) == 2
     spectrum = wine["maps"][0]["spectrum"]
     for part in ("values", "cumulative"):
@@ -384,7 +384,7 @@ def test_bars_stand_under_the_line_of_chance_and_the_title_counts_those_above(wi
     shown = collected(collect_maps, wine)["maps"][0]["spectrum"]
     assert shown["title"] == "3 of 13 components account for more than chance would give"
     assert shown["note"].startswith(
-        "By chance is the mean of 20 tables of independent columns. 5 components of 13 hold"
+        "By chance is the mean of 20 tables of independent columns. 5 components of 13 account for"
     )
     bars, line, numbers = shown["chart"]["data"]
     assert bars["y"] == pytest.approx(spectrum["values"], rel=1e-5)
@@ -431,7 +431,7 @@ def test_a_map_that_holds_little_is_not_read_as_the_whole(wine: dict[str, Any]) 
     assert "Points near each other are rows with similar values." in collected(collect_maps, wine)["maps"][0]["near"]
     wine["maps"][0]["spectrum"]["cumulative"][1] = 0.2
     near = collected(collect_maps, wine)["maps"][0]["near"]
-    assert near.startswith("Both axes together hold only 20% of the total variance: rows that look near may be far")
+    assert near.startswith("The two axes account for only 20% of the total variance: rows that look near may be far")
 
 
 def test_eigenvalues_are_told_with_their_residuals_and_hold_no_share(wine: dict[str, Any]) -> None:
@@ -482,7 +482,7 @@ def test_a_graph_in_one_piece_is_told_in_a_sentence_and_facts(wine: dict[str, An
         "Weight of an edge": "1",
         "Neighbours found": "exact, by blocks of products",
     }
-    assert told["title"] == "Half of the rows have at most 19 neighbours; the most that one has are 39"
+    assert told["title"] == "The median number of neighbours is 19, the maximum 39"
     assert sum(told["chart"]["data"][0]["y"]) == 178
 
 
@@ -507,8 +507,8 @@ def test_a_graph_in_pieces_names_them_and_cautions(components: dict[str, Any], l
     wine["graph"] |= {"components": components, "joining": components["n"] - 1}
     told = collected(collect_graph, wine)
     assert told["lead"] == lead
-    assert told["cautions"][0].startswith(f"No edge leads from one of the {components['n']} components to another.")
-    assert told["cautions"][-1] == "More neighbours make fewer components, and --graph connected-radius makes one."
+    assert told["cautions"][0].startswith(f"The graph has {components['n']} components.")
+    assert told["cautions"][-1] == "More neighbours give fewer components; --graph connected-radius gives one."
     assert [size for _, size, _ in told["components"]] == [str(size) for size in components["sizes"]]
     assert told["more"] == components["n"] - len(components["sizes"])
 
@@ -517,7 +517,7 @@ def test_a_graph_of_classes_is_meant_to_fall_into_them(wine: dict[str, Any]) -> 
     wine["graph"] |= {"components": {"n": 3, "sizes": [71, 59, 48]}, "joining": None, "by_class": True, "recall": None}
     assert collected(collect_graph, wine)["cautions"] == []
     wine["graph"]["components"]["n"] = 4
-    assert "no map is drawn on the graph" in collected(collect_graph, wine)["cautions"][0]
+    assert "no map uses the graph" in collected(collect_graph, wine)["cautions"][0]
 
 
 @pytest.mark.parametrize(("recall", "told"), [(0.96, None), (0.9499, "94.9%"), (0.5, "50.0%")])
@@ -598,7 +598,7 @@ def test_the_maps_stand_side_by_side_with_the_best_of_each_number_marked(wine: d
     assert shown["names"] == ["PCA", "Laplacian eigenmaps"]
     assert [row["label"] for row in shown["rows"]] == [
         "Kruskal’s stress-1", "Shepard correlation", "Trustworthiness", "Continuity", "Neighbourhood recall",
-        "Area under R_NX", "Target told by neighbours",
+        "Area under R_NX", "Accuracy of kNN on the map",
     ]  # fmt: skip
     for row, name in zip(shown["rows"], sample.MEASURES, strict=True):
         assert [cell["text"] for cell in row["cells"]] == [f"{value:.3f}" for value in values[name]]
@@ -606,9 +606,9 @@ def test_the_maps_stand_side_by_side_with_the_best_of_each_number_marked(wine: d
         assert row["better"] == f"{'smaller' if smaller else 'larger'} is better"
         best = (min if smaller else max)(values[name])
         assert [cell["best"] for cell in row["cells"]] == [value == best for value in values[name]]
-    assert shown["rows"][2]["meaning"].startswith("Whether the 15 nearest on the map are near in the table")
+    assert shown["rows"][2]["meaning"].startswith("Whether the 15 nearest rows on the map are near in the table")
     assert shown["rows"][-1]["meaning"].endswith("vote for their own class; guessing the largest class gives 40%.")
-    assert shown["compared"] == "By all 178 rows. Distances in the table: Euclidean, of standardised columns."
+    assert shown["compared"] == "Evaluated on all 178 rows. Distances in the table: Euclidean, of standardised columns."
 
 
 def set_values(result: dict[str, Any], **values: list[float | None]) -> None:
@@ -622,8 +622,8 @@ def set_values(result: dict[str, Any], **values: list[float | None]) -> None:
         ([0.1, 0.2], [0.3, 0.5], "Distances are preserved best by PCA, neighbours by Laplacian eigenmaps."),
         ([0.1, 0.2], [0.5, 0.3], "Distances and neighbours are preserved best by PCA."),
         ([0.2, 0.20001], [0.3, 0.5], "Neighbours are preserved best by Laplacian eigenmaps."),
-        ([0.2, 0.2], [0.3, 0.3], "All maps keep distances and neighbours equally well."),
-        ([None, 0.2], [None, 0.3], "All maps keep distances and neighbours equally well."),
+        ([0.2, 0.2], [0.3, 0.3], "All maps preserve distances and neighbours equally well."),
+        ([None, 0.2], [None, 0.3], "All maps preserve distances and neighbours equally well."),
     ],
 )
 def test_the_lead_names_the_maps_that_keep_most(
@@ -662,7 +662,7 @@ def test_one_map_has_nothing_to_be_better_than(bare: dict[str, Any]) -> None:
     assert shown["lead"] == f"PCA has a stress of {stress} and an area under R_NX of {area}."
     assert not any(cell["best"] for row in shown["rows"] for cell in row["cells"])
     assert (len(shown["rows"]), shown["pairs"]) == (6, [])
-    assert shown["curves"]["title"] == "How many of its nearest rows a row keeps"
+    assert shown["curves"]["title"] == "Preserved neighbours by neighbourhood size"
 
 
 def test_a_map_that_was_not_judged_has_a_dash(wine: dict[str, Any]) -> None:
@@ -680,7 +680,7 @@ def test_a_map_that_was_not_judged_has_a_dash(wine: dict[str, Any]) -> None:
 def test_the_rows_that_were_drawn_are_counted(wine: dict[str, Any]) -> None:
     wine["table"]["n_rows_used"] = 50_000
     assert collected(collect_quality, wine)["compared"].startswith(
-        "By the 178 rows drawn, each compared with all of these."
+        "Evaluated on a sample of 178 rows."
     )
 
 

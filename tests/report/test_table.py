@@ -31,20 +31,20 @@ def test_repeated_rows_are_counted_and_named_by_their_numbers_from_one(wine: dic
     wine["table"]["duplicate_rows"] = {**repeated, "contradictions": {"n": 2, "n_groups": 1, "example": [4, 7]}}
     told = facts(wine)
     assert told["Duplicate rows"] == "1,203 rows repeat an earlier one, such as rows 10, 35 and 1,001"
-    assert told["Contradicting rows"] == "2 rows equal to one of another class, such as rows 5 and 8"
+    assert told["Contradicting rows"] == "2 rows equal to a row of another class, such as rows 5 and 8"
     wine["table"]["duplicate_rows"] = {"n": 1, "n_groups": 1, "example": [0, 1], "contradictions": NONE}
     assert facts(wine)["Duplicate rows"] == "1 row repeats an earlier one, such as rows 1 and 2"
 
 
 def test_rows_not_looked_at_are_said_not_to_be(wine: dict[str, Any]) -> None:
     wine["table"]["duplicate_rows"] = None
-    assert facts(wine)["Duplicate rows"].startswith("not looked at")
+    assert facts(wine)["Duplicate rows"].startswith("not checked")
 
 
 def test_a_repeated_column_is_named_with_the_one_it_repeats(wine: dict[str, Any]) -> None:
     wine["table"]["columns"][2]["same_as"] = "alcohol"
     told = collected(wine)
-    assert dict(told["facts"])["Duplicate columns"] == "ash repeats alcohol"
+    assert dict(told["facts"])["Duplicate columns"] == "ash equals alcohol"
     assert told["columns"][2]["note"] == "same as alcohol"
 
 
@@ -101,7 +101,7 @@ def test_an_id_that_takes_no_part_is_told_without_alarm(wine: dict[str, Any]) ->
     assert "leak" not in told["lead"]
     assert told["leaks"] is None
     assert [leak["name"] for leak in told["harmless"]] == ["bottle"]
-    assert "an id that takes no part, alone predicts class" in render(wine)
+    assert "an excluded id, alone predicts class" in render(wine)
 
 
 def test_doubtful_kinds_come_with_lines_to_copy(wine: dict[str, Any]) -> None:
