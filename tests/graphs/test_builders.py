@@ -280,7 +280,7 @@ def test_edges_whose_weight_vanishes_are_told_of():
 def test_a_gap_can_be_filled_and_is_told_of():
     X = rows(10)
     X[3, 1] = np.nan
-    with pytest.warns(TamizWarning, match="1 missing value was given the mean of the column"):
+    with pytest.warns(TamizWarning, match="1 missing value was replaced by column means"):
         graph = KNearest(5).build(X, fill_missing=True)
     filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     np.testing.assert_allclose(graph.adjacency.toarray(), KNearest(5).build(filled).adjacency.toarray(), rtol=1e-12)

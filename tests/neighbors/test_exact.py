@@ -337,7 +337,7 @@ def test_lists_that_there_is_no_memory_for_are_refused_before_they_are_made(monk
     ):
         index.query(1599)
     with pytest.raises(
-        MemoryError, match=r"^A list of about 2\.0[0-9]e\+06 neighbours within 30 needs .* Take a smaller"
+        MemoryError, match=r"^A list of about 2\.0[0-9]e\+06 neighbours within 30 needs .* Use a smaller"
     ):
         index.query_radius(30.0)
     assert len(index.query_radius(1.0).indices) == 4 * 40 * 39

@@ -17,8 +17,8 @@ def small_pieces(monkeypatch):
     for module in (ball_blocks, spanning_tree):
         monkeypatch.setattr(module, "CHUNK_ROWS", 8)
     for module, name, value in [
-        (ball_blocks, "BLOCK_ROWS", 8), (ball_blocks, "_TILE_ROWS", 4), (ball_blocks, "_MIN_BLOCK_ROWS", 3), (spanning_tree, "_CHUNKS_PER_BATCH", 1),
-        (spanning_tree, "_CHUNK_VALUES", 200),
+        (ball_blocks, "BLOCK_ROWS", 8), (ball_blocks, "_TILE_ROWS", 4), (ball_blocks, "_MIN_BLOCK_ROWS", 3),
+        (spanning_tree, "_CHUNKS_PER_BATCH", 1), (spanning_tree, "_CHUNK_VALUES", 200),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
 

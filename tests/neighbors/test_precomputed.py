@@ -45,25 +45,25 @@ def test_what_is_no_matrix_of_distances_is_refused_by_name():
 
         return change
 
-    refused(put((3, 5, np.nan)), r"^Row 3, column 5 holds nan; a distance must be a finite number\. Fill it in")
-    refused(put((5, 3, np.inf), (3, 5, np.inf)), r"^Row 3, column 5 holds inf; a distance must be a finite number\.")
-    refused(put((3, 5, -0.5), (7, 2, -2.5)), r"^Row 7, column 2 holds -2\.5; a distance must be at least 0\.$")
+    refused(put((3, 5, np.nan)), r"^Row 3, column 5 is nan; a distance must be a finite number\. Replace it")
+    refused(put((5, 3, np.inf), (3, 5, np.inf)), r"^Row 3, column 5 is inf; a distance must be a finite number\.")
+    refused(put((3, 5, -0.5), (7, 2, -2.5)), r"^Row 7, column 2 is -2\.5; a distance must be at least 0\.$")
     refused(
         put((3, 5, 1e160), (5, 3, 1e160), (2, 1, 1e155)),
-        r"^Row 3, column 5 holds 1e\+160; a distance above 1e\+150 is too large to be squared\. Change the unit\.$",
+        r"^Row 3, column 5 is 1e\+160; a distance above 1e\+150 is too large to be squared\. Change the unit\.$",
     )
-    refused(put((6, 6, 0.25), (8, 8, 1.0)), r"^Row 8 is at 1 from itself; the diagonal must be 0\. Similarities must")
+    refused(put((6, 6, 0.25), (8, 8, 1.0)), r"^Row 8 is at 1 from itself; the diagonal must be 0\. Convert similarities")
     refused(
         put((1, 2, 1.0), (2, 1, 1.25), (3, 4, 1.0), (4, 3, 1.0625)),
-        r"^Precomputed distances must be symmetric: row 1, column 2 holds 1 and row 2, column 1 holds 1\.25, a difference of "
+        r"^Precomputed distances must be symmetric: row 1, column 2 is 1 and row 2, column 1 is 1\.25, a difference of "
         r"0\.25\. \(D \+ D\.T\) / 2 is symmetric\.$",
     )
     # The same beyond the first tile, and where each kind hides another.
-    refused(put((3, 1090, -1.0), (1091, 3, np.nan)), r"^Row 1091, column 3 holds nan", n=1100)
-    refused(put((1090, 3, np.nan), (2, 3, -1.0)), r"^Row 1090, column 3 holds nan", n=1100)
-    refused(put((1090, 600, -1.0), (5, 5, 1.0)), r"^Row 1090, column 600 holds -1;", n=1100)
+    refused(put((3, 1090, -1.0), (1091, 3, np.nan)), r"^Row 1091, column 3 is nan", n=1100)
+    refused(put((1090, 3, np.nan), (2, 3, -1.0)), r"^Row 1090, column 3 is nan", n=1100)
+    refused(put((1090, 600, -1.0), (5, 5, 1.0)), r"^Row 1090, column 600 is -1;", n=1100)
     refused(put((1099, 1099, 2.0), (5, 6, 50.0)), r"^Row 1099 is at 2 from itself", n=1100)
-    refused(put((1090, 3, 50.0), (700, 800, 20.0)), r"symmetric: row 3, column 1090 holds .* holds 50, a diff", n=1100)
+    refused(put((1090, 3, 50.0), (700, 800, 20.0)), r"symmetric: row 3, column 1090 is .* is 50, a diff", n=1100)
 
 
 def test_symmetric_is_what_rounding_makes_symmetric():
@@ -83,7 +83,7 @@ def test_distances_that_are_no_square_matrix_of_numbers_are_refused():
         PrecomputedDistances(distances()[0])
     with pytest.raises(TypeError, match=r"^Precomputed distances must be real numbers, got <U32\.$"):
         PrecomputedDistances(distances().astype(str))
-    with pytest.raises(DataError, match=r"^Row 2, column 3 holds nan; a distance must be a finite number\."):
+    with pytest.raises(DataError, match=r"^Row 2, column 3 is nan; a distance must be a finite number\."):
         PrecomputedDistances(np.ma.masked_equal(distances(), distances()[2, 3]))
     with pytest.raises(TypeError, match=r"dense array: in a sparse one, distance 0 and no distance look the same\."):
         PrecomputedDistances(sparse.csr_array(distances()))
@@ -95,10 +95,10 @@ def test_new_rows_come_with_their_distances_to_the_training_rows():
         points.new_points(distances()[:3, :60])
     bad = distances()[:3].copy()
     bad[1, 4] = -3.0
-    with pytest.raises(DataError, match=r"^Row 1, column 4 holds -3; a distance must be at least 0\.$"):
+    with pytest.raises(DataError, match=r"^Row 1, column 4 is -3; a distance must be at least 0\.$"):
         points.new_points(bad)
     new = points.new_points(distances()[:3])
-    with pytest.raises(ValueError, match=r"^New rows are known by their distances to the training rows only"):
+    with pytest.raises(ValueError, match=r"^New rows have distances to the training rows only"):
         new.block(points, 0, 3)
     assert (points.block(new.take(np.array([2, 0])), 0, 2) == distances()[[2, 0]]).all()
 
@@ -106,7 +106,7 @@ def test_new_rows_come_with_their_distances_to_the_training_rows():
 def test_new_rows_too_far_to_be_squared_are_refused():
     new = distances()[:2].copy()
     new[1, 7] = 1e151
-    with pytest.raises(DataError, match=r"^Row 1, column 7 holds 1e\+151; a distance above 1e\+150 is too large"):
+    with pytest.raises(DataError, match=r"^Row 1, column 7 is 1e\+151; a distance above 1e\+150 is too large"):
         PrecomputedDistances(distances()).new_points(new)
 
 
@@ -129,7 +129,7 @@ def test_distances_come_in_an_array_or_a_frame_and_not_in_a_source():
         given = PrecomputedDistances(frame)
         assert (given.block(given, 0, N) == matrix).all()
     sentence = (
-        r"^metric='precomputed' takes an array of distances, got a source of 61 rows and 61 columns\. Its frame\(\) is"
+        r"^metric='precomputed' requires an array of distances, got a source of 61 rows and 61 columns\. Its frame\(\) is"
     )
     for read in (PrecomputedDistances, points.new_points):
         with pytest.raises(TypeError, match=sentence):

@@ -38,7 +38,7 @@ CASES = [(numbers, "euclidean"), (numbers, "seuclidean"), (numbers, "cosine"), (
 def test_gaps_of_new_rows_are_filled_and_told_of_where_the_graph_was_built_so(table, metric):
     train, new = table(), new_rows(table)
     graph = KNearest(5, metric=metric).build(train, fill_missing=True)
-    with pytest.warns(TamizWarning, match=r"^2 missing values of new rows were given the mean of the column") as told:
+    with pytest.warns(TamizWarning, match=r"^2 missing values of new rows were replaced by column means") as told:
         filled = graph.attach(new)
     assert len(told) == 1
     by_hand = graph.attach(new.fillna({"b": train["b"].mean(), "c": train["c"].mean()}))
@@ -52,7 +52,7 @@ def test_gaps_of_new_rows_are_refused_by_name_where_the_graph_was_built_without_
     with pytest.raises(
         DataError,
         match=r"^Rows 2, 4 have a missing value, the first in column b; the graph was built without any\. Fill them in, leave "
-        r"the rows out, or build the graph with fill=True\.$",
+        r"the rows out, or build the graph with fill_missing=True\.$",
     ):
         graph.attach(new_rows(table))
     assert graph.attach(new_rows(table).iloc[:2]).neighbors.n_rows == 2
@@ -61,11 +61,11 @@ def test_gaps_of_new_rows_are_refused_by_name_where_the_graph_was_built_without_
 def test_gaps_of_new_rows_are_filled_as_those_of_the_graphs_were():
     train = numbers()
     train.loc[3, "a"] = np.nan
-    with pytest.warns(TamizWarning, match=r"^1 missing value was given the mean of the column before distances"):
+    with pytest.warns(TamizWarning, match=r"^1 missing value was replaced by column means before computing distances"):
         graph = KNearest(5).build(train, fill_missing=True)
     new = numbers(1, 2)
     new.loc[1, "a"] = np.nan
-    with pytest.warns(TamizWarning, match=r"^1 missing value of new rows was given the mean of the column"):
+    with pytest.warns(TamizWarning, match=r"^1 missing value of new rows was replaced by column means"):
         filled = graph.attach(new)
     by_hand = graph.attach(new.fillna({"a": train["a"].mean()}))
     np.testing.assert_allclose(filled.neighbors.distances, by_hand.neighbors.distances, rtol=1e-12)
@@ -86,7 +86,7 @@ def test_an_unknown_level_is_missing_and_told_of_or_refused():
     train, new = mixed(), mixed(1, 3)
     new.loc[1, "d"] = "unheard"
     with (
-        pytest.warns(TamizWarning, match=r"^1 missing value or unknown level of new rows was given the mean"),
+        pytest.warns(TamizWarning, match=r"^1 missing value or unknown level of new rows was replaced by column means"),
         pytest.warns(
             TamizWarning, match=r"^Column d: 1 level in 1 row was not present in fit: 'unheard'; these values are treated as"
         ),
@@ -129,7 +129,7 @@ def test_new_sparse_rows_are_placed_as_dense_ones_are():
 
 def test_a_source_holds_no_precomputed_distances():
     with pytest.raises(
-        TypeError, match=r"^metric='precomputed' takes an array of distances, got a source of 40 rows and 3 columns\."
+        TypeError, match=r"^metric='precomputed' requires an array of distances, got a source of 40 rows and 3 columns\."
     ):
         KNearest(5, metric="precomputed").build(open_source(numbers()))
 

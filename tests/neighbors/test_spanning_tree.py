@@ -79,7 +79,8 @@ def small_pieces(monkeypatch):
     for module in (ball_blocks, spanning):
         monkeypatch.setattr(module, "CHUNK_ROWS", 16)
     for module, name, value in [
-        (ball_blocks, "BLOCK_ROWS", 8), (ball_blocks, "_TILE_ROWS", 4), (ball_blocks, "_MIN_BLOCK_ROWS", 3), (spanning, "_CHUNKS_PER_BATCH", 1),
+        (ball_blocks, "BLOCK_ROWS", 8), (ball_blocks, "_TILE_ROWS", 4), (ball_blocks, "_MIN_BLOCK_ROWS", 3),
+        (spanning, "_CHUNKS_PER_BATCH", 1),
         (spanning, "_CHUNK_VALUES", 200), (spanning, "_MIN_SEARCH_ROWS", 1), (spanning, "_N_NEIGHBORS", 2),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)

@@ -127,7 +127,7 @@ def test_numbers_that_cannot_be_squared_are_refused_by_row():
 
 
 def test_what_is_no_sparse_table_of_numbers_is_refused():
-    with pytest.raises(TypeError, match=r"^Sparse rows must hold real numbers, got complex128\.$"):
+    with pytest.raises(TypeError, match=r"^Sparse rows must contain real numbers, got complex128\.$"):
         SparsePoints(sparse.csr_array(some_rows() + 1j))
     with pytest.raises(ValueError, match=r"^Expected 2D array, got 1D array instead"):
         SparsePoints(sparse.coo_array(np.ones(3)))

@@ -342,7 +342,7 @@ def test_what_has_no_map_is_refused_in_one_sentence():
     holed = np.where(D[1, 2] == D, np.nan, D)
     for wrong, sentence in [
         (D[:20], "Precomputed distances must be a square matrix"),
-        (skewed, "Precomputed distances must be symmetric: row 3, column 4 holds"),
+        (skewed, "Precomputed distances must be symmetric: row 3, column 4 is"),
         (negative, "Row 5, column 6 is -1; a distance must be at least 0"),
         (lifted, "Row 7 is at 1 from itself; the diagonal must be 0"),
         (holed, "Row 1, column 2 is nan; a distance must be a finite number"),

@@ -136,7 +136,7 @@ class NNDescentIndex(EuclideanIndex):
         return index
 
     def query(self, k: int, queries: Points | None = None) -> Neighbors:
-        """Return k near points of every query, or of every point among the others; the result of a query is independent of others."""
+        """Return k near points of every query, independently of other queries, or of every point among the others."""
         with parallel.thread_session():
             return self._complete_lists(super().query(k, queries), k, queries)
 

@@ -1,4 +1,4 @@
-"""A matrix of one number for each pair of rows: read as it lies, and looked through for what cannot be."""
+"""Matrices with a number for each pair of rows: conversion without a copy, validation, symmetrisation, and their points."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from tamiz.statistics.base import Floats
 
 # A tile and its mirror image stay in the second-level cache.
 TILE_SIZE = 128
-# A pair's two numbers may differ by this share of the larger one.
+# Largest relative difference of mirror entries that counts as rounding.
 SYMMETRY_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
-# The last kind of fault, and no fault: a pair's two numbers differ by rounding.
+# The mildest kind of fault: mirror entries differ by rounding. It is corrected, not refused.
 ROUNDING_FAULT = 4
 
 Span: TypeAlias = tuple[int, int]
 
 
 class MatrixFault(NamedTuple):
-    """What is wrong with a matrix, and where; the kinds in the order in which they are told."""
+    """An invalid entry of a matrix; faults of the lowest kind are reported first."""
 
     kind: int
     size: float
@@ -44,43 +44,43 @@ PairCombiner: TypeAlias = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 
 def as_float_matrix(matrix: Any, quantity: str, requested_as: str) -> NDArray[Any]:
-    """Return numbers of pairs as an array of rows, the user's own memory where it can be.
+    """Return a pairwise matrix as a C-contiguous array of float64 or float32, without a copy if it is one.
 
     Parameters
     ----------
     matrix : array or data frame
     quantity : str
-        What the numbers are, such as "distances".
+        What the numbers are, such as "distances"; used in messages.
     requested_as : str
-        How they were asked for, such as "metric='precomputed'".
+        The parameter that requires such a matrix, such as "metric='precomputed'"; used in messages.
     """
     if sparse.issparse(matrix):
         one = quantity.removesuffix("s") if quantity == "distances" else "similarity"
         raise TypeError(
             f"Precomputed {quantity} must be a dense array: in a sparse one, {one} 0 and no {one} look the same. "
-            "Graph.from_sparse takes a sparse matrix of weights."
+            "Graph.from_sparse accepts a sparse matrix of weights."
         )
-    given = as_array(matrix, f"{requested_as} takes an array of {quantity}")
-    if given.dtype.kind == "O":
+    array = as_array(matrix, f"{requested_as} requires an array of {quantity}")
+    if array.dtype.kind == "O":
         try:
-            given = given.astype(np.float64)
+            array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(f"Precomputed {quantity} must be real numbers: {error}.") from None
-    if given.dtype.kind not in "fiub":
-        raise TypeError(f"Precomputed {quantity} must be real numbers, got {given.dtype}.")
-    if given.dtype in SYMMETRY_TOLERANCE and given.flags.c_contiguous:
-        return given
-    dtype = given.dtype if given.dtype in SYMMETRY_TOLERANCE else np.dtype(np.float64)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"Precomputed {quantity} must be real numbers, got {array.dtype}.")
+    if array.dtype in SYMMETRY_TOLERANCE and array.flags.c_contiguous:
+        return array
+    dtype = array.dtype if array.dtype in SYMMETRY_TOLERANCE else np.dtype(np.float64)
     check_memory(
-        float(dtype.itemsize) * given.size,
-        f"A copy of {given.shape[0]:,} x {given.shape[1]:,} {quantity}",
+        float(dtype.itemsize) * array.size,
+        f"A copy of {array.shape[0]:,} x {array.shape[1]:,} {quantity}",
         "Pass a C-contiguous array of float64 or float32, which is not copied.",
     )
-    return np.ascontiguousarray(given, dtype=dtype)
+    return np.ascontiguousarray(array, dtype=dtype)
 
 
 def check_square(matrix: NDArray[Any], quantity: str) -> None:
-    """Refuse a matrix that has not a number for every row and every row."""
+    """Raise DataError unless the matrix is square."""
     n_rows, n_columns = matrix.shape
     if n_rows != n_columns:
         raise DataError(
@@ -90,15 +90,15 @@ def check_square(matrix: NDArray[Any], quantity: str) -> None:
 
 
 def check_new_rows(rows: NDArray[Any], n_fitted: int, quantity: str) -> None:
-    """Refuse new rows that do not come with a number for each row of fit."""
+    """Raise DataError unless new rows have a number for each training row."""
     if rows.shape[1] != n_fitted:
         raise DataError(
-            f"New rows must come with their {quantity} to the {n_fitted:,} training rows, got {rows.shape[1]:,} columns."
+            f"New rows must contain their {quantity} to the {n_fitted:,} training rows, got {rows.shape[1]:,} columns."
         )
 
 
 def worst_fault(faults: Iterable[MatrixFault | None]) -> MatrixFault | None:
-    """Return the fault of the first kind there is, the largest of it, the first of equals."""
+    """Return the fault of the lowest kind; of these the largest, and of equal ones the first."""
     found = (fault for fault in faults if fault is not None)
     return min(found, key=lambda fault: (fault.kind, -fault.size, fault.row, fault.column), default=None)
 
@@ -106,34 +106,34 @@ def worst_fault(faults: Iterable[MatrixFault | None]) -> MatrixFault | None:
 def worst_pair_fault(
     matrix: NDArray[Any], quantity: str, fast_check: Callable[[int, int], int], tile_check: TileCheck
 ) -> MatrixFault | None:
-    """Return what is worst in a square matrix.
+    """Return the worst fault of a square matrix, or None.
 
     Parameters
     ----------
     matrix : ndarray of shape (n, n)
     quantity : str
-        What it holds.
-    glance : callable
-        Whether rows start .. stop, right of the diagonal and mirrored, are clean, rounded or faulty: a quick kernel.
+        What the numbers are; used in messages.
+    fast_check : callable
+        A kernel that returns whether the rows start : stop, right of the diagonal and mirrored, are valid, rounded or invalid.
     tile_check : callable
-        The fault of a tile and its mirror image, where some are faulty.
+        Returns the worst fault of a tile and its mirror image; called for invalid rows.
     """
     spans = parallel.block_ranges(len(matrix), TILE_SIZE)
 
-    def band(at: int) -> MatrixFault | None:
-        came = fast_check(*spans[at])
-        if came == VALID:
+    def check_band(at: int) -> MatrixFault | None:
+        status = fast_check(*spans[at])
+        if status == VALID:
             return None
-        if came == _ROUNDED:
-            sentence = f"Pass {quantity} that are symmetric to the bit, which are not copied."
+        if status == _ROUNDED:
+            sentence = f"Pass exactly symmetric {quantity}, which are not copied."
             return MatrixFault(ROUNDING_FAULT, 0.0, spans[at][0], spans[at][0], sentence)
         return worst_fault(tile_check(matrix, spans[at], columns) for columns in spans[at:])
 
-    return worst_fault(parallel.map_blocks(band, range(len(spans))))
+    return worst_fault(parallel.map_blocks(check_band, range(len(spans))))
 
 
 def worst_row_fault(matrix: NDArray[Any], tile_check: TileCheck) -> MatrixFault | None:
-    """Return what is worst in rows without mirror images."""
+    """Return the worst fault of a matrix of new rows, or None."""
     whole = (0, matrix.shape[1])
     return worst_fault(
         parallel.map_blocks(lambda rows: tile_check(matrix, rows, whole), parallel.block_ranges(len(matrix), TILE_SIZE))
@@ -141,17 +141,17 @@ def worst_row_fault(matrix: NDArray[Any], tile_check: TileCheck) -> MatrixFault 
 
 
 def raise_fault(fault: MatrixFault | None) -> None:
-    """Refuse what has a fault."""
+    """Raise DataError if there is a fault."""
     if fault is not None:
         raise DataError(fault.message)
 
 
 def largest_asymmetry(part: NDArray[Any], mirrored: NDArray[Any], magnitudes: Floats) -> tuple[float, int, int] | None:
-    """Return the largest difference of mirror images beyond rounding and where it is, None without any."""
-    gap = np.abs(part - mirrored)
-    gap[gap <= SYMMETRY_TOLERANCE[part.dtype] * magnitudes] = 0.0
-    i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-    return (float(gap[i, j]), int(i), int(j)) if gap[i, j] else None
+    """Return the largest difference of mirror entries beyond rounding, with its row and column; None if there is none."""
+    differences = np.abs(part - mirrored)
+    differences[differences <= SYMMETRY_TOLERANCE[part.dtype] * magnitudes] = 0.0
+    i, j = np.unravel_index(int(np.argmax(differences)), differences.shape)
+    return (float(differences[i, j]), int(i), int(j)) if differences[i, j] else None
 
 
 def symmetrize(
@@ -161,10 +161,10 @@ def symmetrize(
     tile_check: TileCheck,
     combine: PairCombiner,
 ) -> NDArray[Any]:
-    """Return a matrix that is symmetric to the bit: itself, or a copy where a pair's two numbers differ by rounding.
+    """Return an exactly symmetric matrix: the matrix itself, or a copy if mirror entries differ by rounding.
 
-    In the copy every pair has the number that is chosen of its two, such as by `numpy.maximum`. What is worse is refused. All
-    else is as in `worst_pair_fault`.
+    The copy contains `combine` of the two mirror entries, such as `numpy.maximum`. Worse faults raise DataError. The other
+    parameters are those of `worst_pair_fault`.
     """
     fault = worst_pair_fault(matrix, quantity, fast_check, tile_check)
     if fault is None:
@@ -175,33 +175,33 @@ def symmetrize(
 
 
 def _symmetrized_copy(matrix: NDArray[Any], combine: PairCombiner, quantity: str, reason: str) -> NDArray[Any]:
-    """Return a symmetric copy; refused, saying why it is made, where it does not fit into memory."""
+    """Return a symmetric copy; raise MemoryError with the reason for the copy if it does not fit into memory."""
     n = len(matrix)
     check_memory(matrix.nbytes, f"A copy of {n:,} x {n:,} {quantity}", reason)
     out = np.empty_like(matrix)
     spans = parallel.block_ranges(n, TILE_SIZE)
 
-    def band(at: int) -> None:
+    def fill_band(at: int) -> None:
         rows = slice(*spans[at])
         for span in spans[at:]:
             columns = slice(*span)
-            chosen = combine(matrix[rows, columns], matrix[columns, rows].T)
-            out[rows, columns], out[columns, rows] = chosen, chosen.T
+            combined = combine(matrix[rows, columns], matrix[columns, rows].T)
+            out[rows, columns], out[columns, rows] = combined, combined.T
 
-    for _ in parallel.map_blocks(band, range(len(spans))):
+    for _ in parallel.map_blocks(fill_band, range(len(spans))):
         pass
     return out
 
 
 class PairwisePoints(Points):
-    """Rows known by one number for each row of fit.
+    """Abstract base class of rows that are given by one number for each training row.
 
-    Rows are equal where these numbers are, to the bit or as nearly as a pair's two numbers must be: of those only one is kept, and
-    a row of the user's matrix is then not to the bit what was kept of it.
+    Rows are equal if these numbers are, to the bit or up to the symmetry tolerance. The tolerance is needed because symmetrisation
+    may have changed the stored numbers, so that a row of the user's matrix no longer equals the stored row to the bit.
     """
 
     def first_occurrences(self) -> NDArray[np.intp]:
-        """Return for every row the lowest row that is equal to it, or to one that is."""
+        """Return for every row the lowest row that is equal to it, directly or through other rows."""
         first = super().first_occurrences()
         for row in np.flatnonzero(first == np.arange(self.n_samples)).tolist():
             lower = (point for point in self._match_candidates(self, row).tolist() if point < row)
@@ -211,7 +211,7 @@ class PairwisePoints(Points):
         return first
 
     def match_rows(self, queries: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the queries that are equal to a point, and of each the lowest point that is so to the bit, else to rounding."""
+        """Return the queries that are equal to a point, and the lowest such point of each, equal to the bit or up to rounding."""
         found = np.full(queries.n_samples, self.n_samples)
         equal, points = super().match_rows(queries)
         found[equal] = points
@@ -223,8 +223,8 @@ class PairwisePoints(Points):
 
     @abstractmethod
     def _match_candidates(self, queries: Self, query: int) -> NDArray[np.intp]:
-        """Return the points that a query may be equal to, ascending."""
+        """Return the points that a query may equal, in ascending order."""
 
     @abstractmethod
     def _matches(self, queries: Self, query: int, point: int) -> bool:
-        """Return whether the numbers of a query are those of a point but for rounding."""
+        """Return whether the numbers of a query are those of a point up to rounding."""

@@ -1,4 +1,4 @@
-"""Rows that have distances: what a neighbour search measures on."""
+"""Points: rows under a metric. The abstract class, and dense rows under the Euclidean, cosine and city block metrics."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Invariants
 from tamiz.storage.records import Serializable
 
-# Keys that are held at a time.
+# Keys that are compared at a time.
 _KEY_BATCH = 1024
+# Values per block of work.
+_UNIT_CHUNK = 2**18
 
 
 class Points(Serializable, ABC):
-    """Rows under one metric.
+    """Abstract base class of rows under a metric.
 
     Attributes
     ----------
@@ -39,37 +41,37 @@ class Points(Serializable, ABC):
     def block(self, queries: Self, start: int, stop: int) -> Floats:
         """Return the distances of the queries `start : stop` to all points, of shape (stop - start, n_samples).
 
-        The distance of a pair is the same number whatever rows are asked for with it.
+        The distance of a pair does not depend on the other rows of the block, to the bit.
         """
 
     @property
     def n_coordinates(self) -> int | None:
-        """Numbers that `new_points` expects of a new row; None where it reads a table by itself."""
+        """Number of coordinates of a row for `new_points`; None if it reads tables or matrices of any width."""
         return None
 
     def euclidean_values(self) -> Floats | None:
-        """Return rows whose Euclidean distances order as these distances do, where there are such rows."""
+        """Return coordinates whose Euclidean distances have the same order as the distances, or None if there are none."""
         return None
 
     def from_euclidean(self, distances: Floats) -> Floats:
-        """Return the metric's distances for the Euclidean ones of `euclidean()`."""
+        """Convert Euclidean distances between `euclidean_values` to distances of the metric."""
         return distances
 
     def to_euclidean(self, distance: float) -> float:
-        """Return the Euclidean distance that stands for one of the metric's."""
+        """Convert a distance of the metric to the Euclidean distance between `euclidean_values`."""
         return distance
 
     @abstractmethod
     def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
-        """Return for each of some rows what equal rows have in common and no other row has."""
+        """Return keys of some rows: two rows have the same key if and only if they are equal."""
 
     @abstractmethod
     def row_hashes(self) -> Floats:
-        """Return a number for every row: the same for equal rows, whatever rows come with them, and hardly ever for others."""
+        """Return a hash of every row: equal for equal rows, independent of other rows, and rarely equal for different rows."""
 
     def first_occurrences(self) -> NDArray[np.intp]:
         """Return for every row the lowest row that is equal to it."""
-        # Keys are made only of rows whose hash is another's too.
+        # Keys are computed only for rows that share a hash.
         _, inverse, counts = np.unique(self.row_hashes(), return_inverse=True, return_counts=True)
         shared = np.flatnonzero(counts[inverse] > 1)
         seen: dict[bytes, int] = {}
@@ -79,28 +81,29 @@ class Points(Serializable, ABC):
         return first
 
     def match_rows(self, queries: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the queries that are equal to a point, ascending, and the lowest such point of each.
+        """Return the queries that are equal to a point, in ascending order, and the lowest such point of each.
 
-        Distance 0 says less: rows with gaps may be at 0 from rows that differ, and tiny differences have squares of 0.
+        Distance 0 does not imply equality: rows with missing values may be at distance 0 from different rows, and the squares of
+        tiny differences underflow.
         """
-        hashes, asked = self.row_hashes(), queries.row_hashes()
+        hashes, query_hashes = self.row_hashes(), queries.row_hashes()
         order = np.argsort(hashes, kind="stable")
         ordered = hashes[order]
-        at, last = np.searchsorted(ordered, asked), np.searchsorted(ordered, asked, side="right")
+        at, last = np.searchsorted(ordered, query_hashes), np.searchsorted(ordered, query_hashes, side="right")
         found = np.full(queries.n_samples, self.n_samples)
-        left = np.flatnonzero(at < last)
-        while len(left):
-            rows = order[at[left]]
+        open_queries = np.flatnonzero(at < last)
+        while len(open_queries):
+            rows = order[at[open_queries]]
             spans = [slice(*span) for span in parallel.block_ranges(len(rows), _KEY_BATCH)]
-            same = np.concatenate([self._rows_equal(rows[span], queries, left[span]) for span in spans])
-            found[left[same]] = rows[same]
-            at[left] += 1
-            left = left[~same & (at[left] < last[left])]
+            same = np.concatenate([self._rows_equal(rows[span], queries, open_queries[span]) for span in spans])
+            found[open_queries[same]] = rows[same]
+            at[open_queries] += 1
+            open_queries = open_queries[~same & (at[open_queries] < last[open_queries])]
         equal = np.flatnonzero(found < self.n_samples)
         return equal, found[equal]
 
     def _rows_equal(self, rows: NDArray[np.intp], queries: Self, others: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return whether each of some rows is equal to the query beside it."""
+        """Return for each row whether it equals the query at the same position of `others`."""
         keys = zip(self.row_keys(rows), queries.row_keys(others), strict=True)
         return np.array([key == other for key, other in keys], dtype=bool)
 
@@ -110,11 +113,11 @@ class Points(Serializable, ABC):
 
     @abstractmethod
     def new_points(self, rows: Any) -> Self:
-        """Return new rows under the same metric, with the scales that these points were given."""
+        """Return new rows as points under the same metric, with the scales of these points."""
 
 
 class EuclideanPoints(Points):
-    """Rows of numbers at their Euclidean distances."""
+    """Rows of numbers under the Euclidean distance."""
 
     metric = "euclidean"
     invariants: ClassVar[Invariants] = {"values": FloatArray("n", "d")}
@@ -137,11 +140,11 @@ class EuclideanPoints(Points):
         return self.values
 
     def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
-        """Return the rows' bytes, a zero without its sign."""
+        """Return the bytes of the rows, with -0.0 replaced by 0.0."""
         return [(self.values[row] + 0.0).tobytes() for row in rows]
 
     def row_hashes(self) -> Floats:
-        """Return the rows' places along one direction."""
+        """Return the projections of the rows on a random direction."""
         along = np.empty((self.n_samples, 1))
         direction = np.random.default_rng(0).standard_normal((1, self.values.shape[1]))
         project_rows(self.values, direction, along)
@@ -156,29 +159,24 @@ class EuclideanPoints(Points):
         return type(self)(rows)
 
 
-# MERGED: Rows of numbers by their directions.
-# Numbers of one piece of work.
-_UNIT_CHUNK = 2**18
-
-
 class CosinePoints(Points):
-    """Rows of numbers at their cosine distances, 1 - x.y / (|x| |y|), in [0, 2].
+    """Rows of numbers under the cosine distance, 1 - x.y / (|x| |y|), in [0, 2].
 
     Parameters
     ----------
     values : array-like or sparse of shape (n_samples, n_columns)
     row_numbers : ndarray of shape (n_samples,), default=None
-        The rows' numbers in the user's table, for messages; None counts from 0.
+        Numbers of the rows in the user's table, for messages; None counts from 0.
 
     Raises
     ------
     DataError
-        When a row holds only zeros, NaN or an infinite number.
+        When a row contains only zeros, or NaN or an infinite number.
 
     Notes
     -----
-    Taken as |u - v|^2 / 2 of the unit rows u and v: small distances keep their digits, where 1 - u.v loses them, and the
-    order is that of the Euclidean distances of the unit rows. A row and a multiple of it are at zero up to 1e-31.
+    The distance is computed as |u - v|^2 / 2 of the unit rows u and v. This keeps the digits of small distances, which 1 - u.v
+    loses, and has the order of the Euclidean distances of the unit rows. The distance of a row and its multiple is at most 1e-31.
     """
 
     metric = "cosine"
@@ -194,12 +192,12 @@ class CosinePoints(Points):
         return int(self.unit_rows.shape[1])
 
     def get_state(self) -> dict[str, Any]:
-        """Return the rows at length 1; to divide them once more would change their last bits."""
+        """Return the unit rows; normalising them again would change their last bits."""
         return {"unit_rows": self.unit_rows}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the rows as they were."""
+        """Return the points from saved unit rows."""
         points = cls.__new__(cls)
         points.unit_rows = state["unit_rows"]
         points.n_samples = len(points.unit_rows)
@@ -210,7 +208,7 @@ class CosinePoints(Points):
         return _half_squares(EuclideanPoints(self.unit_rows).block(EuclideanPoints(queries.unit_rows), start, stop))
 
     def euclidean_values(self) -> Floats:
-        """Return the rows at length 1."""
+        """Return the unit rows."""
         return self.unit_rows
 
     def from_euclidean(self, distances: Floats) -> Floats:
@@ -222,11 +220,11 @@ class CosinePoints(Points):
         return float(np.sqrt(2.0 * distance))
 
     def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
-        """Return the bytes of the rows at length 1: equal for rows of one direction, up to rounding."""
+        """Return the bytes of the unit rows, which are equal for rows of the same direction, up to rounding."""
         return EuclideanPoints(self.unit_rows).row_keys(rows)
 
     def row_hashes(self) -> Floats:
-        """Return the places of the rows at length 1 along one direction."""
+        """Return the projections of the unit rows on a random direction."""
         return EuclideanPoints(self.unit_rows).row_hashes()
 
     def take(self, rows: NDArray[np.intp]) -> Self:
@@ -244,14 +242,14 @@ class CosinePoints(Points):
 
 
 def _half_squares(distances: Floats) -> Floats:
-    """Return d^2 / 2 in the place of d."""
+    """Replace d by d^2 / 2 in place, at most 2."""
     np.multiply(distances, distances, out=distances)
     distances *= 0.5
     return np.minimum(distances, 2.0, out=distances)
 
 
 def _unit_rows(values: NDArray[Any], row_numbers: NDArray[np.intp] | None) -> Floats:
-    """Return rows at length 1, each by itself."""
+    """Return the rows normalised to length 1; raise DataError for rows without a direction."""
     n_rows, n_columns = values.shape
     check_memory(8.0 * n_rows * n_columns, f"{n_rows:,} rows at length 1", "Keep fewer columns first.")
     unit = np.empty((n_rows, n_columns))
@@ -260,7 +258,7 @@ def _unit_rows(values: NDArray[Any], row_numbers: NDArray[np.intp] | None) -> Fl
     def fill(span: tuple[int, int]) -> None:
         part, out = np.asarray(values[slice(*span)], dtype=np.float64), unit[slice(*span)]
         np.maximum(part.max(axis=1, initial=0.0), -part.min(axis=1, initial=0.0), out=largest[slice(*span)])
-        # The largest number of a row is brought near 1 by a power of two, so that no square overflows or vanishes.
+        # A power of two scales the largest number of a row to about 1, so that no square overflows or underflows.
         exponent = np.frexp(largest[slice(*span)])[1]
         with np.errstate(invalid="ignore", divide="ignore"):
             np.multiply(part, np.ldexp(1.0, -np.clip(exponent, -1000, 1000))[:, None], out=out)
@@ -274,13 +272,12 @@ def _unit_rows(values: NDArray[Any], row_numbers: NDArray[np.intp] | None) -> Fl
     return unit
 
 
-# MERGED: Rows of numbers at the sums of their differences.
 class CityBlockPoints(EuclideanPoints):
-    """Rows at their city block (Manhattan) distances: the sum over columns of the differences, all taken as positive.
+    """Rows of numbers under the city block (Manhattan) distance, the sum of absolute differences.
 
     Notes
     -----
-    Cost O(n p) a row.
+    Cost O(n p) per row.
     """
 
     metric = "cityblock"
@@ -289,5 +286,5 @@ class CityBlockPoints(EuclideanPoints):
         """Return distances."""
         return np.asarray(cdist(queries.values[start:stop], self.values, "cityblock"))
 
-    def euclidean_values(self) -> None:  # type: ignore[override]  # of rows at other distances there are none
-        """Return None: no rows of numbers have these as their Euclidean distances."""
+    def euclidean_values(self) -> None:  # type: ignore[override]  # None is allowed by Points, not by EuclideanPoints
+        """Return None: city block distances do not have the order of Euclidean distances of any coordinates."""

@@ -1,4 +1,4 @@
-"""Rows known by their distances alone."""
+"""Rows given by a matrix of distances: complete (`PrecomputedDistances`) or with missing entries (`IncompleteDistances`)."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, IntegerArray, Invariants
 
 _QUANTITY, _REQUEST = "distances", "metric='precomputed'"
-# Significant bits that the mean of two halves is rounded to: a third of the tolerance or less is lost, and numbers of few digits
-# that differ in their last bits become equal, but for about one in 2**16 (in float32 one in 16) that lies between two steps.
+_INCOMPLETE_REQUEST = "dissimilarity='precomputed'"
+# Significant bits to which the mean of two mirror entries is rounded. The error is at most a third of the tolerance. Numbers of few
+# digits that differ in their last bits become equal, except about one in 2**16 (in float32 one in 16) between two steps.
 _SIGNIFICANT_BITS = {np.dtype(np.float64): 36, np.dtype(np.float32): 20}
 
 
 class PrecomputedDistances(PairwisePoints):
-    """Rows at the distances of a matrix.
+    """Rows given by a matrix of distances.
 
     Parameters
     ----------
     matrix : array-like of shape (n_samples, n_samples)
-        Symmetric, non-negative, 0 on the diagonal. float64 and float32 are kept as they lie, without a copy.
+        Symmetric, non-negative, 0 on the diagonal. C-contiguous float64 and float32 arrays are not copied.
 
     Raises
     ------
     DataError
-        When it is not such a matrix; the message names the row and the column.
+        When the matrix is not valid; the message contains the row and the column.
 
     Notes
     -----
-    Checked in one pass of O(n^2) with memory O(1) beyond the matrix. Symmetric is what differs by at most 1e-10 of the larger
-    of a pair's two distances (1e-5 in float32); where any do, the mean of each pair is taken, in a copy, and all are rounded to 36
-    significant bits (20 in float32), so that what was tied before rounding made halves differ is tied again. Rows whose distances
-    differ by no more than that are equal.
+    The matrix is validated in one pass of O(n^2) with O(1) additional memory. Mirror entries may differ by a relative 1e-10 (1e-5
+    in float32). If any differ, a copy with their means is used, rounded to 36 significant bits (20 in float32), which restores ties
+    that rounding had broken. Rows whose distances differ by no more than the tolerance are equal.
     """
 
     metric = "precomputed"
@@ -80,7 +80,7 @@ class PrecomputedDistances(PairwisePoints):
         self._store(distances, everything, everything)
 
     def _store(self, distances: NDArray[Any], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
-        """Keep a matrix with the rows that are these points' own, and the columns that are the distances to them."""
+        """Store a matrix, the rows of it that belong to these points, and the columns with the distances to them."""
         self._distances, self._rows, self._columns = distances, rows, columns
         self._all_rows = np.array_equal(rows, np.arange(len(distances)))
         self._all_columns = np.array_equal(columns, np.arange(distances.shape[1]))
@@ -88,34 +88,34 @@ class PrecomputedDistances(PairwisePoints):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """What the matrix holds."""
+        """Type of the matrix."""
         return self._distances.dtype
 
     @property
     def has_missing(self) -> bool:
-        """Whether some are missing."""
+        """Whether distances are missing."""
         return False
 
     def get_state(self) -> dict[str, Any]:
-        """Return the matrix, and which of its rows and columns these points are."""
+        """Return the matrix, and the rows and columns of it that belong to these points."""
         return {"distances": self._distances, "rows": self._rows, "columns": self._columns}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the points as they were; the matrix was checked when they were made."""
+        """Return the points from saved state, without validating the matrix again."""
         return cls._from_matrix(state["distances"], state["rows"], state["columns"])
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
-        """Return distances: rows of the queries' matrix."""
+        """Return distances, which are rows of the queries' matrix."""
         if len(self._columns) != self.n_samples:
-            raise ValueError("New rows are known by their distances to the training rows only: search among those.")
+            raise ValueError("New rows have distances to the training rows only; search among the training rows.")
         distances = queries._distances[queries._rows[start:stop]]
         if not self._all_columns:
             distances = distances[:, self._columns]
         return np.ascontiguousarray(distances, dtype=np.float64)
 
     def block_view(self, queries: Self, start: int, stop: int) -> Floats:
-        """Return what `block` does, without a copy where the matrix holds it so: to be read only."""
+        """Return `block` without a copy if possible; the result must not be changed."""
         if self._all_columns and queries._all_rows:
             return np.ascontiguousarray(queries._distances[start:stop], dtype=np.float64)
         return self.block(queries, start, stop)
@@ -125,7 +125,7 @@ class PrecomputedDistances(PairwisePoints):
         return [blake2b(self._distances[row].astype(np.float64) + 0.0).digest() for row in self._rows[rows]]
 
     def row_hashes(self) -> Floats:
-        """Return the first of the training rows that is nearest: a training row is itself, or equal to it."""
+        """Return the nearest training row of each row, the first of ties; a training row gets itself or a row equal to it."""
         return self._distances.argmin(axis=1)[self._rows].astype(np.float64)
 
     def _match_candidates(self, queries: Self, query: int) -> NDArray[np.intp]:
@@ -162,7 +162,7 @@ class PrecomputedDistances(PairwisePoints):
 
 
 def _rounded_mean(some: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
-    """Return the means of a pair's two distances, rounded so that equal distances stay ties."""
+    """Return the means of mirror entries, rounded so that equal distances stay ties."""
     means = some.astype(np.float64) * 0.5 + others * 0.5
     # Veltkamp's splitting: the leading bits of every number, to nearest.
     scaled = means * (2.0 ** (53 - _SIGNIFICANT_BITS[some.dtype]) + 1.0)
@@ -171,14 +171,14 @@ def _rounded_mean(some: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
 
 
 def nearly_equal(some: NDArray[Any], others: NDArray[Any]) -> bool:
-    """Return whether distances are equal but for what the two numbers of a pair may differ by."""
+    """Return whether distances are equal up to the symmetry tolerance."""
     tolerance = max(SYMMETRY_TOLERANCE[some.dtype], SYMMETRY_TOLERANCE[others.dtype])
-    gaps = np.abs(some.astype(np.float64) - others)
-    return bool((gaps <= tolerance * np.maximum(some, others)).all())
+    differences = np.abs(some.astype(np.float64) - others)
+    return bool((differences <= tolerance * np.maximum(some, others)).all())
 
 
 def _tile_fault(matrix: NDArray[Any], rows: Span, columns: Span) -> MatrixFault | None:
-    """Look at a tile, at its mirror image and at what the two differ by."""
+    """Return the worst fault of a tile and its mirror image: invalid values, diagonal, asymmetry."""
     part, mirrored = matrix[slice(*rows), slice(*columns)], matrix[slice(*columns), slice(*rows)].T
     fault = worst_fault([_value_fault(matrix, rows, columns), _value_fault(matrix, columns, rows)])
     if fault is not None:
@@ -187,23 +187,23 @@ def _tile_fault(matrix: NDArray[Any], rows: Span, columns: Span) -> MatrixFault 
         at = int(np.argmax(diagonal))
         return MatrixFault(
             2, float(diagonal[at]), rows[0] + at, rows[0] + at,
-            f"Row {rows[0] + at} is at {diagonal[at]:.6g} from itself; the diagonal must be 0. Similarities must be turned "
-            "into distances first; numpy.fill_diagonal(D, 0) clears what rounding left.",
+            f"Row {rows[0] + at} is at {diagonal[at]:.6g} from itself; the diagonal must be 0. Convert similarities to distances "
+            "first; numpy.fill_diagonal(D, 0) removes rounding errors.",
         )  # fmt: skip
     differ = largest_asymmetry(part, mirrored, np.maximum(part, mirrored))
     if differ is None:
         return None
-    gap, i, j = differ
+    difference, i, j = differ
     row, column = rows[0] + i, columns[0] + j
     return MatrixFault(
-        3, gap, row, column,
-        f"Precomputed distances must be symmetric: row {row}, column {column} holds {part[i, j]:.12g} and row {column}, column "
-        f"{row} holds {mirrored[i, j]:.12g}, a difference of {gap:.3g}. (D + D.T) / 2 is symmetric.",
+        3, difference, row, column,
+        f"Precomputed distances must be symmetric: row {row}, column {column} is {part[i, j]:.12g} and row {column}, column "
+        f"{row} is {mirrored[i, j]:.12g}, a difference of {difference:.3g}. (D + D.T) / 2 is symmetric.",
     )  # fmt: skip
 
 
 def _value_fault(matrix: NDArray[Any], rows: Span, columns: Span) -> MatrixFault | None:
-    """Look for what no distance can be."""
+    """Return the worst value of a tile that is not finite, negative or too large, or None."""
     part = matrix[slice(*rows), slice(*columns)]
     least, largest = float(part.min(initial=0.0)), float(part.max(initial=0.0))
     if least >= 0.0 and largest <= LARGEST_NUMBER:
@@ -213,28 +213,24 @@ def _value_fault(matrix: NDArray[Any], rows: Span, columns: Span) -> MatrixFault
     i, j = np.unravel_index(int(where), part.shape)
     row, column, value = rows[0] + int(i), columns[0] + int(j), part[i, j]
     if kind == 0:
-        sentence = f"Row {row}, column {column} holds {value}; a distance must be a finite number. Fill it in or leave the row out."
+        sentence = f"Row {row}, column {column} is {value}; a distance must be a finite number. Replace it or leave the row out."
     elif least < 0.0:
-        sentence = f"Row {row}, column {column} holds {value:.6g}; a distance must be at least 0."
+        sentence = f"Row {row}, column {column} is {value:.6g}; a distance must be at least 0."
     else:
         sentence = (
-            f"Row {row}, column {column} holds {value:.6g}; a distance above {LARGEST_NUMBER:g} is too large to be squared. "
+            f"Row {row}, column {column} is {value:.6g}; a distance above {LARGEST_NUMBER:g} is too large to be squared. "
             "Change the unit."
         )
     return MatrixFault(kind, abs(float(value)) if kind else 0.0, row, column, sentence)
 
 
-# MERGED: Rows known by distances of which some may be missing.
-_INCOMPLETE_QUANTITY, _INCOMPLETE_REQUEST = "distances", "dissimilarity='precomputed'"
-
-
 class IncompleteDistances(PrecomputedDistances):
-    """Rows at the distances of a matrix, NaN where one is not known.
+    """Rows given by a matrix of distances in which missing distances are NaN.
 
     Parameters
     ----------
     matrix : array-like of shape (n_samples, n_samples)
-        As in `PrecomputedDistances` but for NaN. Of a pair that is there once the one number is taken.
+        As in `PrecomputedDistances`, but entries may be NaN. If one of two mirror entries is NaN, the other one is used.
 
     Notes
     -----
@@ -242,17 +238,17 @@ class IncompleteDistances(PrecomputedDistances):
     """
 
     def __init__(self, matrix: Any) -> None:
-        given = as_float_matrix(matrix, _INCOMPLETE_QUANTITY, _INCOMPLETE_REQUEST)
-        check_square(given, _INCOMPLETE_QUANTITY)
+        distances = as_float_matrix(matrix, _QUANTITY, _INCOMPLETE_REQUEST)
+        check_square(distances, _QUANTITY)
         try:
-            super().__init__(given)
+            super().__init__(distances)
         except DataError:
-            if not _has_nan(given):
+            if not _has_nan(distances):
                 raise
-            self._read_incomplete(given)
+            self._read_incomplete(distances)
 
     def _read_incomplete(self, matrix: NDArray[Any]) -> None:
-        """Read a matrix with NaN."""
+        """Validate and store a matrix with NaN."""
         n = len(matrix)
         check_memory(2.25 * matrix.nbytes, f"A copy of {n:,} x {n:,} distances", "Pass fewer rows.")
         missing = np.isnan(matrix)
@@ -261,17 +257,17 @@ class IncompleteDistances(PrecomputedDistances):
         np.fill_diagonal(missing, False)
         known[missing] = 0.0
         np.fill_diagonal(known, np.nan_to_num(known.diagonal(), nan=0.0, posinf=np.inf))
-        # What is checked is our own copy, so that it can be written to afterwards.
+        # `known` is a private copy, so it can be changed after validation.
         super().__init__(known)
         self._distances[missing] = np.nan
 
     @property
     def has_missing(self) -> bool:
-        """Whether some are missing."""
+        """Whether distances are missing."""
         return _has_nan(self._distances)
 
     def row_hashes(self) -> Floats:
-        """Return the first of the training rows that is nearest."""
+        """Return the nearest training row of each row, the first of ties."""
         nearest = np.empty(len(self._distances))
         for start, stop in parallel.block_ranges(len(nearest), TILE_SIZE):
             part = self._distances[start:stop]
@@ -279,18 +275,18 @@ class IncompleteDistances(PrecomputedDistances):
         return nearest[self._rows]
 
     def _matches(self, queries: Self, query: int, point: int) -> bool:
-        asked, known = queries._distances[queries._rows[query]], self._distances[self._rows[point]]
-        missing = np.isnan(asked)
-        return bool((missing == np.isnan(known)).all()) and nearly_equal(asked[~missing], known[~missing])
+        of_query, of_point = queries._distances[queries._rows[query]], self._distances[self._rows[point]]
+        missing = np.isnan(of_query)
+        return bool((missing == np.isnan(of_point)).all()) and nearly_equal(of_query[~missing], of_point[~missing])
 
     def new_points(self, rows: Any) -> Self:
-        """Return new rows: their distances to all training rows, NaN where one is not known."""
-        given = as_float_matrix(rows, _INCOMPLETE_QUANTITY, _INCOMPLETE_REQUEST)
-        missing: NDArray[np.bool_] = np.isnan(given)
+        """Return new rows from their distances to all training rows, NaN for missing distances."""
+        distances = as_float_matrix(rows, _QUANTITY, _INCOMPLETE_REQUEST)
+        missing: NDArray[np.bool_] = np.isnan(distances)
         if not missing.any():
-            return super().new_points(given)
-        checked = super().new_points(np.where(missing, 0.0, given))
-        # One NaN in the place of all there are: rows are told apart by their bytes.
+            return super().new_points(distances)
+        checked = super().new_points(np.where(missing, 0.0, distances))
+        # All NaN get the same bits, because rows are compared by their bytes.
         checked._distances[missing] = np.nan
         return checked
 

@@ -1,4 +1,4 @@
-"""Random-projection trees: where a descent starts, and where a search for new rows does."""
+"""Random-projection trees, whose leaves are the starting points of nearest-neighbour descent and of searches for new rows."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from tamiz.runtime import parallel
 Floats32 = NDArray[np.float32]
 Indices = NDArray[np.int32]
 
-# Rows of a leaf: a group of the descent.
+# Rows of a leaf, which is a group of the descent.
 LEAF_SIZE = GROUP_SIZE
-# Pairs of rows tried for the direction of a split.
+# Candidate pairs of rows for the direction of a split.
 _N_SPLIT_PAIRS = 3
 
 
 @dataclass(frozen=True)
 class ProjectionTree:
-    """Rows in the order of the leaves and the splits that lead there.
+    """A random-projection tree: the rows sorted by leaf, and the splits.
 
     Attributes
     ----------
     order : ndarray of shape (n_rows,), int32
+        The rows, sorted by leaf.
     offset : int
-        What the first leaf lacks.
+        Number of rows by which the first leaf is smaller than LEAF_SIZE.
     directions : ndarray of shape (n_leaves, n_columns), float32
     thresholds : ndarray of shape (n_leaves,), float32
-        The first of both stands for no split.
+        Direction and threshold of each split; the first entry of both is unused.
     """
 
     order: Indices
@@ -48,19 +49,21 @@ class ProjectionTree:
         rows : ndarray of shape (n_rows, n_columns), float32
         seed : int
         offset : bool, default=True
-            Let the first leaf lack some rows, by chance: where rows lie along one line, leaves end elsewhere in every tree.
+            Make the first leaf smaller by a random number of rows, so that leaves end at different rows in every tree, even if
+            the rows are on a line.
         """
         rng = np.random.default_rng(seed)
-        lacking = int(rng.integers(LEAF_SIZE)) if offset else 0
-        n_leaves = -(-(len(rows) + lacking) // LEAF_SIZE)
+        n_missing = int(rng.integers(LEAF_SIZE)) if offset else 0
+        n_leaves = -(-(len(rows) + n_missing) // LEAF_SIZE)
         order = np.arange(len(rows), dtype=np.int32)
         directions = np.zeros((n_leaves, rows.shape[1]), dtype=np.float32)
         thresholds = np.zeros(n_leaves, dtype=np.float32)
-        grow_tree(rows, rng.random((n_leaves, 2 * _N_SPLIT_PAIRS)), LEAF_SIZE, lacking, order, directions, thresholds)
-        return cls(order, lacking, directions, thresholds)
+        draws = rng.random((n_leaves, 2 * _N_SPLIT_PAIRS))
+        grow_tree(rows, draws, LEAF_SIZE, n_missing, order, directions, thresholds)
+        return cls(order, n_missing, directions, thresholds)
 
     def leaf_starts(self, rows: Floats32) -> Indices:
-        """Return where in the order the leaf starts that each of some rows comes to; below 0 where it lacks some."""
+        """Return the position in `order` at which each row's leaf starts; negative for a smaller first leaf."""
         leaves = np.empty(len(rows), dtype=np.int32)
         find_leaves(rows, self.directions, self.thresholds, leaves)
         return leaves * np.int32(LEAF_SIZE) - np.int32(self.offset)

@@ -1,4 +1,4 @@
-"""Candidates measured as an exact search measures them, and how many of the true neighbours were found."""
+"""Exact distances of candidate neighbours, and the recall of approximate lists on a sample of exact searches."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from tamiz.statistics.base import Floats
 
 Indices = NDArray[np.int32]
 
-# Numbers compared at a time.
+# Products computed at a time.
 _CHUNK_VALUES = 2**22
-# What rounding may add to a square in float32, as a share of the squared lengths.
+# Bound of the rounding error of a squared distance in float32, relative to the squared lengths.
 _ROUNDING = 1e-5
 
 
 def nearest_rows(
     distinct: DistinctRows, values: Floats, row_indices: Indices, candidates: Indices, size: int
 ) -> tuple[Floats, Indices]:
-    """Return the `size` nearest rows among those that candidates stand for, of each of some rows of numbers.
+    """Return the `size` nearest rows of each row among its candidate points, with exact distances.
 
     Parameters
     ----------
     distinct : DistinctRows
     values : ndarray of shape (n_rows, n_columns)
     row_indices : ndarray of shape (n_lists,), int32
-        The rows of `values` that lists are wanted for.
+        The rows of `values` for which lists are computed.
     candidates : ndarray of shape (n_lists, n_candidates), int32
-        Points; a negative one is none, and one may come twice.
+        Points of `distinct`. Negative entries are ignored, and duplicates are allowed.
     size : int
 
     Returns
     -------
     dist, rows : ndarrays of shape (n_lists, size)
-        Nearest first, equal distances by the lower row; infinite and -1 where there are fewer rows.
+        Nearest first, ties ordered by the lower row; inf and -1 if there are fewer rows.
     """
     n_lists, n_candidates = candidates.shape
     lengths = np.empty(candidates.size)
@@ -51,17 +51,18 @@ def nearest_rows(
 
 
 class RecallSample:
-    """Points whose true neighbours are known, to tell how many of them a search finds.
+    """A sample of points with known true neighbours, on which the recall of lists is estimated.
 
     Parameters
     ----------
     distinct : DistinctRows
     lists : NeighborLists
     scale : float
-        Distances between the rows of the lists are those of the points times this, or shorter.
+        Distances between the rows of the lists are at most those of the points times this scale.
     points : ndarray of shape (n_sampled,)
+        The sampled points.
     size : int
-        Nearest rows of each that are looked at, the point itself among them.
+        Number of nearest rows of each point, including the point itself.
     """
 
     def __init__(
@@ -76,35 +77,35 @@ class RecallSample:
         self._exact_distances = self._true_distances()
 
     def update(self) -> None:
-        """See what the lists hold by now."""
+        """Read the current lists of the sampled points."""
         points, near = self._lists.listed_rows(self._positions)
         candidates = np.column_stack([points, near])
         self._found_distances, _ = nearest_rows(self._distinct, self._distinct.values, points, candidates, self._size)
 
     def recall(self, k: int) -> float:
-        """Return the share of the k nearest that were found, or others as near."""
+        """Return the share of the k nearest neighbours that were found; others at the same distance count as found."""
         found = (self._found_distances[:, : k + 1] <= self._exact_distances[:, k, None]).sum() - len(
             self._found_distances
         )
         return float(found) / (k * len(self._found_distances))
 
     def _true_distances(self) -> Floats:
-        """Return the true distances: of all points that are not farther than the last one found, as far as float32 shows."""
+        """Return the true distances, computed from all points that may be as near as the last point found, by float32 bounds."""
         rows, numbers, values = self._lists.rows, self._lists.original_rows, self._distinct.values
         halves = np.einsum("ij,ij->i", rows, rows) * np.float32((1 - _ROUNDING) / 2)
-        # A point is near enough where |v|^2 / 2 - x.v is at most this.
+        # A point v is a candidate of x if |v|^2 / 2 - x.v is at most this limit.
         limits = (self._found_distances[:, -1] * self._scale) ** 2 * (0.5 + _ROUNDING) - halves[self._positions] * (
             1 - 2 * _ROUNDING
         )
         limits = limits.astype(np.float32)
 
         def search(span: tuple[int, int]) -> Floats:
-            places = self._positions[slice(*span)]
-            products = rows[places] @ rows.T
-            found = np.empty((len(places), self._size))
-            for i, (place, limit) in enumerate(zip(places, limits[slice(*span)], strict=True)):
+            positions = self._positions[slice(*span)]
+            products = rows[positions] @ rows.T
+            found = np.empty((len(positions), self._size))
+            for i, (at, limit) in enumerate(zip(positions, limits[slice(*span)], strict=True)):
                 near = numbers[np.flatnonzero(products[i] >= halves - limit)]
-                found[i], _ = nearest_rows(self._distinct, values, numbers[place : place + 1], near[None], self._size)
+                found[i], _ = nearest_rows(self._distinct, values, numbers[at : at + 1], near[None], self._size)
             return found
 
         spans = parallel.block_ranges(len(self._positions), max(1, _CHUNK_VALUES // len(rows)))

@@ -1,4 +1,4 @@
-"""What reads new rows of a table as those were read that a graph was built from."""
+"""Row encoders, which convert rows of a table to coordinates the same way in fit and transform, and checks of these rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants, Nullable
 
-# MERGED: Rows that a metric cannot measure, named.
 _MAX_LISTED_ROWS = 5
 
 
@@ -38,7 +37,7 @@ def describe_rows(rows: NDArray[np.integer]) -> str:
 
 
 def refuse_not_finite(rows: NDArray[np.intp]) -> None:
-    """Refuse the rows named."""
+    """Raise DataError if there are rows with values that are not finite."""
     if len(rows):
         raise DataError(
             f"{describe_rows(rows)} a NaN or an infinite value; distances need finite ones. "
@@ -47,7 +46,7 @@ def refuse_not_finite(rows: NDArray[np.intp]) -> None:
 
 
 def refuse_too_large(rows: NDArray[np.intp]) -> None:
-    """Refuse the rows named."""
+    """Raise DataError if there are rows with numbers that are too large."""
     if len(rows):
         raise DataError(
             f"{describe_rows(rows)} a number above {LARGEST_NUMBER:g}, too large to be squared. Change the unit."
@@ -55,7 +54,7 @@ def refuse_too_large(rows: NDArray[np.intp]) -> None:
 
 
 def refuse_zero_rows(rows: NDArray[np.intp]) -> None:
-    """Refuse the rows named."""
+    """Raise DataError if there are rows of zeros."""
     if len(rows):
         raise DataError(
             f"{describe_rows(rows)} only zeros and so no direction, which is what the cosine distance compares. "
@@ -64,57 +63,57 @@ def refuse_zero_rows(rows: NDArray[np.intp]) -> None:
 
 
 def check_n_features(n_features: int, n_fitted: int) -> None:
-    """Refuse new rows of another number of columns."""
+    """Raise DataError if new rows have another number of columns than the fitted rows."""
     if n_features != n_fitted:
         raise DataError(f"X has {n_features} features, but {n_fitted} were there in fit.")
 
 
 def refuse_empty_rows(values: Floats, row_numbers: NDArray[np.intp]) -> None:
-    """Refuse rows of which no column, a row of `values`, holds anything."""
+    """Raise DataError if a row has only missing values; `values` has one row per column of the table."""
     empty = np.ones(values.shape[1], dtype=bool)
     for column in values:
         empty &= np.isnan(column)
     if empty.any():
-        named = describe_rows(row_numbers[np.flatnonzero(empty)])
+        rows = describe_rows(row_numbers[np.flatnonzero(empty)])
         raise DataError(
-            f"{named} no value in any column that varies, and so no distance to others. Leave such rows out."
+            f"{rows} no value in any column that varies, and so no distance to others. Leave such rows out."
         )
 
 
 def check_missing_values(source: Source, *, fill_missing: bool, new_rows: bool = False) -> None:
-    """Refuse rows with missing values, or tell that they are filled with the mean of their column.
+    """Raise DataError for rows with missing values, or with `fill_missing` warn that column means replace them.
 
-    In new rows an unknown level is missing too.
+    In new rows an unknown level is a missing value too.
     """
     columns = source.schema.columns
-    gappy = [j for j in source.schema.used.tolist() if columns[j].n_missing]
-    n_missing = sum(columns[j].n_missing for j in gappy)
+    incomplete = [j for j in source.schema.used.tolist() if columns[j].n_missing]
+    n_missing = sum(columns[j].n_missing for j in incomplete)
     if not n_missing:
         return
     if fill_missing:
         values, were = ("value", "was") if n_missing == 1 else ("values", "were")
-        if new_rows and any(not columns[j].is_number for j in gappy):
+        if new_rows and any(not columns[j].is_number for j in incomplete):
             values += " or unknown level" + values.removeprefix("value")
-        whose = " of new rows" if new_rows else ""
+        of_rows = " of new rows" if new_rows else ""
         warn_user(
-            [f"{n_missing:,} missing {values}{whose} {were} given the mean of the column before distances were taken."]
+            [f"{n_missing:,} missing {values}{of_rows} {were} replaced by column means before computing distances."]
         )
         return
-    gaps = np.concatenate([_missing_mask(block, gappy) for block in source.blocks(gappy)])
-    rows = np.flatnonzero(gaps.any(axis=1))
+    missing = np.concatenate([_missing_mask(block, incomplete) for block in source.blocks(incomplete)])
+    rows = np.flatnonzero(missing.any(axis=1))
     if not len(rows):
-        # The gaps of a table of which these are a part lie elsewhere.
+        # The source is a part of a table, and the missing values are in other rows.
         return
-    column = columns[gappy[int(np.argmax(gaps[rows[0]]))]]
+    column = columns[incomplete[int(np.argmax(missing[rows[0]]))]]
     what = "a missing value or an unknown level" if new_rows and not column.is_number else "a missing value"
     where = f"in column {column.name}" if len(rows) == 1 else f"the first in column {column.name}"
-    why, way_out = (
-        ("the graph was built without any", "build the graph with fill=True")
+    why, remedy = (
+        ("the graph was built without any", "build the graph with fill_missing=True")
         if new_rows
         else ("distances need all of them", "use metric='gower'")
     )
     raise DataError(
-        f"{describe_rows(source.row_numbers[rows])} {what}, {where}; {why}. Fill them in, leave the rows out, or {way_out}."
+        f"{describe_rows(source.row_numbers[rows])} {what}, {where}; {why}. Fill them in, leave the rows out, or {remedy}."
     )
 
 
@@ -124,34 +123,34 @@ def _missing_mask(block: Block, columns: list[int]) -> NDArray[np.bool_]:
 
 
 class RowEncoder(ABC):
-    """How rows of a table become points; new rows are read as those were that a graph was built from."""
+    """Abstract base class of row encoders, which convert new rows the same way as the rows that a graph was built from."""
 
     @abstractmethod
     def encode(self, X: Any) -> Any:
-        """Return new rows as `Points.like` takes them."""
+        """Return new rows in the form that `Points.new_points` accepts."""
 
     @property
     def n_coordinates(self) -> int | None:
-        """Numbers of a row that was read; None where rows are passed on as they came."""
+        """Number of coordinates of an encoded row; None if rows are not encoded."""
         return None
 
     def table_schema(self) -> Schema | None:
-        """Return the columns as they were taken, None where the rows were not of a table."""
+        """Return the schema of the table that the graph was built from; None if it was not a table."""
         return None
 
 
 @dataclass(frozen=True)
 class IdentityEncoder(RowEncoder):
-    """Rows that need no reading: sparse ones, distances."""
+    """Encoder of rows that are used unchanged: sparse rows and distances."""
 
     def encode(self, X: Any) -> Any:
-        """Return what came."""
+        """Return X."""
         return X
 
 
 @dataclass(frozen=True)
 class SchemaEncoder(RowEncoder):
-    """Rows of a table that the points read themselves.
+    """Encoder of tables that the points read themselves, such as `GowerPoints`.
 
     Attributes
     ----------
@@ -163,27 +162,27 @@ class SchemaEncoder(RowEncoder):
     invariants: ClassVar[Invariants] = {"schema": InstanceOf(Schema)}
 
     def encode(self, X: Any) -> Any:
-        """Return what came."""
+        """Return X."""
         return X
 
     def table_schema(self) -> Schema:
-        """Return the columns as they were taken."""
+        """Return the schema of the table."""
         return self.schema
 
 
 @dataclass(frozen=True)
 class TableEncoder(RowEncoder):
-    """Mixed columns as coordinates.
+    """Encoder of tables of mixed columns.
 
     Attributes
     ----------
     schema : Schema
     encoding : Encoding or None
-        None where every column is a number that is present in every row: they are the coordinates.
+        None if all columns are numeric without missing values, and the coordinates are the columns.
     fill_values : ndarray of shape (n_coordinates,) or None
-        What a gap in a new row is given where there is no encoding; None where there is one, or gaps are refused.
+        Values that replace missing values of new rows; None if there is an encoding, or missing values raise an error.
     fill_missing : bool
-        Whether gaps of new rows are filled, and told of, or refused.
+        Whether missing values of new rows are replaced, with a warning, or raise an error.
     """
 
     schema: Schema
@@ -212,24 +211,24 @@ class TableEncoder(RowEncoder):
 
     @classmethod
     def fit(cls, source: Source, *, standardize: bool, fill_missing: bool) -> tuple[Floats, TableEncoder]:
-        """Return the coordinates of a table's rows, and how they were read; `fill_missing` as in `GraphBuilder.build`."""
+        """Return the coordinates of a table's rows and their encoder; `fill_missing` as in `GraphBuilder.build`."""
         check_missing_values(source, fill_missing=fill_missing)
         schema = source.schema
         plain = not schema.categorical and not any(schema.columns[j].n_missing for j in schema.numeric)
         if not plain or not schema.numeric or standardize:
             encoding = Encoding.fit(source, standardize=standardize, centred=standardize)
-            reading = cls(schema, encoding, None, fill_missing)
-            return reading.encode_source(source), reading
+            encoder = cls(schema, encoding, None, fill_missing)
+            return encoder.encode_source(source), encoder
         rows = cls(schema, None, None, fill_missing).encode_source(source)
         weights = np.concatenate([block.weight_or_ones for block in source.blocks([])])
         return rows, cls(schema, None, weights @ rows / weights.sum() if fill_missing else None, fill_missing)
 
     def table_schema(self) -> Schema:
-        """Return the columns as they were taken."""
+        """Return the schema of the table."""
         return self.schema
 
     def encode(self, X: Any) -> Floats:
-        """Return the coordinates of new rows; a gap, or a level that was not there in fit, is at its column's mean or refused."""
+        """Return the coordinates of new rows; missing values and unknown levels become column means or raise an error."""
         source = align_to_schema(X, self.schema)
         check_missing_values(source, fill_missing=self.fill_missing, new_rows=True)
         return self.encode_source(source)
@@ -240,7 +239,7 @@ class TableEncoder(RowEncoder):
         return len(self.schema.numeric) if self.encoding is None else len(self.encoding.names)
 
     def encode_source(self, source: Source) -> Floats:
-        """Return the coordinates of a source's rows, its own memory where they lie there side by side."""
+        """Return the coordinates of a source's rows, without a copy if the source stores them as one matrix."""
         blocks = list(source.blocks())
         if self.encoding is None and len(blocks) == 1 and blocks[0].numeric_matrix is not None:
             return self._encode_block(blocks[0])
@@ -260,7 +259,7 @@ class TableEncoder(RowEncoder):
 
 
 def count_rows(X: Any) -> int:
-    """Return the number of rows of whatever a table can be given as."""
+    """Return the number of rows of any input that is accepted as a table."""
     if isinstance(X, Source):
         return X.schema.n_rows
     if sparse.issparse(X):
@@ -268,18 +267,18 @@ def count_rows(X: Any) -> int:
     if isinstance(X, str | os.PathLike):
         return as_source(X).schema.n_rows
     if is_frame(X):
-        # Of a lazy frame nothing but the number is made.
+        # For a lazy frame only the number of rows is computed.
         return int(nw.from_native(X).lazy().select(nw.len()).collect().item())
     return len(check_matrix(X))
 
 
 def row_numbers(X: Any) -> NDArray[np.intp] | None:
-    """Return the numbers of the rows in the user's table, None where they are counted from 0."""
+    """Return the numbers of the rows in the user's table; None if they are counted from 0."""
     return X.row_numbers if isinstance(X, Source) else None
 
 
 def as_array(X: Any, expectation: str) -> NDArray[Any]:
-    """Return what was given as an array of rows and columns; a source is refused with what is expected in its place."""
+    """Return X as a two-dimensional array; raise TypeError with `expectation` for a source."""
     if isinstance(X, Source):
         schema = X.schema
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Which search suits which points."""
+"""The default choice of a neighbour search."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from tamiz.neighbors.kd_tree import KDTree
 from tamiz.neighbors.nn_descent import NNDescent
 from tamiz.neighbors.points import Points
 
-# Seconds of one core that an exact search may take before an approximate one is chosen.
+# If an exact search is estimated to need more seconds on one core, an approximate one is chosen.
 _MAX_EXACT_SECONDS = 4.0
 
 
 def choose_search(search: NeighborSearch | None, points: Points) -> NeighborSearch:
-    """Return the search that was asked for, or an exact one where it takes seconds, and an approximate one beyond."""
+    """Return the search if it supports the points; for None an exact search, or an approximate one if that is too slow."""
     if search is not None:
-        refusal = search.unsupported_reason(points)
-        if refusal is not None:
-            raise DataError(refusal)
+        reason = search.unsupported_reason(points)
+        if reason is not None:
+            raise DataError(reason)
         return search
     exact, descent, values = choose_exact_search(points), NNDescent(random_state=0), points.euclidean_values()
     if values is None or descent.unsupported_reason(points) is not None:
@@ -27,7 +27,7 @@ def choose_search(search: NeighborSearch | None, points: Points) -> NeighborSear
 
 
 def choose_exact_search(points: Points) -> KDTree | BruteForce:
-    """Return the exact search that takes the least time."""
+    """Return the exact search with the least estimated time."""
     tree, exact, values = KDTree(), BruteForce(), points.euclidean_values()
     if values is None or tree.unsupported_reason(points) is not None:
         return exact

@@ -1,4 +1,9 @@
-"""The minimum spanning tree of rows: the shortest edges that join them all."""
+"""The minimum spanning tree of rows, and the shortest edges that join given components, by Boruvka's algorithm.
+
+The listed nearest neighbours of the rows decide most edges. For rows whose listed neighbours are all in their own component, an
+`OutsideSearch` finds the nearest rows of other components: by bounding balls and products for rows of numbers, else from blocks of
+distances.
+"""
 
 from __future__ import annotations
 
@@ -17,31 +22,34 @@ from tamiz.neighbors.search_choice import choose_exact_search
 from tamiz.runtime import parallel, progress
 from tamiz.statistics.base import Floats
 
-# MERGED: The nearest rows outside the component of a row, for rows whose neighbours all lie inside.
-# Numbers of one piece of work.
+# Values per block of work.
 _CHUNK_VALUES = 2**21
-# Pieces of work between two looks at what they found.
+# Blocks of work after which the limits are updated.
 _CHUNKS_PER_BATCH = 8
-# Beyond these powers of two the squares of numbers, or of their differences, may overflow or vanish.
+# Beyond this exponent, squares of values or differences may overflow or underflow.
 _MAX_EXPONENT = 300
+# Listed neighbours, which decide nearly every edge: of 70,000 MNIST digits, all but a few hundred rows need no other search.
+_N_NEIGHBORS = 15
+# Up to this number of rows are searched together, without choosing components with few rows.
+_MIN_SEARCH_ROWS = 4096
 
 
 @dataclass(frozen=True)
 class OutsideNeighbors:
-    """Rows found outside the components of some rows.
+    """The nearest rows of other components ("outside rows") of some rows.
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows,), int32
-        The rows that were looked at, in an order of the search's own.
+        The rows that were searched, in any order.
     outside_rows : ndarray of shape (n_rows, n_listed), int32
-        Outside rows, nearest first; the row itself where there are no more.
+        Outside rows, nearest first, padded with the row itself.
     lengths : ndarray of shape (n_rows, n_listed)
-        Their distances, infinite for the row itself.
+        Their distances; infinite for padding.
     min_unlisted : ndarray of shape (n_rows,)
-        No row of a component that is not listed is nearer; infinite where all components are.
+        Lower bound of the distances to rows of components without a listed row; infinite if every component has one.
     min_unlisted_row : ndarray of shape (n_rows,), int32
-        No such row at the distance `min_unlisted` makes an edge whose lower row is below this.
+        Lower bound of the lower row of an edge to such a row at exactly the distance `min_unlisted`, for the order of ties.
     """
 
     rows: NDArray[np.int32]
@@ -52,17 +60,17 @@ class OutsideNeighbors:
 
     @classmethod
     def concatenate(cls, parts: list[OutsideNeighbors]) -> OutsideNeighbors:
-        """Return what several searches found."""
+        """Concatenate the results of several searches."""
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
 class OutsideSearch(ABC):
-    """Points made ready for searches outside components.
+    """Abstract base class of searches for the nearest rows of other components.
 
     Attributes
     ----------
     n_listed : int
-        Outside rows that a search lists for a row.
+        Number of outside rows listed for each row.
     """
 
     n_listed: int
@@ -71,7 +79,7 @@ class OutsideSearch(ABC):
     def nearest(
         self, rows: NDArray[np.int32], labels: NDArray[np.int32], limits: Floats, min_unlisted: Floats
     ) -> OutsideNeighbors:
-        """Return the nearest outside rows, at least of every row that may have the shortest edge out of its component.
+        """Return the nearest outside rows, at least for every row that may have the shortest edge out of its component.
 
         Parameters
         ----------
@@ -79,23 +87,23 @@ class OutsideSearch(ABC):
         labels : ndarray of shape (n_samples,)
             The component of every row of the points.
         limits : ndarray of shape (n_components,)
-            The shortest known edge out of every component: longer ones need not be found.
+            Length of the shortest known edge out of every component. Longer edges need not be found.
         min_unlisted : ndarray of shape (n_samples,)
-            What is known already: the outside rows of a row are no nearer.
+            Known lower bound of the distance from each row to its outside rows.
         """
 
 
 def choose_outside_search(points: Points, labels: NDArray[np.int32]) -> OutsideSearch:
-    """Return the search that suits the points, for components that are joined from now on but never cut."""
+    """Return the search for these points; later components must be unions of the components `labels`."""
     values = points.euclidean_values()
     return DistanceOutsideSearch(points) if values is None else BallOutsideSearch(points, values, labels)
 
 
 class DistanceOutsideSearch(OutsideSearch):
-    """All distances of a row, row by row, the likeliest rows first.
+    """Computes all distances of each row, for rows with small lower bounds first.
 
-    The nearest row in each of several components is listed, so that a row need not be looked at again as soon as its
-    component has been joined to the nearest other one.
+    The nearest row of each of several components is listed, so that a row need not be searched again as soon as its component is
+    merged with the nearest other one.
     """
 
     n_listed = 8
@@ -112,7 +120,7 @@ class DistanceOutsideSearch(OutsideSearch):
         size = max(1, _CHUNK_VALUES // self._points.n_samples)
         found: list[OutsideNeighbors] = []
 
-        def look(part: NDArray[np.int32]) -> OutsideNeighbors:
+        def search(part: NDArray[np.int32]) -> OutsideNeighbors:
             distances = self._points.block(self._points.take(part.astype(np.intp)), 0, len(part))
             near = np.empty((len(part), self.n_listed), dtype=np.int32)
             lengths = np.empty(near.shape)
@@ -122,7 +130,7 @@ class DistanceOutsideSearch(OutsideSearch):
 
         while waiting.size:
             batch, waiting = np.split(waiting, [_CHUNKS_PER_BATCH * size])
-            for part in parallel.map_blocks(look, np.split(batch, range(size, len(batch), size))):
+            for part in parallel.map_blocks(search, np.split(batch, range(size, len(batch), size))):
                 np.minimum.at(limits, labels[part.rows], part.lengths[:, 0])
                 found.append(part)
             waiting = waiting[min_unlisted[waiting] <= limits[labels[waiting]]]
@@ -130,14 +138,14 @@ class DistanceOutsideSearch(OutsideSearch):
 
 
 class BallOutsideSearch(OutsideSearch):
-    """Products of blocks of rows, where the balls around two blocks come near enough."""
+    """Compares blocks of rows by matrix products if the bounding balls of the blocks are near enough."""
 
     n_listed = 1
 
     def __init__(self, points: Points, values: Floats, labels: NDArray[np.int32]) -> None:
         self._points = points
         exponent = int(np.frexp(max(values.max(), -values.min()))[1])
-        # A power of two changes no digit.
+        # Scaling by a power of two changes no digit.
         self._scale = 1.0 if abs(exponent) <= _MAX_EXPONENT else float(np.ldexp(1.0, min(-exponent, 1000)))
         self._balls = BallBlocks(values if self._scale == 1.0 else values * self._scale, labels)
 
@@ -145,26 +153,27 @@ class BallOutsideSearch(OutsideSearch):
         self, rows: NDArray[np.int32], labels: NDArray[np.int32], limits: Floats, min_unlisted: Floats
     ) -> OutsideNeighbors:
         """Return the nearest outside rows."""
-        owner = self._balls.block_components(labels)
-        caps = np.full(len(limits), np.inf)
+        block_components = self._balls.block_components(labels)
+        max_distances = np.full(len(limits), np.inf)
         for c in np.unique(labels[rows]):
-            caps[c] = self._points.to_euclidean(float(limits[c])) * self._scale * (1 + ROUNDING_MARGIN)
-        gap = self._nearest_ball_distances(rows, owner, caps)
-        cap = caps[labels[rows]]
-        far = gap > cap
-        found = [self._certain_neighbors(rows[far], np.full(far.sum(), np.inf), rows[far], gap[far])]
-        worth = np.flatnonzero(~far & (min_unlisted[rows] <= self._metric_distances(cap) * (1 + ROUNDING_MARGIN)))
-        worth = worth[np.argsort(self._balls.positions[rows[worth]])]
-        parts = np.split(worth, range(CHUNK_ROWS, len(worth), CHUNK_ROWS)) if len(worth) else []
-        # The chunks that lie nearest to others come first: what they find spares the rest much work.
-        parts.sort(key=lambda part: float(gap[part].min()))
+            max_distances[c] = self._points.to_euclidean(float(limits[c])) * self._scale * (1 + ROUNDING_MARGIN)
+        bound = self._nearest_ball_distances(rows, block_components, max_distances)
+        limit = max_distances[labels[rows]]
+        far = bound > limit
+        found = [self._certain_neighbors(rows[far], np.full(far.sum(), np.inf), rows[far], bound[far])]
+        in_reach = min_unlisted[rows] <= self._metric_distances(limit) * (1 + ROUNDING_MARGIN)
+        near = np.flatnonzero(~far & in_reach)
+        near = near[np.argsort(self._balls.positions[rows[near]])]
+        parts = np.split(near, range(CHUNK_ROWS, len(near), CHUNK_ROWS)) if len(near) else []
+        # The chunks with the smallest bounds are searched first, because they lower the limits for the others.
+        parts.sort(key=lambda part: float(bound[part].min()))
         size = _CHUNKS_PER_BATCH
         while parts:
             batch, parts = parts[:size], parts[size:]
-            chunks = [OutsideChunk(self._balls, rows[part], labels, owner, caps) for part in batch]
-            # The next batch sees what this one found, and no chunk sees another of its own: threads change nothing.
+            chunks = [OutsideChunk(self._balls, rows[part], labels, block_components, max_distances) for part in batch]
+            # Limits are updated after each batch only, so that the result does not depend on the number of threads.
             for chunk in list(parallel.map_blocks(OutsideChunk.search, chunks)):
-                np.minimum.at(caps, labels[chunk.rows], chunk.best_distances)
+                np.minimum.at(max_distances, labels[chunk.rows], chunk.best_distances)
                 found.append(
                     self._certain_neighbors(chunk.rows, chunk.best_distances, chunk.nearest_rows, chunk.lower_bounds)
                 )
@@ -177,43 +186,37 @@ class BallOutsideSearch(OutsideSearch):
     def _nearest_ball_distances(
         self, rows: NDArray[np.int32], block_components: NDArray[np.int32], limits: Floats
     ) -> Floats:
-        """Return how far off the nearest outside ball of every row's is, and lower the caps to lengths that there must be."""
-        groups, member = np.unique(self._balls.block_of_row[rows], return_inverse=True)
+        """Return the lower bound of each row's distance to outside rows, and lower the limits to the upper bounds, in place."""
+        blocks, member = np.unique(self._balls.block_of_row[rows], return_inverse=True)
         size = max(1, _CHUNK_VALUES // 8 // len(block_components))
 
-        def look(part: NDArray[np.int32]) -> tuple[Floats, Floats]:
-            least, most = self._balls.distance_bounds(part, block_components)
-            return least.min(axis=1), most.min(axis=1)
+        def nearest_bounds(part: NDArray[np.int32]) -> tuple[Floats, Floats]:
+            lower, upper = self._balls.distance_bounds(part, block_components)
+            return lower.min(axis=1), upper.min(axis=1)
 
-        looks = list(parallel.map_blocks(look, np.split(groups, range(size, len(groups), size))))
-        least, most = (np.concatenate(ends) for ends in zip(*looks, strict=True))
-        single = block_components[groups] >= 0
-        np.minimum.at(limits, block_components[groups][single], most[single])
-        return np.asarray(least[member])
+        parts = list(parallel.map_blocks(nearest_bounds, np.split(blocks, range(size, len(blocks), size))))
+        lower, upper = (np.concatenate(bounds) for bounds in zip(*parts, strict=True))
+        single = block_components[blocks] >= 0
+        np.minimum.at(limits, block_components[blocks][single], upper[single])
+        return np.asarray(lower[member])
 
     def _certain_neighbors(
         self, rows: NDArray[np.int32], best: Floats, other: NDArray[np.int32], bound: Floats
     ) -> OutsideNeighbors:
-        """Return what is sure of the nearest outside rows when rows from a bound on were passed over."""
-        sure = best < bound
-        lengths = np.where(sure, self._metric_distances(best), np.inf)
-        reach = np.where(sure, lengths, self._metric_distances(bound))
-        near = np.where(sure, other, rows)
-        low = np.where(sure, np.minimum(rows, other + 1), np.int32(0))
-        return OutsideNeighbors(rows, near[:, None], lengths[:, None], reach, low)
-
-
-# Neighbours that decide nearly every edge: of the 70,000 digits, all but some hundred rows need no other search.
-_N_NEIGHBORS = 15
-# Rows that are looked at together without a thought whether fewer would do.
-_MIN_SEARCH_ROWS = 4096
+        """Return the nearest outside rows that are certain: those nearer than the lower bound of the rows that were skipped."""
+        certain = best < bound
+        lengths = np.where(certain, self._metric_distances(best), np.inf)
+        min_unlisted = np.where(certain, lengths, self._metric_distances(bound))
+        near = np.where(certain, other, rows)
+        low = np.where(certain, np.minimum(rows, other + 1), np.int32(0))
+        return OutsideNeighbors(rows, near[:, None], lengths[:, None], min_unlisted, low)
 
 
 @dataclass(frozen=True)
 class SpanningTree:
-    """The minimum spanning tree of rows, its edges in the order of (length, head, tail).
+    """The minimum spanning tree of rows, with edges sorted by (length, head, tail).
 
-    Of edges equally long the one with the lower rows is taken, so that there is one such tree.
+    Of edges of equal length, the one with the lower rows is used, which makes the tree unique.
 
     Attributes
     ----------
@@ -236,15 +239,14 @@ def spanning_tree(index: NeighborIndex) -> SpanningTree:
     Parameters
     ----------
     index : NeighborIndex
-        An exact one. Where some rows are equal another is made, of one of each: to each other they are no neighbours that
-        tell anything.
+        An exact index. If some rows are equal, an index of the distinct rows is built instead.
 
     Notes
     -----
-    Boruvka's rounds: every component is joined by the shortest edge that leaves it. A row whose farthest listed neighbour is
-    farther than an edge that leaves its component needs no other search; when every component has rows that do, those of the
-    components with few of them are searched for, and the component with the most never is. Cost: one search of 15 neighbours,
-    O(n k) a round, and O(p) for each pair of rows that the bounds leave, at most O(n^2 p log n).
+    Boruvka's algorithm: in each round every component is joined by its shortest outgoing edge. A row needs no other search if its
+    farthest listed neighbour is farther than a known edge out of its component. If every component has rows that need one, the
+    components with few such rows are searched, and never the one with the most. Cost: one search of 15 neighbours, O(n k) per
+    round, and O(p) for each pair of rows that the bounds do not exclude, at most O(n^2 p log n).
     """
     forest = _Forest(index.points, np.arange(index.points.n_samples))
     if forest.n_components > 1:
@@ -253,7 +255,7 @@ def spanning_tree(index: NeighborIndex) -> SpanningTree:
 
 
 def longest_edge(index: NeighborIndex) -> float:
-    """Return the length of the longest edge of the minimum spanning tree: the least radius whose graph is connected."""
+    """Return the length of the longest edge of the minimum spanning tree, the smallest radius whose graph is connected."""
     return float(spanning_tree(index).lengths.max(initial=0.0))
 
 
@@ -262,11 +264,11 @@ def connecting_edges(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
     """Return heads, tails and lengths of the shortest edges that join components, in the order of a `SpanningTree`.
 
-    They are the minimum spanning tree of the components, two of which are as far apart as their nearest rows. Found exactly, by
-    whatever index: only its points are used.
+    They are the minimum spanning tree of the components, whose distance is that of their nearest rows. The result is exact for any
+    index, because only its points are used.
     """
     forest = _Forest(index.points, labels)
-    # With small components nearly every row is searched for, which a search of neighbours does at less cost.
+    # With many small components nearly every row needs a search, and listing neighbours first is cheaper.
     if forest.n_components > max(1, len(forest.rows) // _N_NEIGHBORS):
         forest.list_neighbors()
     tree = forest.build_tree()
@@ -274,15 +276,15 @@ def connecting_edges(
 
 
 class _Forest:
-    """Components that grow together, one row standing for all that are equal to it.
+    """The components during Boruvka's algorithm; equal rows are represented by the lowest of them.
 
-    A row p lists other rows, near[p] at lengths[p], nearest first, of which those before cursor[p] are in its component.
-    Edges to rows that are not listed come after (reach[p], reach_low[p]) in the order of (length, lower row).
+    Row p has listed rows with their lengths, nearest first, of which those before _cursor[p] are in its own component. Edges to
+    rows that are not listed are after (_min_unlisted[p], _min_unlisted_row[p]) in the order of (length, lower row).
 
     Attributes
     ----------
     rows : ndarray of shape (n_distinct,)
-        The lowest of the rows that are equal, by which the others are known here.
+        The lowest row of each set of equal rows.
     n_components : int
     """
 
@@ -304,7 +306,7 @@ class _Forest:
         self._min_unlisted, self._min_unlisted_row = np.zeros(n), np.zeros(n, dtype=np.int32)
 
     def _join_equal_rows(self, first: NDArray[np.int32]) -> None:
-        """Join the components that have equal rows, by edges from the lowest of them."""
+        """Join components that contain equal rows, by edges of length 0 from the lowest of these rows."""
         repeated = np.flatnonzero(first != np.arange(len(first)))
         _, once = np.unique(first[repeated] * np.int64(len(first)) + self._labels[repeated], return_index=True)
         tails = repeated[np.sort(once)].astype(np.int32)
@@ -313,7 +315,7 @@ class _Forest:
         self._join_components(heads[order], tails[order], np.zeros(len(tails)), np.arange(len(first)))
 
     def list_neighbors(self, index: NeighborIndex | None = None) -> None:
-        """List the nearest neighbours of every row, those of an index of all rows where no two of them are equal."""
+        """List the nearest neighbours of every row, from `index` if it contains exactly these rows."""
         n = len(self.rows)
         if index is None or self._points is not index.points:
             index = choose_exact_search(self._points).fit(self._points)
@@ -358,14 +360,14 @@ class _Forest:
     def _join_components(
         self, heads: NDArray[np.int32], tails: NDArray[np.int32], lengths: Floats, rows: NDArray[np.intp]
     ) -> None:
-        """Join components by those of the edges that join two, and keep them by the numbers that rows have outside."""
+        """Join components by edges, and store the edges that join two components; `rows` are the original row numbers."""
         kept = np.empty(len(heads), dtype=np.bool_)
         self.n_components = join_components(heads, tails, self.n_components, self._labels, kept)
         self._edges.append((rows[heads[kept]].astype(np.int32), rows[tails[kept]].astype(np.int32), lengths[kept]))
         progress.report_progress("Spanning tree", self._n_edges - self.n_components + 1, self._n_edges)
 
     def _store_neighbors(self, neighbors: OutsideNeighbors) -> None:
-        """List what a search found, in place of what rows had listed."""
+        """Replace the lists of the searched rows by the outside rows that were found."""
         rows, width = neighbors.rows, neighbors.outside_rows.shape[1]
         if width > self._listed_rows.shape[1]:
             own = np.repeat(
@@ -384,9 +386,9 @@ class _Forest:
 
 
 def _components_to_search(n_waiting: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return which components to search for, given their waiting rows: those with few, up to half of all, but never the last.
+    """Return the components to search: those with the fewest waiting rows, up to half of all rows, but never the largest.
 
-    The edges out of the others may then be known from the other side.
+    The shortest edges out of the other components may then already be known from their other end.
     """
     order = np.argsort(n_waiting, kind="stable")
     order = order[n_waiting[order] > 0]

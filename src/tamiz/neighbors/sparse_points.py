@@ -1,4 +1,4 @@
-"""Sparse rows: most of their numbers are 0 and not stored."""
+"""Sparse rows as points, and the choice between sparse and dense points for a sparse matrix."""
 
 from __future__ import annotations
 
@@ -29,16 +29,19 @@ from tamiz.sources.sparse import find_sparse_matrix
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Integer, Invariants, OneOf
 
-# MERGED: Sparse rows as points, dense where that is faster.
-# Dense rows are made of sparse ones up to this size.
+# Sparse rows are made dense only up to this size.
 MAX_DENSE_BYTES = 2**28
-# With more rows than this a search of all pairs takes long, and the others need dense rows.
+# With more rows, comparing all pairs is slow, and the other searches require dense rows.
 MAX_BRUTE_FORCE_ROWS = 50_000
+# A column stored in a larger share of the rows is processed as a dense column, which is faster than entry by entry.
+_DENSE_SHARE = 0.25
+# Columns are indexed by int32.
+_MAX_COLUMNS = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class DenseEncoder(RowEncoder):
-    """Sparse rows made dense, because the rows that a graph was built from were."""
+    """Encoder that makes sparse rows dense, for points that were made dense."""
 
     n_columns: int
     metric: str
@@ -47,7 +50,7 @@ class DenseEncoder(RowEncoder):
 
     @property
     def n_coordinates(self) -> int:
-        """Columns of a row."""
+        """Number of columns."""
         return self.n_columns
 
     def encode(self, X: Any) -> Floats:
@@ -59,17 +62,16 @@ class DenseEncoder(RowEncoder):
 
 
 def choose_sparse_points(matrix: Any, metric: str) -> tuple[Points, RowEncoder]:
-    """Return sparse rows as points: dense ones where those are small and searched faster, else `SparsePoints`.
+    """Return a sparse matrix as points and their encoder: dense points if they are small and faster to search, else sparse ones.
 
-    Dense up to 256 MB, and then only where the rows are so full, or have so few columns, that products of dense rows cost
-    less than those of the numbers stored, or where there are more than 50,000 rows: dense ones alone can be searched by a tree
-    or by nearest-neighbour descent.
+    The rows are made dense if this needs at most 256 MB and one of two conditions is satisfied: dense products are estimated to
+    cost less than sparse ones, or there are more than 50,000 rows, which need a k-d tree or nearest-neighbour descent.
     """
     check_choice("metric", metric, SPARSE_METRICS)
     rows = canonical_csr(matrix)
     n_rows, n_columns = rows.shape
     share = np.bincount(rows.indices, minlength=n_columns) / max(n_rows, 1)
-    # Nanoseconds a pair, measured: an entry that both have, a number of a column held whole, a number of a dense product.
+    # Measured nanoseconds per pair: an entry that both rows store, a value of a dense column, a value of a dense product.
     sparse_work = 1.0 + float(np.minimum(1.2 * share**2, 0.25 * share).sum())
     dense_work = 0.5 + 0.025 * n_columns
     if 8.0 * n_rows * n_columns > MAX_DENSE_BYTES or (dense_work > sparse_work and n_rows <= MAX_BRUTE_FORCE_ROWS):
@@ -79,24 +81,18 @@ def choose_sparse_points(matrix: Any, metric: str) -> tuple[Points, RowEncoder]:
     return CosinePoints(dense) if metric == "cosine" else EuclideanPoints(dense), DenseEncoder(n_columns, metric)
 
 
-# A column stored in a larger share of the rows is added as a whole, which is faster than entry by entry.
-_DENSE_SHARE = 0.25
-# Columns are counted in 32 bits.
-_MAX_COLUMNS = 2**31 - 1
-
-
 @dataclass(frozen=True)
 class _ColumnEntries:
-    """The entries column by column.
+    """The entries of sparse rows, column by column.
 
     Attributes
     ----------
     indptr, rows, data
-        In CSC form.
+        The entries in CSC form.
     dense_position : ndarray of shape (n_columns,), int32
-        The row of `dense_columns` that holds a column, -1 for one that is not held whole.
-    dense_columns : ndarray of shape (n_full, n_rows)
-        The columns that are stored in many rows, their zeros among them.
+        The row of `dense_columns` that contains a column, -1 for a column that is not stored dense.
+    dense_columns : ndarray of shape (n_dense, n_rows)
+        The columns with entries in many rows, including their zeros.
     """
 
     indptr: NDArray[np.int64]
@@ -107,24 +103,24 @@ class _ColumnEntries:
 
 
 class SparsePoints(Points):
-    """Sparse rows at their Euclidean or cosine distances; nothing of size n_samples x n_columns is made.
+    """Sparse rows under the Euclidean or cosine distance, without any dense array of size n_samples x n_columns.
 
     Parameters
     ----------
     matrix : sparse of shape (n_samples, n_columns)
-        Any format; entries of one place are summed.
+        Any format; duplicate entries are summed.
     metric : {"euclidean", "cosine"}, default="euclidean"
 
     Raises
     ------
     DataError
-        When a number is NaN or infinite, or too large to be squared; for the cosine distance, when a row holds only zeros.
+        When a number is NaN, infinite or too large to be squared; for the cosine distance, when a row contains only zeros.
 
     Notes
     -----
-    A query costs O(n + the entries of the columns that it has). |x|^2 + |y|^2 - 2 x.y is used where it keeps its digits;
-    near rows are compared entry by entry, so that equal rows are at exactly 0 and near ones exact to about 1e-13. Under the
-    cosine distance that is so of the rows at length 1.
+    A query costs O(n + the number of entries in its columns). The distance is computed as |x|^2 + |y|^2 - 2 x.y where this keeps
+    its digits. Near rows are compared entry by entry, so equal rows are at exactly 0 and the relative error is about 1e-13. The
+    cosine distance is computed in the same way from rows normalised to length 1.
     """
 
     def __init__(self, matrix: Any, *, metric: str = "euclidean") -> None:
@@ -146,27 +142,27 @@ class SparsePoints(Points):
 
     @property
     def _scaled_matrix(self) -> sparse.csr_array:
-        """The rows as they are measured: at length 1 under the cosine distance."""
+        """The rows whose Euclidean distances are computed: normalised to length 1 for the cosine distance."""
         return sparse.csr_array((self._data, self._columns, self.matrix.indptr), shape=self.matrix.shape)
 
     @cached_property
     def _column_entries(self) -> _ColumnEntries:
         counts = np.bincount(self._columns, minlength=self.n_columns)
-        whole = np.flatnonzero(counts > _DENSE_SHARE * self.n_samples)
+        dense = np.flatnonzero(counts > _DENSE_SHARE * self.n_samples)
         check_memory(
-            24.0 * len(self._data) + 20.0 * self.n_columns + 8.0 * self.n_samples * len(whole),
-            f"{len(self._data):,} numbers of {self.n_columns:,} columns, held by column,",
+            24.0 * len(self._data) + 20.0 * self.n_columns + 8.0 * self.n_samples * len(dense),
+            f"A copy by column of {len(self._data):,} numbers of {self.n_columns:,} columns",
             "Keep fewer columns first, or hash them into fewer.",
         )
-        form = self._scaled_matrix.tocsc()
-        place = np.full(self.n_columns, -1, dtype=np.int32)
-        place[whole] = np.arange(len(whole))
-        full = np.zeros((len(whole), self.n_samples))
-        for at, column in enumerate(whole.tolist()):
-            entries = slice(form.indptr[column], form.indptr[column + 1])
-            full[at, form.indices[entries]] = form.data[entries]
-        indptr, rows = np.asarray(form.indptr, dtype=np.int64), np.asarray(form.indices, dtype=np.int32)
-        return _ColumnEntries(indptr, rows, form.data, place, full)
+        csc = self._scaled_matrix.tocsc()
+        dense_position = np.full(self.n_columns, -1, dtype=np.int32)
+        dense_position[dense] = np.arange(len(dense))
+        dense_columns = np.zeros((len(dense), self.n_samples))
+        for at, column in enumerate(dense.tolist()):
+            entries = slice(csc.indptr[column], csc.indptr[column + 1])
+            dense_columns[at, csc.indices[entries]] = csc.data[entries]
+        indptr, rows = np.asarray(csc.indptr, dtype=np.int64), np.asarray(csc.indices, dtype=np.int32)
+        return _ColumnEntries(indptr, rows, csc.data, dense_position, dense_columns)
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
         """Return distances."""
@@ -184,7 +180,7 @@ class SparsePoints(Points):
         return out
 
     def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
-        """Return the bytes of the columns that are not 0 and of their numbers."""
+        """Return the bytes of the column numbers and values of the nonzero entries."""
         keys = []
         for row in rows:
             entries = slice(self._indptr[row], self._indptr[row + 1])
@@ -193,7 +189,7 @@ class SparsePoints(Points):
         return keys
 
     def row_hashes(self) -> Floats:
-        """Return the rows' places along one direction."""
+        """Return the projections of the rows on a random direction."""
         return np.asarray(self._scaled_matrix @ np.random.default_rng(0).standard_normal(self.n_columns))
 
     def take(self, rows: NDArray[np.intp]) -> Self:
@@ -208,7 +204,7 @@ class SparsePoints(Points):
 
 
 def check_number_range(rows: sparse.csr_array, metric: str) -> None:
-    """Refuse rows in which a number is not finite, or too large to be squared where it will be."""
+    """Raise DataError if a number is not finite, or too large to be squared under the Euclidean distance."""
     data = rows.data
     largest = max(data.max(initial=0.0), -data.min(initial=0.0))
     if largest <= LARGEST_NUMBER or (metric == "cosine" and largest < np.inf):
@@ -218,17 +214,17 @@ def check_number_range(rows: sparse.csr_array, metric: str) -> None:
 
 
 def canonical_csr(matrix: Any) -> sparse.csr_array:
-    """Return rows in CSR form, columns in order and once, as float64; the caller's matrix stays as it is."""
-    given = find_sparse_matrix(matrix)
-    if given is None:
-        given = as_array(matrix, "New rows beside sparse ones must be a sparse matrix or an array")
-    if given.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {given.ndim}D array instead: a table has rows and columns.")
-    if given.dtype.kind not in "fiub":
-        raise TypeError(f"Sparse rows must hold real numbers, got {given.dtype}.")
-    if given.shape[1] > _MAX_COLUMNS:
-        raise DataError(f"Sparse rows may have {_MAX_COLUMNS:,} columns, got {given.shape[1]:,}. Hash them into fewer.")
-    rows = sparse.csr_array(given.astype(np.float64, copy=False))
+    """Return rows in canonical CSR form as float64, without changing the caller's matrix."""
+    table = find_sparse_matrix(matrix)
+    if table is None:
+        table = as_array(matrix, "New rows for sparse training rows must be a sparse matrix or an array")
+    if table.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {table.ndim}D array instead: a table has rows and columns.")
+    if table.dtype.kind not in "fiub":
+        raise TypeError(f"Sparse rows must contain real numbers, got {table.dtype}.")
+    if table.shape[1] > _MAX_COLUMNS:
+        raise DataError(f"Sparse rows may have {_MAX_COLUMNS:,} columns, got {table.shape[1]:,}. Hash them into fewer.")
+    rows = sparse.csr_array(table.astype(np.float64, copy=False))
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
