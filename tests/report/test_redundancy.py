@@ -100,7 +100,7 @@ def test_what_was_left_out_of_the_comparison_is_told() -> None:
     assert told["how"] == (
         "Symmetric uncertainty, numbers cut, on a sample of 50 rows. 1,000 columns more were not compared because of the cost, and are kept."
     )
-    assert told["drawn"].endswith("Drawn are the 2 of 2,000 columns that share most with another.")
+    assert told["drawn"].endswith("The matrix shows the 2 of 2,000 columns with the largest values.")
 
 
 def test_the_matrix_is_symmetric_with_ones_on_its_diagonal_and_frames_groups_that_stand_together() -> None:

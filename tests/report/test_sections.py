@@ -607,7 +607,7 @@ def test_the_maps_stand_side_by_side_with_the_best_of_each_number_marked(wine: d
         best = (min if smaller else max)(values[name])
         assert [cell["best"] for cell in row["cells"]] == [value == best for value in values[name]]
     assert shown["rows"][2]["meaning"].startswith("Whether the 15 nearest rows on the map are near in the table")
-    assert shown["rows"][-1]["meaning"].endswith("vote for their own class; guessing the largest class gives 40%.")
+    assert shown["rows"][-1]["meaning"].endswith("predict class correctly; always predicting the largest class reaches 40%.")
     assert shown["compared"] == "Evaluated on all 178 rows. Distances in the table: Euclidean, of standardised columns."
 
 
