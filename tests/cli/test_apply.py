@@ -82,7 +82,7 @@ def chosen(tamiz: Callable[..., Result], table: Path) -> Path:
     return Path("columns.tamiz")
 
 
-def places(done: Result) -> list[str]:
+def output_lines(done: Result) -> list[str]:
     assert done.exit_code == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -95,10 +95,10 @@ def test_the_table_of_fit_has_the_places_of_fit_to_the_bit(
     tamiz: Callable[..., Result], folder: Path, table: Path, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = tamiz("reduce", table, "-t", "kind", *MAPS[method], "--model", "m.tamiz")
-    assert places(tamiz("apply", "m.tamiz", table)) == places(done)
+    assert output_lines(tamiz("apply", "m.tamiz", table)) == output_lines(done)
     monkeypatch.setattr(table_embedding, "_BLOCK_ROWS", 7)
     monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
-    assert places(tamiz("apply", "m.tamiz", table, "-j", 1)) == places(done)
+    assert output_lines(tamiz("apply", "m.tamiz", table, "-j", 1)) == output_lines(done)
 
 
 @pytest.mark.parametrize("method", MAPS)
@@ -107,22 +107,22 @@ def test_a_row_alone_in_its_file_has_the_place_that_it_had(
 ) -> None:
     done = tamiz("reduce", table, "-t", "kind", *MAPS[method], "--model", "m.tamiz")
     for row in (0, 44):
-        found = places(tamiz("apply", "m.tamiz", new(flowers().iloc[row : row + 1])))
-        assert found == [places(done)[0], places(done)[1 + row]]
+        found = output_lines(tamiz("apply", "m.tamiz", new(flowers().iloc[row : row + 1])))
+        assert found == [output_lines(done)[0], output_lines(done)[1 + row]]
 
 
 def test_columns_in_another_order_change_no_bit(
     tamiz: Callable[..., Result], mapped: Path, table: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
     turned = flowers()[sorted(flowers().columns, reverse=True)]
-    assert places(tamiz("apply", mapped, new(turned))) == places(tamiz("apply", mapped, table))
+    assert output_lines(tamiz("apply", mapped, new(turned))) == output_lines(tamiz("apply", mapped, table))
 
 
 def test_columns_that_the_model_does_not_know_are_told_in_one_note(
     tamiz: Callable[..., Result], mapped: Path, table: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
     done = tamiz("apply", mapped, new(flowers().assign(extra=1, other="x")))
-    assert places(done) == places(tamiz("apply", mapped, table))
+    assert output_lines(done) == output_lines(tamiz("apply", mapped, table))
     assert "note: 2 columns that the model does not know are not read: extra and other." in done.stderr
 
 
@@ -130,7 +130,7 @@ def test_the_target_and_ids_need_not_be_there(
     tamiz: Callable[..., Result], mapped: Path, table: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
     done = tamiz("apply", mapped, new(flowers().drop(columns=["kind", "key"])))
-    assert places(done) == places(tamiz("apply", mapped, table))
+    assert output_lines(done) == output_lines(tamiz("apply", mapped, table))
     assert "kind" not in done.stderr
 
 
@@ -151,7 +151,7 @@ def test_a_column_that_is_not_there_may_count_as_missing(
 ) -> None:
     done = tamiz("apply", mapped, new(flowers().drop(columns=["width", "colour"])), "--fill-missing")
     empty = tamiz("apply", mapped, new(flowers().assign(width=None, colour=None)))
-    assert places(done) == places(empty)
+    assert output_lines(done) == output_lines(empty)
     assert "note: 2 columns are absent and filled with missing values in all 90 rows: 'width', 'colour'." in done.stderr
     assert "missing values or unknown levels of new rows count as the mean of the column." in done.stderr
 
@@ -166,21 +166,21 @@ def test_new_levels_are_told_and_count_as_missing(
         "note: Column colour: 2 levels in 3 rows were not present in fit: 'mauve', 'violet'; these values are treated as missing."
     ) in done.stderr
     rows.loc[:2, "colour"] = None
-    assert places(done) == places(tamiz("apply", mapped, new(rows)))
+    assert output_lines(done) == output_lines(tamiz("apply", mapped, new(rows)))
 
 
 def test_kinds_are_those_of_the_model_and_not_guessed_from_a_few_rows(
     tamiz: Callable[..., Result], mapped: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
     rows = flowers().iloc[:2]
-    whole = places(tamiz("apply", mapped, new(rows)))
+    whole = output_lines(tamiz("apply", mapped, new(rows)))
     # A constant column, whole numbers, digits alone and one level say something else of themselves.
     for column, values in {"plot": ["100", "100"], "length": [2, 2], "width": ["1e1", "10"]}.items():
         changed = rows.assign(**{column: values})
         found = tamiz("apply", mapped, new(changed))
-        assert len(places(found)) == 3
+        assert len(output_lines(found)) == 3
         assert found.stderr == ""
-    assert places(tamiz("apply", mapped, new(rows.assign(plot=[int(p) for p in rows["plot"]]))))[0] == whole[0]
+    assert output_lines(tamiz("apply", mapped, new(rows.assign(plot=[int(p) for p in rows["plot"]]))))[0] == whole[0]
 
 
 @pytest.mark.parametrize(("column", "value"), [("length", "long"), ("width", "2020-01-01"), ("picked", "soon")])
@@ -197,7 +197,7 @@ def test_text_in_the_place_of_a_number_is_named_with_its_line(
 def test_numbers_beyond_those_of_fit_are_numbers(
     tamiz: Callable[..., Result], mapped: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
-    found = places(tamiz("apply", mapped, new(flowers().iloc[:1].assign(width=1e9))))
+    found = output_lines(tamiz("apply", mapped, new(flowers().iloc[:1].assign(width=1e9))))
     assert abs(float(found[1].split("\t")[0])) > 1e6
 
 
@@ -206,7 +206,7 @@ def test_a_table_without_rows_gives_a_header(
     tamiz: Callable[..., Result], table: Path, new: Callable[[pd.DataFrame], Path], method: str
 ) -> None:
     done = tamiz("reduce", table, "-t", "kind", *MAPS[method], "--model", "m.tamiz")
-    assert places(tamiz("apply", "m.tamiz", new(flowers().iloc[:0]))) == places(done)[:1]
+    assert output_lines(tamiz("apply", "m.tamiz", new(flowers().iloc[:0]))) == output_lines(done)[:1]
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow"])
@@ -243,9 +243,9 @@ def test_an_arff_file_is_read_by_its_own_columns(
     kinds = ["numeric", "numeric", "{blue,green,red,violet}", "{007,012,100}", 'date "yyyy-MM-dd"']
     head = "".join(f"@attribute {name} {kind}\n" for name, kind in zip(columns, kinds, strict=True))
     path = write(f"@relation r\n{head}@data\n" + "\n".join(lines) + "\n", "t.arff")
-    assert places(tamiz("apply", mapped, path)) == places(tamiz("apply", mapped, table))
+    assert output_lines(tamiz("apply", mapped, path)) == output_lines(tamiz("apply", mapped, table))
     path = write(f"@relation r\n{head}@data\n", "t.arff")
-    assert places(tamiz("apply", mapped, path)) == ["pca0\tpca1"]
+    assert output_lines(tamiz("apply", mapped, path)) == ["pca0\tpca1"]
 
 
 def test_json_tells_what_was_done(
@@ -263,7 +263,7 @@ def test_a_map_fitted_on_a_frame_in_python_is_applied(tamiz: Callable[..., Resul
     X = flowers()[["width", "colour", "plot"]]
     for reducer in (PCA(2).fit(X), MDS(dissimilarity="gower", random_state=0).fit(X)):
         save(reducer, folder / "m.tamiz")
-        found = np.array([line.split("\t") for line in places(tamiz("apply", "m.tamiz", table))[1:]], dtype=float)
+        found = np.array([line.split("\t") for line in output_lines(tamiz("apply", "m.tamiz", table))[1:]], dtype=float)
         np.testing.assert_array_equal(found, reducer.embedding_)
 
 
@@ -286,7 +286,7 @@ def test_columns_that_a_selection_does_not_keep_need_not_be_there(
     tamiz: Callable[..., Result], chosen: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
     done = tamiz("apply", chosen, new(flowers().drop(columns=["kind", "plot", "key"])))
-    assert places(done)[0] == "length\tcolour\tpicked"
+    assert output_lines(done)[0] == "length\tcolour\tpicked"
     assert "note: 1 column not in the table is not needed: plot." in done.stderr
     done = tamiz("apply", chosen, new(flowers().drop(columns=["colour"])))
     assert done.exit_code == 1
@@ -300,8 +300,8 @@ def test_what_a_selection_keeps_is_written_as_it_is(
     assert done.exit_code == 0
     rows = flowers().iloc[:2].assign(plot=["007", "7"], colour=["violet", ""], length=["3", None])
     done = tamiz("apply", "c.tamiz", new(rows))
-    assert places(done)[0] == "length\twidth\tcolour\tplot\tpicked (month)\tkind"
-    first, second = (line.split("\t") for line in places(done)[1:])
+    assert output_lines(done)[0] == "length\twidth\tcolour\tplot\tpicked (month)\tkind"
+    first, second = (line.split("\t") for line in output_lines(done)[1:])
     assert (first[0], first[2], first[3], first[4]) == ("3", "violet", "007", "1")
     assert (second[0], second[2], second[3]) == ("", "", "7")
     assert (
@@ -326,7 +326,7 @@ def test_a_chosen_column_that_is_not_there_is_written_empty_where_that_is_asked_
 def test_a_selection_of_no_rows_has_its_columns(
     tamiz: Callable[..., Result], chosen: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
-    assert places(tamiz("apply", chosen, new(flowers().iloc[:0]))) == ["length\tcolour\tpicked\tkind"]
+    assert output_lines(tamiz("apply", chosen, new(flowers().iloc[:0]))) == ["length\tcolour\tpicked\tkind"]
 
 
 def test_columns_are_kept_beside_once(
@@ -335,7 +335,7 @@ def test_columns_are_kept_beside_once(
     done = tamiz(
         "apply", chosen, new(flowers().assign(extra=1)), "--keep", "extra", "--keep", "key", "--keep", "colour"
     )
-    assert places(done)[0] == "length\tcolour\tpicked\tkind\textra\tkey"
+    assert output_lines(done)[0] == "length\tcolour\tpicked\tkind\textra\tkey"
     assert "not read" not in done.stderr
     done = tamiz("apply", chosen, new(flowers()), "--keep", "keys")
     assert done.exit_code == 1
@@ -352,8 +352,8 @@ def test_weights_and_groups_go_with_a_selection(
     path = write(rows.to_csv(index=False))
     done = tamiz("select", path, "-t", "y", "--weight", "w", "--group", "g", "--model", "c.tamiz")
     assert done.exit_code == 0, done.stderr
-    assert places(tamiz("apply", "c.tamiz", path))[0] == "x\ty\tw\tg"
-    assert places(tamiz("apply", "c.tamiz", new(rows[["x"]])))[0] == "x"
+    assert output_lines(tamiz("apply", "c.tamiz", path))[0] == "x\ty\tw\tg"
+    assert output_lines(tamiz("apply", "c.tamiz", new(rows[["x"]])))[0] == "x"
 
 
 def test_an_empty_selection_writes_rows_of_nothing(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:
@@ -361,7 +361,7 @@ def test_an_empty_selection_writes_rows_of_nothing(tamiz: Callable[..., Result],
     path = write(f"x,y\n{rows}")
     assert tamiz("select", path, "-t", "y", "--model", "c.tamiz").exit_code == 0
     done = tamiz("apply", "c.tamiz", path)
-    assert len(places(done)) == 41
+    assert len(output_lines(done)) == 41
     done = tamiz("apply", "c.tamiz", write("x\n1\n2\n", "new.csv"))
     assert done.exit_code == 1
     assert (

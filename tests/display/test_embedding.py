@@ -182,9 +182,9 @@ def test_a_map_fitted_on_a_covariance_has_no_rows_to_draw_and_the_way_out_is_tol
         match=r"^PCA was fitted on a covariance, .* pass transform\(X\) to from_embedding",
     ):
         EmbeddingDisplay.from_estimator(fitted)
-    places = fitted.transform(IRIS.data)
-    (points,) = EmbeddingDisplay.from_embedding(places).points_
-    np.testing.assert_array_equal(points.get_offsets(), places)
+    coordinates = fitted.transform(IRIS.data)
+    (points,) = EmbeddingDisplay.from_embedding(coordinates).points_
+    np.testing.assert_array_equal(points.get_offsets(), coordinates)
 
 
 FRAME = pd.DataFrame(IRIS.data, columns=["sepal length", "sepal width", "petal length", "_petal $width$"])
@@ -245,6 +245,7 @@ def test_loadings_that_do_not_fit_are_refused(given, sentence):
 def test_a_map_without_loadings_has_no_biplot_and_the_way_out_is_told():
     mapped = LaplacianEigenmaps(2, graph=KNearest(20)).fit(IRIS.data[50:])
     with pytest.raises(
-        TypeError, match=r"^LaplacianEigenmaps has no loadings; tamiz\.reduction\.axis_correlations computes which columns"
+        TypeError,
+        match=r"^LaplacianEigenmaps has no loadings; tamiz\.reduction\.axis_correlations computes which columns",
     ):
         EmbeddingDisplay.from_estimator(mapped, loadings=True)

@@ -17,7 +17,7 @@ DIGITS = load_digits().data[:300]
 
 
 class Pictures(PCA):
-    """A map that was told what its columns are."""
+    """A map whose columns are the pixels of images."""
 
     def describe(self):
         names = [f"PC {k + 1}" for k in range(self.n_components_)]
@@ -76,7 +76,8 @@ def test_what_holds_no_images_is_refused_with_the_way_out(pictures):
     with pytest.raises(TypeError, match=r"^from_estimator requires a fitted map of tamiz\.reduction, got MDS\.$"):
         ImageDisplay.from_estimator(MDS())
     with pytest.raises(
-        TypeError, match=r"^PCA has no images, because it was fitted without image_shape\. Use ImageDisplay\(images, shape\)"
+        TypeError,
+        match=r"^PCA has no images, because it was fitted without image_shape\. Use ImageDisplay\(images, shape\)",
     ):
         ImageDisplay.from_estimator(PCA(2).fit(DIGITS))
     with pytest.raises(ValueError, match=r"^gallery must be from 0 to 1, got 2\.$"):
