@@ -39,8 +39,9 @@ def test_random_columns_cost_neighbours_and_trees_and_copies_cost_naive_bayes_as
     def change(kind, name, *, chosen=False):
         return np.mean([one.score_changes(kind, name, selected=chosen)[-1].mean for one in found])
 
-    # Mean and standard deviation of the change over ten such tables: neighbours -.152 and .022, trees -.045 and .017, naive Bayes with
-    # copies -.135 and .042, trees with copies .003 and .011. The bounds are at least three standard errors of the mean of five away.
+    # Mean and standard deviation of the change over ten such tables: neighbours -.152 and .022, trees -.045 and .017, naive Bayes
+    # with copies -.135 and .042, trees with copies .003 and .011. The bounds are at least three standard errors of the mean of five
+    # away.
     assert change("random", "knn") < -0.1
     assert change("random", "tree") < -0.02
     assert change("copies", "naive_bayes") < -0.06

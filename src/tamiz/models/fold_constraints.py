@@ -66,7 +66,10 @@ def tie_repeated_rows(source: Source, y: NDArray[Any]) -> TiedRows:
     copies = find_duplicate_rows(source, y)
     n = len(y)
     if copies is None:
-        note = f"{n:,} rows were not checked for duplicates because the comparison needs too much memory: copies may be in several folds."
+        note = (
+            f"{n:,} rows were not checked for duplicates because the comparison needs too much memory: copies may be in several "
+            "folds."
+        )
         return TiedRows(untied, (note,) if len(source.schema.used) else ())
     if not copies.n_duplicates:
         return TiedRows(untied)
