@@ -143,7 +143,7 @@ def test_a_report_is_json():
         ),
         (
             {"nested": scores(0.4, 0.8, 0.3, 0.9), "null": PermutationNull(np.zeros(19), 0.25, "merit", "")},
-            "The merit is better than on shuffled targets, but the gain in score is within its error: accuracy 0.6",
+            "The search finds more than on shuffled targets, but the gain in score is within its error: accuracy 0.6",
         ),
         (
             {"nested": scores(0.4, 0.8, 0.3, 0.7)},
