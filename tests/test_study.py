@@ -182,16 +182,10 @@ def test_an_assessment_that_cannot_be_made_is_told_and_one_that_was_asked_for_is
     result = study(X, y, groups=groups, relevances=[], maps=[], assess=None).to_dict()
     assert result["subset"]["columns"] == ["a"]
     assert result["assessment"] is None
-    (told,) = [
-        w
-        for w in result["warnings"]
-        if w.startswith("The reliability of the selection was not computed: ")
-    ]
+    (told,) = [w for w in result["warnings"] if w.startswith("The reliability of the selection was not computed: ")]
     with pytest.raises(DataError, match=re.escape(told.partition(": ")[2])):
         study(X, y, groups=groups, relevances=[], maps=[], assess=True)
-    with pytest.raises(
-        DataError, match="^assess=True .* the table has no target"
-    ):
+    with pytest.raises(DataError, match=r"^assess=True .* the table has no target"):
         study(X, assess=True)
 
 
@@ -730,8 +724,7 @@ def test_a_study_of_equal_rows_goes_on_without_a_graph_and_says_why():
     result = study(EQUAL).to_dict()
     assert result["graph"] is None
     assert any(
-        told.startswith("The graph of the rows is left out: All 20 rows are equal")
-        for told in result["warnings"]
+        told.startswith("The graph of the rows is left out: All 20 rows are equal") for told in result["warnings"]
     )
     assert list(result["ranking"]["scores"]) == ["entropy", "variance"]
     assert [drawn["id"] for drawn in result["maps"]] == ["pca"]

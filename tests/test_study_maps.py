@@ -98,7 +98,8 @@ def test_rows_that_are_drawn_and_not_in_the_sample_are_placed_by_their_distances
         reducer.fit(fitted)
         np.testing.assert_allclose(drawn["points"], reducer.transform(long_table.iloc[shown]), atol=1e-9)
         assert drawn["notes"][-1] == (
-            "Fitted on 60 of the 600 rows, drawn at random; the other 40 rows that are shown were mapped by the out-of-sample extension."
+            "Fitted on 60 of the 600 rows, drawn at random; the other 40 rows that are shown were mapped by the out-of-sample "
+            "extension."
         )
         explained = drawn["explanation"]
         assert (explained["n_rows"], explained["n_mapped"]) == (100, 600)
@@ -192,9 +193,7 @@ def test_a_map_that_is_not_there_is_told_before_the_table_is_read(name, sentence
 
 
 def test_what_is_no_map_is_refused(source):
-    with pytest.raises(
-        TypeError, match=r"^maps must contain names .* got 5\."
-    ):
+    with pytest.raises(TypeError, match=r"^maps must contain names .* got 5\."):
         study(source, maps=[5])
 
 
@@ -296,7 +295,9 @@ def test_a_weighted_table_has_no_maps_of_pairs_and_says_why(source):
     weighted = open_source(pd.read_csv(str(PENGUINS)), "species", weight=np.arange(344) % 3 + 1.0)
     result = study(weighted).to_dict()
     assert list(by_id(result)) == ["pca", "laplacian_eigenmaps"]
-    assert any(told.startswith("Metric MDS is left out: MDS does not support sample weights") for told in result["warnings"])
+    assert any(
+        told.startswith("Metric MDS is left out: MDS does not support sample weights") for told in result["warnings"]
+    )
 
 
 def test_control_c_in_a_map_keeps_those_that_were_drawn(source, monkeypatch):

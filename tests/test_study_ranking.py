@@ -6,9 +6,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from tamiz import open_source, study
+from tamiz._study import mean_rank
 from tamiz._study.mean_rank import average_ranks, describe_mean_rank
 from tamiz._study.ranking import RankingCriterion, describe_ranking
-from tamiz._study import mean_rank
 from tamiz.criteria import (
     Entropy,
     FisherScore,

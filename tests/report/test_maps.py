@@ -53,7 +53,10 @@ def test_a_graph_that_joins_every_row_to_every_other_tells_nothing(wine: dict[st
     wine["graph"] |= {"n_rows": 14, "n_edges": 91, "unweighted": True, "components": {"n": 1, "sizes": [14]}}
     told = collect_graph(wine)
     assert told is not None
-    assert told["lead"] == "91 edges join 14 rows, in one component; it is complete, so it has no information on neighbours."
+    assert (
+        told["lead"]
+        == "91 edges join 14 rows, in one component; it is complete, so it has no information on neighbours."
+    )
     assert told["cautions"][0].startswith("Every row is joined to every other")
     wine["graph"]["n_edges"] = 90
     told = collect_graph(wine)

@@ -105,8 +105,9 @@ def test_a_number_is_told_by_r2_without_points() -> None:
     )
     found = sample_model_effect.model_effect()
     found["scores"] = [found["scores"][0] | {"id": "r2"}]
-    assert "of 178 rows, R² (baseline 0.400) is 0.931 for naive Bayes (0.900 with all columns)" in score_text.model_effect_text(
-        found
+    assert (
+        "of 178 rows, R² (baseline 0.400) is 0.931 for naive Bayes (0.900 with all columns)"
+        in score_text.model_effect_text(found)
     )
 
 
@@ -229,7 +230,9 @@ def test_no_two_ticks_of_an_axis_of_shares_read_the_same(wine: dict[str, Any]) -
     assert score_text.score_format_for("f1_macro").tick_format(0.985, 1.0) == {}
     for panel in wine["noise_experiment"]["panels"]:
         panel["lines"] = [sample_model_effect.line(0.99, -0.001, 0.002, wine["noise_experiment"]["numbers"])] * 3
-        panel["chosen"] = [sample_model_effect.line(0.99, -0.001, 0.002, wine["noise_experiment"]["selection_n_added"])] * 3
+        panel["chosen"] = [
+            sample_model_effect.line(0.99, -0.001, 0.002, wine["noise_experiment"]["selection_n_added"])
+        ] * 3
     for panel in collected(wine)["noise_experiment"]["panels"]:
         assert panel["chart"]["layout"]["yaxis"]["tickformat"] == ".1%"
 

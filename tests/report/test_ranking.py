@@ -44,9 +44,7 @@ def test_the_lead_tells_the_first_column_its_rank_and_how_sure_that_is(wine: dic
     wine["ranking"]["combined"]["intervals"] = [None] * 16
     assert "mean rank 1.0 by 3 criteria; the information gain of 1 column is 0" in collected(wine)["lead"]
     wine["table"]["target"] = None
-    assert collected(wine)["lead"] == (
-        "flavanoids ranks first: mean rank 1.0 by 3 criteria; there is no target."
-    )
+    assert collected(wine)["lead"] == ("flavanoids ranks first: mean rank 1.0 by 3 criteria; there is no target.")
 
 
 def test_a_score_that_does_not_read_the_target_says_nothing_about_it(wine: dict[str, Any]) -> None:
@@ -245,6 +243,5 @@ def test_of_very_many_columns_the_first_are_listed_and_it_is_said_where_the_othe
     assert [row["name"] for row in collected(wine)["rows"]] == first
     page = render(wine)
     assert (
-        page.count("The first 5 of 16 columns are listed; the files saved at the end of the report contain all.")
-        == 2
+        page.count("The first 5 of 16 columns are listed; the files saved at the end of the report contain all.") == 2
     )

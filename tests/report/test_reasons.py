@@ -30,7 +30,10 @@ def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
     ("reason", "sentence"),
     [
         ({}, "More similar to weight (0.81) than to the target (0.2); with it the merit would fall by 0.1."),
-        ({"relevance": 0.9}, "Adds less than it costs, with a symmetric uncertainty of 0.9 with the target; with it the merit would fall by 0.1."),
+        (
+            {"relevance": 0.9},
+            "Adds less than it costs, with a symmetric uncertainty of 0.9 with the target; with it the merit would fall by 0.1.",
+        ),
         ({"relevance": 0.0}, "Has a symmetric uncertainty of 0 with the target; with it the merit would fall by 0.1."),
         ({"relevance": 0.004}, "Has a symmetric uncertainty of 0.004 with the target; with it the merit would fall by 0.1."),
         ({"relevance": None, "repeats": []}, "Adds less than it costs: with it the merit would fall by 0.1."),

@@ -61,7 +61,8 @@ def test_one_model_has_one_score() -> None:
 def test_the_cost_is_the_change_of_every_model_with_its_interval_the_largest_loss_first() -> None:
     one = found()
     assert recommendation_cost(one) == (
-        "Compared with all columns, AUC changes by −0.020 (−0.050 to +0.010) for nearest neighbours, by +0.010 (−0.050 to +0.070) for the "
+        "Compared with all columns, AUC changes by −0.020 (−0.050 to +0.010) for nearest neighbours, by +0.010 (−0.050 to +0.070) "
+        "for the "
         "tree and by +0.031 (+0.011 to +0.051) for naive Bayes."
     )
     changes = sorted(one["candidates"][1]["changes"][0], key=lambda change: change["mean"])

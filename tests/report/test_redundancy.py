@@ -56,7 +56,9 @@ def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[
 
 def test_a_pair_that_shares_all_without_being_a_group_is_not_said_to_differ() -> None:
     lead = collected(found(["ash", "hue"], [1.0]))["lead"]
-    assert lead == "ash and hue have a symmetric uncertainty of 1.00, but there are too few rows to call them redundant."
+    assert (
+        lead == "ash and hue have a symmetric uncertainty of 1.00, but there are too few rows to call them redundant."
+    )
 
 
 def test_a_constant_column_is_neither_kept_nor_counted() -> None:
@@ -98,7 +100,8 @@ def test_what_was_left_out_of_the_comparison_is_told() -> None:
     result = found(["ash", "hue"], [0.1], n_columns=2000, n_left=1000, n_rows=50, how="numbers cut")
     told = collected(result)
     assert told["how"] == (
-        "Symmetric uncertainty, numbers cut, on a sample of 50 rows. 1,000 columns more were not compared because of the cost, and are kept."
+        "Symmetric uncertainty, numbers cut, on a sample of 50 rows. 1,000 columns more were not compared because of the cost, and "
+        "are kept."
     )
     assert told["drawn"].endswith("The matrix shows the 2 of 2,000 columns with the largest values.")
 

@@ -43,7 +43,10 @@ def test_without_a_command_it_says_why_and_shows_python_alone(wine: dict[str, An
 def test_without_a_seed_it_promises_less(wine: dict[str, Any]) -> None:
     wine["seed"] = None
     shown = collect_reproduction(wine)
-    assert shown["lead"] == "The code below repeats this study of wine.csv with other random draws, because it had no seed."
+    assert (
+        shown["lead"]
+        == "The code below repeats this study of wine.csv with other random draws, because it had no seed."
+    )
     assert dict(shown["facts"])["Seed"] == "none"
 
 

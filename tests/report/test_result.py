@@ -135,9 +135,7 @@ def test_the_plain_form_tells_the_answer_in_a_few_lines(wine: dict[str, Any]) ->
     assert lines[7].startswith(
         "  Costs: Compared with all columns, AUC changes by −0.020 (−0.050 to +0.010) for nearest neighbours"
     )
-    assert lines[8].startswith(
-        "  Effect on models: Naive Bayes gains; nearest neighbours lose;"
-    )
+    assert lines[8].startswith("  Effect on models: Naive Bayes gains; nearest neighbours lose;")
     assert lines[9].startswith(
         "  Reliability: The selected columns predict new rows better than the baseline: AUC 0.940 in nested"
     )

@@ -607,7 +607,9 @@ def test_the_maps_stand_side_by_side_with_the_best_of_each_number_marked(wine: d
         best = (min if smaller else max)(values[name])
         assert [cell["best"] for cell in row["cells"]] == [value == best for value in values[name]]
     assert shown["rows"][2]["meaning"].startswith("Whether the 15 nearest rows on the map are near in the table")
-    assert shown["rows"][-1]["meaning"].endswith("predict class correctly; always predicting the largest class reaches 40%.")
+    assert shown["rows"][-1]["meaning"].endswith(
+        "predict class correctly; always predicting the largest class reaches 40%."
+    )
     assert shown["compared"] == "Evaluated on all 178 rows. Distances in the table: Euclidean, of standardised columns."
 
 
@@ -679,9 +681,7 @@ def test_a_map_that_was_not_judged_has_a_dash(wine: dict[str, Any]) -> None:
 
 def test_the_rows_that_were_drawn_are_counted(wine: dict[str, Any]) -> None:
     wine["table"]["n_rows_used"] = 50_000
-    assert collected(collect_quality, wine)["compared"].startswith(
-        "Evaluated on a sample of 178 rows."
-    )
+    assert collected(collect_quality, wine)["compared"].startswith("Evaluated on a sample of 178 rows.")
 
 
 def test_the_curves_have_a_title_that_says_who_keeps_near_and_wide_neighbourhoods(wine: dict[str, Any]) -> None:

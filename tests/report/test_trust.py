@@ -59,7 +59,8 @@ def test_the_verdict_states_score_rows_and_baseline_and_how_much_of_the_apparent
 def test_without_a_gain_the_verdict_says_so_first_with_the_interval() -> None:
     words = assessment_verdict(assessed(0.69, 0.4, 0.55, helps=False, beats_chance=False))
     assert words.startswith(
-        "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets: accuracy 40.0% (95% 36.0% to "
+        "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets: accuracy 40.0% "
+        "(95% 36.0% to "
         "44.0%) in nested cross-validation of 178 rows, baseline 55.0%."
     )
     words = assessment_verdict(assessed(0.69, 0.54, 0.55, helps=False))

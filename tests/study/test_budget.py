@@ -8,12 +8,12 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 from tamiz import study
+from tamiz._study import budget as budgets
 from tamiz._study.budget import DEFAULT_BUDGET, Budget, StepEstimate
 from tamiz._study.estimates import estimate_steps
 from tamiz._study.graph import graph_seconds, max_graph_rows
 from tamiz._study.models import affordable_searches, evaluation_size
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
-from tamiz._study import budget as budgets
 from tamiz.exceptions import TamizWarning
 from tamiz.runtime import progress
 from tamiz.search import Evaluations

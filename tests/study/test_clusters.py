@@ -9,8 +9,8 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import StandardScaler
 
 from tamiz import open_source, study
-from tamiz._study.map_colors import describe_clusters
 from tamiz._study import map_colors
+from tamiz._study.map_colors import describe_clusters
 
 
 def found(table, rows=None, seed=0, **roles):

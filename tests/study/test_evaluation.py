@@ -8,8 +8,8 @@ import pytest
 
 import tamiz
 from tamiz import SubsetSelector, open_source
-from tamiz._study.models import prepare_evaluation
 from tamiz._study import models
+from tamiz._study.models import prepare_evaluation
 from tamiz.criteria import CFS
 from tamiz.report import registry
 from tamiz.runtime.user_warnings import capture_warnings

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from tamiz import open_source
+from tamiz._study import mean_rank
 from tamiz._study.graph import RowGraph
 from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.ranking import RankingCriterion, choose_ranking_criteria, describe_ranking
-from tamiz._study import mean_rank
 from tamiz.criteria import FisherScore, InformationGain, LinearCoefficient, TreeImportance
 from tamiz.criteria.base import PrecomputedScores, RowRelevance
 from tamiz.runtime import parallel

@@ -10,6 +10,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.datasets import load_breast_cancer
 
 from tamiz import RankSelector, open_source
+from tamiz._study import redundancy
 from tamiz._study.redundancy import (
     REDUNDANCY_THRESHOLD,
     compare_column_pairs,
@@ -18,7 +19,6 @@ from tamiz._study.redundancy import (
     leaf_order,
     redundant_pair_notes,
 )
-from tamiz._study import redundancy
 from tamiz.criteria import SymmetricUncertainty, symmetric_uncertainty
 from tamiz.exceptions import TamizWarning
 from tamiz.runtime import parallel

@@ -250,7 +250,10 @@ def test_a_source_is_named_as_one():
         pytest.param({"graph": KNearest(9)}, r"no equivalent of KNearest\(9\)", marks=pytest.mark.slow),
         pytest.param({"random_state": None}, "without an integer seed", marks=pytest.mark.slow),
         pytest.param({"random_state": np.random.default_rng(0)}, "without an integer seed", marks=pytest.mark.slow),
-        ({"weight": np.ones(90)}, "The command line has no equivalent of weight, which was passed as ndarray in memory"),
+        (
+            {"weight": np.ones(90)},
+            "The command line has no equivalent of weight, which was passed as ndarray in memory",
+        ),
     ],
 )
 def test_what_no_command_line_can_say_is_told(folder, asked, why):

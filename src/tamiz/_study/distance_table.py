@@ -113,8 +113,8 @@ def _label_column_index(columns: Sequence[RawColumn]) -> int:
     row = next(i for i in range(len(wanted)) if words[at][i] != wanted[i])
     raise DataError(
         f"The table has one column more than rows, and column {names[at]!r} does not contain the names of the rows of a distance "
-        f"matrix: row {row + 1} is {words[at][row]!r}, and column {row + 1} is {wanted[row]!r}. Rows and columns need the same names "
-        "in the same order."
+        f"matrix: row {row + 1} is {words[at][row]!r}, and column {row + 1} is {wanted[row]!r}. Rows and columns need the same "
+        "names in the same order."
     )
 
 

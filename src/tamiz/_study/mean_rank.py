@@ -358,8 +358,8 @@ def rank_intervals(
         return RankIntervals(None, 0, drawn)
     if not bootstrap_cost(schema, budget):
         why = (
-            f"{N_BOOTSTRAP} bootstrap samples of {schema.n_rows:,} rows and {len(schema.used):,} columns would exceed the time budget "
-            "(max_seconds=, --max-seconds)"
+            f"{N_BOOTSTRAP} bootstrap samples of {schema.n_rows:,} rows and {len(schema.used):,} columns would exceed the time "
+            "budget (max_seconds=, --max-seconds)"
         )
         return RankIntervals(None, 0, why)
     scorers = WeightedScorers.from_criteria([one for one in ranking_criteria if one.relevance.supports_bootstrap], rows)

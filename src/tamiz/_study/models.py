@@ -174,7 +174,8 @@ class ModelEvaluation:
         if self.requested or n <= MAX_NOISE_COORDINATES:
             return ()
         return (
-            f"No noise columns and copies were added: a row has {n:,} coordinates, more than {MAX_NOISE_COORDINATES}. {_REQUEST_HINT}",
+            f"No noise columns and copies were added: a row has {n:,} coordinates, more than {MAX_NOISE_COORDINATES}. "
+            f"{_REQUEST_HINT}",
         )
 
     def _candidates(self, selector: SubsetSelector) -> dict[str, Any]:

@@ -88,8 +88,8 @@ def merits_within_effort(
     if room < len(missing):
         warn_user(
             [
-                f"Of {len(candidates):,} {description}, the merits of {len(missing) - room:,} were not computed: they would take too "
-                "long."
+                f"Of {len(candidates):,} {description}, the merits of {len(missing) - room:,} were not computed: they would take "
+                "too long."
             ]
         )
     if len(missing[:room]):

@@ -243,8 +243,8 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "lead": assessment_verdict(assessed),
         "facts": _facts(assessed["scores"], score_format),
-        "design": f"{score_format.name[0].upper()}{score_format.name[1:]} of {assessed['predictor']}, {count_with_noun(assessed['n_samples'], 'row')}, "
-        f"{assessed['folds']}.",
+        "design": f"{score_format.name[0].upper()}{score_format.name[1:]} of {assessed['predictor']}, "
+        f"{count_with_noun(assessed['n_samples'], 'row')}, {assessed['folds']}.",
         "title": _title(assessed, score_format),
         "chart": scores_chart(_present_scores(assessed["scores"]), score_format),
         "clipped_note": _clipped_scores_note(assessed["scores"], score_format),

@@ -34,7 +34,8 @@ def leakage_evidence(leakage: Mapping[str, Any], target: str) -> str:
         of = " (one of each group)" if leakage["by_groups"] else ""
         almost = "" if leakage["score"] > 1 - 1e-9 else "almost "
         score = f"{ADJUSTED_INFORMATION} {_format_floor(leakage['score'], 3)}"
-        return f"is {almost}a recoding of {target}: {score} on {rows}{of}, where 1 is a one-to-one recoding and 0 is expected by chance"
+        scale = "where 1 is a one-to-one recoding and 0 is expected by chance"
+        return f"is {almost}a recoding of {target}: {score} on {rows}{of}, {scale}"
     score = f"an R² of {_format_floor(leakage['score'], 3)}"
     if leakage["score_name"] != "R2":
         guess = f"{format_percent(leakage['baseline'])} by guessing"

@@ -179,7 +179,7 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
         if any(one["chart"] for one in maps)
         else None,
         "maps": maps,
-        "axes": {key: any(told[key] for told in axes) for key in ("has_loadings", "has_categories")} if axes else None,
+        "axes": {key: any(one[key] for one in axes) for key in ("has_loadings", "has_categories")} if axes else None,
         "has_arrows": any(one["arrows"] for one in maps),
         "about": {
             "most_shapes": charts.MAX_SVG_POINTS,

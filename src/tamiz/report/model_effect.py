@@ -156,7 +156,8 @@ def _score_rows(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -
 
     def spread(scores: Mapping[str, Any]) -> str:
         sd = scores["standard_deviation"]
-        return f"{score_format.format_score(scores['mean'])} ± {f'{100 * sd:.1f}' if score_format.is_share else score_format.format_number(sd)}"
+        deviation = f"{100 * sd:.1f}" if score_format.is_share else score_format.format_number(sd)
+        return f"{score_format.format_score(scores['mean'])} ± {deviation}"
 
     return {
         "name": score_title(score["id"]),
@@ -230,7 +231,8 @@ def _score_difference_notes(experiment: Mapping[str, Any], effect: Mapping[str, 
     if effect["n_samples"] != experiment["n_samples"]:
         rows = count_with_noun(effect["n_samples"], "row")
         return [
-            f"The noise experiment uses other rows than the {rows} of the comparison above, so its scores at 0 added columns differ."
+            f"The noise experiment uses other rows than the {rows} of the comparison above, so its scores at 0 added columns "
+            "differ."
         ]
     score = next((one for one in effect["scores"] if one["id"] == experiment["scoring"]), None)
     known = [model["id"] for model in effect["models"]]
@@ -243,8 +245,8 @@ def _score_difference_notes(experiment: Mapping[str, Any], effect: Mapping[str, 
         here, above = map(score_format_for(score["id"]).format_score, means)
         if here != above:
             return [
-                f"Nearest neighbours score {here} at 0 added columns and {above} on all columns above, because ties between equally "
-                "near rows are broken differently."
+                f"Nearest neighbours score {here} at 0 added columns and {above} on all columns above, because ties between "
+                "equally near rows are broken differently."
             ]
     return []
 

@@ -191,7 +191,8 @@ def _uncut_columns_sentences(uncut: Mapping[str, Any], target: str) -> list[str]
         f"In {test} of {count_with_noun(n_tested, 'numeric column')} (Benjamini-Hochberg, {level}), "
         f"{_n_significant_text(uncut['n_found'], n, effect)}.",
         f"With {count_with_noun(uncut['n_rows'], 'row')}, one test at the {level} level has a power of "
-        f"{format_percent(uncut['power'])} for a column {explained} {enough}, and at the {level} / {n_tested:,} level for {adjusted}.",
+        f"{format_percent(uncut['power'])} for a column {explained} {enough}, and at the {level} / {n_tested:,} level for "
+        f"{adjusted}.",
         blind,
     ]
 

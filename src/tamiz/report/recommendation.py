@@ -51,8 +51,8 @@ def collect_recommendation(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "columns": found["columns"]
         if found["recommended"] != _ALL_COLUMNS and _beats_baseline(found, _recommended_candidate(found))
         else [],
-        "design": f"{count_with_noun(found['n_samples'], 'row')}, {found['folds']}. Every selection is repeated inside each fold, on "
-        "its training rows. Beside each score: its difference from the score with all columns.",
+        "design": f"{count_with_noun(found['n_samples'], 'row')}, {found['folds']}. Every selection is repeated inside "
+        "each fold, on its training rows. Beside each score: its difference from the score with all columns.",
         "models": [model["label"] for model in found["models"]],
         "groups": [_score_rows(found, k) for k in range(len(found["scores"]))],
         "notes": [note for note in found["notes"] if note not in warnings],

@@ -185,7 +185,8 @@ def _lead(redundancy: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str,
         if share == 0:
             return f"Every pair of the {n} has a symmetric uncertainty below 0.01."
         if share >= redundancy["threshold"]:
-            return f"{join_names(names)} have a symmetric uncertainty of {share:.2f}, but there are too few rows to call them redundant."
+            pair = f"{join_names(names)} have a symmetric uncertainty of {share:.2f}"
+            return f"{pair}, but there are too few rows to call them redundant."
         return f"No two of the {n} are redundant; {join_names(names)} come closest, with a symmetric uncertainty of {share:.2f}."
     words = f"{join_names(groups[0]['columns'], limit=4)} are redundant"
     grouped = sum(len(group["columns"]) for group in groups)

@@ -300,7 +300,8 @@ def assessment_verdict(assessment: Mapping[str, Any]) -> str:
         found = "The merit is better than on shuffled targets, but the gain on new rows is within its error"
     else:
         found = "No gain over the baseline was found on new rows"
-    words = f"{found}: {_nested_score_text(assessment)}.{_apparent_score_text(assessment, score_format)}{_accuracy_note(assessment)}"
+    words = f"{found}: {_nested_score_text(assessment)}."
+    words += f"{_apparent_score_text(assessment, score_format)}{_accuracy_note(assessment)}"
     if assessment["helps"] and not beats_chance:
         words += f" Yet {null_count_text(assessment['null'])}: the merit itself may be chance."
     return words
@@ -327,7 +328,8 @@ def _nested_score_text(assessment: Mapping[str, Any]) -> str:
             f" (95% {' to '.join(map(score_format.format_score, score_format.clipped_interval(scores['nested'])))})"
         )
     rows = count_with_noun(assessment["n_samples"], "row")
-    return f"{score_format.name} {nested} in nested cross-validation of {rows}, baseline {score_format.format_score(scores['baseline']['mean'])}"
+    baseline = score_format.format_score(scores["baseline"]["mean"])
+    return f"{score_format.name} {nested} in nested cross-validation of {rows}, baseline {baseline}"
 
 
 def _apparent_score_text(assessment: Mapping[str, Any], score_format: ScoreFormat) -> str:

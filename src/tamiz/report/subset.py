@@ -363,7 +363,8 @@ def _title(frontier: Sequence[Mapping[str, Any]], kept: Mapping[str, Any]) -> st
     near = [best for best in frontier if best["size"] < size and best["merit"] >= _NEARLY_BEST * merit > 0]
     if near:
         fewer = near[0]
-        words += f"; {count_with_noun(fewer['size'], 'column')} {_reach(fewer['size'])} {format_percent(fewer['merit'] / merit)} of it"
+        share = format_percent(fewer["merit"] / merit)
+        words += f"; {count_with_noun(fewer['size'], 'column')} {_reach(fewer['size'])} {share} of it"
     return words
 
 

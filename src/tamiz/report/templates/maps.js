@@ -51,10 +51,10 @@ if (byId("maps")) {
     const everything = points.rows.map((_, i) => i);
     if (color === null) return [{ name: "rows", rows: everything, values: everything, marker: {} }];
     const values = valuesOf(color, k);
-    const gaps = everything.filter((i) => values[i] === null), present = everything.filter((i) => values[i] !== null);
+    const withoutValue = everything.filter((i) => values[i] === null), present = everything.filter((i) => values[i] !== null);
     const counted = (name, rows) => `${name} (${plain.format(rows.length)})`;
-    const missing = gaps.length
-      ? [{ name: counted(color.missing_label, gaps), rows: gaps, marker: { color: theme.missing, symbol: "circle-open" } }] : [];
+    const missing = withoutValue.length
+      ? [{ name: counted(color.missing_label, withoutValue), rows: withoutValue, marker: { color: theme.missing, symbol: "circle-open" } }] : [];
     if (isNumber(color)) {
       const shown = present.map((i) => values[i]);
       const marker = {
