@@ -434,7 +434,7 @@ def test_places_are_looked_at_before_the_work(tamiz: Callable[..., Result], mapp
     assert "The rows are written to standard output by default" in done.stderr
     done = tamiz("apply", mapped, table, "-o", mapped)
     assert done.exit_code == 2
-    assert "a table is written as csv" in done.stderr
+    assert "the extension of a table must be one of csv" in done.stderr
     assert tamiz("apply", mapped).exit_code == 2
 
 
