@@ -366,7 +366,8 @@ def test_new_rows_are_placed_by_distances_some_of_them_missing():
     np.testing.assert_allclose(scaled(D[:50, :50]).map_rows(new).stress, 0.0, atol=1e-6)
     new[7] = np.nan
     with pytest.raises(
-        DataError, match=r"^Row 7 has no distance to any row of fit, and so no place\. Measure one, or leave"
+        DataError,
+        match=r"^Row 7 has no distance to any row of the fit, so that its position is undefined\. Add one, or remove",
     ):
         mds.transform(new)
     np.testing.assert_array_equal(mds.transform(gaps[:50, :50]), mds.embedding_)
@@ -465,7 +466,7 @@ def test_what_has_no_map_is_refused_in_one_sentence():
     D = cdist(X, X)
     n = len(D)
     refused(
-        "All dissimilarities are 0: the rows are all at one place. Check that X holds what rows differ by.",
+        "All dissimilarities are 0, so that all rows coincide. Check the input.",
         np.zeros((4, 4)),
     )
     equal = 3.0 * (1 - np.eye(4))
@@ -478,18 +479,20 @@ def test_what_has_no_map_is_refused_in_one_sentence():
         scaled(equal)
     gone = D.copy()
     gone[4] = gone[:, 4] = np.nan
-    alone = "Row 4 has no dissimilarity to any other that counts, and so no place. Leave it out, or give it one."
+    alone = "Row 4 has no dissimilarity with a weight above 0, so that its position is undefined. Remove it or add a dissimilarity."
     refused(alone, gone)
     refused(alone, gone, weights=np.ones_like(D))
     weights = np.ones_like(D)
     weights[6] = weights[:, 6] = 0.0
-    sentence = "Row 6 has the weight 0 with every other, and so no place. Leave it out, or give it one."
+    sentence = (
+        "Row 6 has weight 0 with every other row, so that its position is undefined. Remove it or add a dissimilarity."
+    )
     refused(sentence, D, weights=weights)
     apart = D.copy()
     apart[:3, 3:] = apart[3:, :3] = np.nan
     refused(
-        "The pairs that are known fall into 2 components of 7 and 3 rows, with nothing between them: rows 0, 1, 2 have no place "
-        "next to the others. Give a dissimilarity between them, or scale each by itself.",
+        "The known pairs form 2 components of 7 and 3 rows without a pair between them, so that the position of rows 0, 1, 2 "
+        "relative to the others is undefined. Add a dissimilarity between them, or fit each component separately.",
         apart,
     )
     refused("n_components must be below the number of rows = 10, got 10.", D, ValueError, n_components=10)
@@ -497,15 +500,15 @@ def test_what_has_no_map_is_refused_in_one_sentence():
     refused(two, D[:2, :2], kind="ordinal", n_components=1)
     expected = "weights must be an array of 10 x 10 numbers, one for every pair of rows, got "
     refused(f"{expected}4 x 4.", D, weights=np.ones((4, 4)))
-    pairs = f"{expected}1 dimensions. scipy.spatial.distance.squareform makes it of pairs."
+    pairs = f"{expected}1 dimensions. scipy.spatial.distance.squareform converts condensed pairs."
     refused(pairs, D, weights=np.ones(45))
-    sentence = f"{expected}a sparse matrix. weights.toarray() is one, where 0 is no weight."
+    sentence = f"{expected}a sparse matrix. Pass weights.toarray(); missing entries get weight 0."
     refused(sentence, D, TypeError, weights=sparse.eye_array(10))
     bad = np.ones_like(D)
     bad[2, 5] = -1.0
     refused("The weight of rows 2 and 5 is -1; a weight must be at least 0.", D, weights=bad)
     bad[2, 5] = 2.0
-    differs = "The weight of rows 2 and 5 is 2, and not the same in the other order; (W + W.T) / 2 is symmetric."
+    differs = "The weight of rows 2 and 5 is 2, and differs in the other order. Pass (W + W.T) / 2."
     refused(differs, D, weights=bad)
     bad[2, 5] = bad[5, 2] = 1e-13
     small = "The weight of rows 2 and 5 is 1e-13 beside the largest, 1; a weight must be 0 or at least 1e-12 of that."

@@ -172,7 +172,7 @@ def test_starts_are_the_place_by_squares_and_the_nearest_points_by_order():
 def test_a_row_without_a_dissimilarity_is_named():
     points, _, delta = problem(7, 2, 4)
     delta[2] = np.nan
-    sentence = r"^Row 2 has no dissimilarity to any of the 7 points; a place needs at least one\. Measure one or leave "
+    sentence = r"^Row 2 has no dissimilarity to any of the 7 points; at least one is required\. Add one or remove "
     with pytest.raises(DataError, match=sentence):
         minimize_row_stress_multistart(points, delta)
     with pytest.raises(DataError, match=sentence):

@@ -20,7 +20,6 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
 
-
 # Default number of rows on which a study fits a map of O(n^2) cost.
 MAX_STUDY_ROWS = 2_000
 

@@ -1,4 +1,4 @@
-"""New rows placed against fixed points by the stress of their dissimilarities to these, each row by itself."""
+"""Out-of-sample extension of MDS: each new row is mapped to the point of least stress against fixed points."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ from tamiz.reduction.majorization.transformations import DisparityCurve
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 
-# MERGED: New rows in a map by stress.
-# Dissimilarities that are there at a time.
+# Dissimilarities in memory at a time.
 _DISSIMILARITIES_IN_MEMORY = 2**20
+# Nearest points used as starts, besides the least-squares solution of squared distances.
+_NEAREST_STARTS = 4
+# Dissimilarities of one parallel task.
+_DISSIMILARITIES_PER_TASK = 2**15
 
 
 @dataclass(frozen=True)
 class MappedRows:
-    """New rows in a map.
+    """New rows mapped into a fitted map.
 
     Attributes
     ----------
     embedding : ndarray of shape (n_new, n_components)
     stress : ndarray of shape (n_new,)
-        Kruskal's stress-1 of each row against all rows of fit.
+        Kruskal's stress-1 of each row against all rows of the fit.
     reliability : ndarray of shape (n_new,)
-        The share of the rows of fit that are placed no better, in [0, 1]: near 0 a row has no place in this map.
+        Share of the rows of the fit with at least the same stress, in [0, 1]; near 0 the row does not fit into the map.
     """
 
     embedding: Floats
@@ -43,14 +46,14 @@ class MappedRows:
 
 @dataclass(frozen=True)
 class FittedMap:
-    """A map that rows are placed in.
+    """A fitted map into which new rows are mapped.
 
     Attributes
     ----------
     dissimilarities : Dissimilarities
-        The rows of fit.
+        Dissimilarities of the training rows.
     curve : DisparityCurve
-        What dissimilarities over the unit are turned into.
+        Transformation of dissimilarities divided by the unit.
     unit : float
     embedding : ndarray of shape (n, n_components)
     stress_per_point : ndarray of shape (n,)
@@ -63,7 +66,7 @@ class FittedMap:
     stress_per_point: Floats
 
     def map_rows(self, queries: Any) -> MappedRows:
-        """Return the places of new rows, each by itself; a row that is equal to one of fit gets the place of that."""
+        """Map new rows independently; a row that is equal to a training row gets its coordinates."""
         n_new, n = queries.n_samples, self.dissimilarities.points.n_samples
         equal, points = self.dissimilarities.points.match_rows(queries)
         queries = self.dissimilarities.copy_self_values(queries, equal, points)
@@ -72,51 +75,45 @@ class FittedMap:
         others = np.setdiff1d(np.arange(n_new), equal)
         self.dissimilarities.require_distances(others)
         for start, stop in parallel.block_ranges(len(others), max(1, _DISSIMILARITIES_IN_MEMORY // n)):
-            some = others[start:stop]
+            rows = others[start:stop]
             with np.errstate(over="ignore", invalid="ignore"):
-                embedding[some], stress[some] = self._map_unequal_rows(queries.take(some), some)
+                embedding[rows], stress[rows] = self._map_unequal_rows(queries.take(rows), rows)
         check_finite_embedding(embedding)
         better = np.searchsorted(np.sort(self.stress_per_point), stress, side="left")
         return MappedRows(embedding, stress, 1.0 - better / n)
 
     def _map_unequal_rows(self, queries: Any, row_numbers: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Return the places of rows that are equal to none of fit, and their stress."""
-        wanted = self.curve(self.dissimilarities.distances(queries, 0, queries.n_samples) / self.unit)
-        known = ~np.isnan(wanted)
+        """Return coordinates and stress of rows that are equal to no training row."""
+        targets = self.curve(self.dissimilarities.distances(queries, 0, queries.n_samples) / self.unit)
+        known = ~np.isnan(targets)
         if not known.any(axis=1).all():
             row = row_numbers[int(np.argmin(known.any(axis=1)))]
             raise DataError(
-                f"Row {row} has no distance to any row of fit, and so no place. Measure one, or leave the row out."
+                f"Row {row} has no distance to any row of the fit, so that its position is undefined. Add one, or remove the row."
             )
         fitted = self.embedding / self.unit
-        places = minimize_row_stress_multistart(fitted, wanted).positions
-        distances = np.where(known, cdist(places, fitted), 0.0)
+        positions = minimize_row_stress_multistart(fitted, targets).positions
+        distances = np.where(known, cdist(positions, fitted), 0.0)
         squares = (distances**2).sum(axis=1)
-        left = (np.where(known, wanted - distances, 0.0) ** 2).sum(axis=1)
-        stress = np.sqrt(np.divide(left, squares, out=np.zeros(len(places)), where=squares > 0))
-        return places * self.unit, stress
-
-
-# Points that a row's descent starts from, beside the place by squared distances.
-_NEAREST_STARTS = 4
-# Dissimilarities of one piece of work.
-_DISSIMILARITIES_PER_TASK = 2**15
+        residual = (np.where(known, targets - distances, 0.0) ** 2).sum(axis=1)
+        stress = np.sqrt(np.divide(residual, squares, out=np.zeros(len(positions)), where=squares > 0))
+        return positions * self.unit, stress
 
 
 @dataclass(frozen=True)
 class RowPlacements:
-    """Places of rows among fixed points.
+    """Positions of rows relative to fixed points.
 
     Attributes
     ----------
     positions : ndarray of shape (q, m)
     stress : ndarray of shape (q,)
-        For each row sqrt(sum (delta - d)^2 / sum delta^2) over its dissimilarities that are present: 0 where all are met,
-        infinite where all are 0 and the points are apart.
+        For each row sqrt(sum (delta - d)^2 / sum delta^2) over its known dissimilarities: 0 for a perfect fit,
+        infinite if all are 0 and the points differ.
     n_iter : ndarray of shape (q,)
-        Evaluations of the stress on the way from the start that led there.
+        Evaluations of the stress from the best start.
     converged : ndarray of shape (q,)
-        Whether its last step was short enough.
+        Whether the last step was below the tolerance.
     """
 
     positions: Floats
@@ -128,7 +125,7 @@ class RowPlacements:
 def minimize_row_stress(
     points: Floats, dissimilarities: Floats, initial_positions: Floats, *, max_iter: int = 300, tol: float = 1e-9
 ) -> RowPlacements:
-    """Place each row at a local minimum of its stress, down from its start.
+    """Move each row from its initial position to a local minimum of its stress.
 
     Parameters
     ----------
@@ -137,24 +134,24 @@ def minimize_row_stress(
         From each row to all points, NaN where missing, at least 0.
     initial_positions : ndarray of shape (q, m)
     max_iter : int, default=300
-        Evaluations of the stress after which a row is left where it is.
+        Largest number of evaluations of the stress for a row.
     tol : float, default=1e-9
-        Length of a step, next to the largest of the row's dissimilarities and of the points' coordinates, below which it is placed.
+        Step length at convergence, relative to the largest dissimilarity of the row and the largest coordinate of the points.
 
     Returns
     -------
-    Placed
+    RowPlacements
 
     Raises
     ------
     DataError
-        When a row has no dissimilarity that is present; the message names the row.
+        When a row has no known dissimilarity; the message names the row.
 
     Notes
     -----
-    The stress never rises. A step is Newton's where the stress is convex and it falls, else a shorter one, at worst that of
-    majorisation, y <- mean over j of x_j + delta_j (y - x_j) / |y - x_j|; at a saddle the row leaves downwards. Cost O(n m^2) an
-    evaluation, mostly 5 to 15 of them. The same bits for a row whatever rows come with it.
+    The stress never rises. A step is a Newton step where the stress is convex and decreases, else a shorter one, at least the
+    majorisation step y <- mean over j of x_j + delta_j (y - x_j) / |y - x_j|. Rows leave saddle points along a descent direction.
+    Cost O(n m^2) for each of typically 5 to 15 evaluations. The result for a row does not depend, to the bit, on other rows.
 
     References
     ----------
@@ -168,31 +165,31 @@ def minimize_row_stress(
 def minimize_row_stress_multistart(
     points: Floats, dissimilarities: Floats, *, max_iter: int = 300, tol: float = 1e-9
 ) -> RowPlacements:
-    """Place each row at the best of the minima that its several `starts` lead down to, the first of equal ones.
+    """Move each row to the best local minimum from several initial positions, the first of ties.
 
     Parameters
     ----------
     points, dissimilarities, max_iter, tol
-        As for `place`.
+        As for `minimize_row_stress`.
 
     Returns
     -------
-    Placed
+    RowPlacements
 
     Raises
     ------
     DataError
-        When a row has no dissimilarity that is present; the message names the row.
+        When a row has no known dissimilarity; the message names the row.
     """
 
-    def some(start: int, stop: int) -> Floats:
+    def starts(start: int, stop: int) -> Floats:
         return initial_positions(points, dissimilarities[start:stop])
 
-    return _minimize_in_spans(points, dissimilarities, some, max_iter, tol)
+    return _minimize_in_spans(points, dissimilarities, starts, max_iter, tol)
 
 
 def initial_positions(points: Floats, dissimilarities: Floats) -> Floats:
-    """Return places to start each row from: the one by squared distances, then those of the nearest points, nearest first.
+    """Return initial positions of each row: the least-squares solution of squared distances, then the nearest points.
 
     Parameters
     ----------
@@ -202,8 +199,8 @@ def initial_positions(points: Floats, dissimilarities: Floats) -> Floats:
     Returns
     -------
     ndarray of shape (q, s, m)
-        s is 5, or fewer where there are fewer points. The place by squared distances is exact where all dissimilarities are
-        distances of one place from points that span the space.
+        s is 5, or less for fewer points. The first is exact if the dissimilarities are distances of one position from points that
+        span the space.
     """
     out = np.empty((len(dissimilarities), 1 + min(_NEAREST_STARTS, len(points)), points.shape[1]))
     fill_starts(_contiguous_axes(points), np.ascontiguousarray(dissimilarities), out)
@@ -213,26 +210,26 @@ def initial_positions(points: Floats, dissimilarities: Floats) -> Floats:
 def _minimize_in_spans(
     points: Floats, dissimilarities: Floats, positions_of: Callable[[int, int], Floats], max_iter: int, tol: float
 ) -> RowPlacements:
-    """Place rows in pieces, from the starts of each piece."""
+    """Minimise the stress of rows in parallel tasks; `positions_of` returns the initial positions of a span."""
     is_empty = np.isnan(dissimilarities).all(axis=1)
     if is_empty.any():
         raise DataError(
-            f"Row {int(np.argmax(is_empty))} has no dissimilarity to any of the {len(points):,} points; a place needs at least "
-            "one. Measure one or leave the row out."
+            f"Row {int(np.argmax(is_empty))} has no dissimilarity to any of the {len(points):,} points; at least one is "
+            "required. Add one or remove the row."
         )
-    turned = _contiguous_axes(points)
+    axes = _contiguous_axes(points)
     q, m = len(dissimilarities), points.shape[1]
-    places, stress, told = np.empty((q, m)), np.empty(q), np.empty((q, 2), dtype=np.int64)
+    positions, stress, outcome = np.empty((q, m)), np.empty(q), np.empty((q, 2), dtype=np.int64)
 
     def piece(span: tuple[int, int]) -> None:
         here = slice(*span)
-        some = np.ascontiguousarray(dissimilarities[here], dtype=np.float64)
-        from_here = np.ascontiguousarray(positions_of(*span), dtype=np.float64)
-        fit_rows(turned, some, from_here, max_iter, tol, places[here], stress[here], told[here])
+        part = np.ascontiguousarray(dissimilarities[here], dtype=np.float64)
+        initial = np.ascontiguousarray(positions_of(*span), dtype=np.float64)
+        fit_rows(axes, part, initial, max_iter, tol, positions[here], stress[here], outcome[here])
 
     for _ in parallel.map_blocks(piece, parallel.block_ranges(q, max(1, _DISSIMILARITIES_PER_TASK // len(points)))):
         pass
-    return RowPlacements(places, stress, told[:, 0].copy(), told[:, 1] == 1)
+    return RowPlacements(positions, stress, outcome[:, 0].copy(), outcome[:, 1] == 1)
 
 
 def _contiguous_axes(points: Floats) -> Floats:

@@ -50,54 +50,53 @@ from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants
 MISSING_CHOICES = ("mean", "pairwise", "iterative")
 CATEGORY_WEIGHTS = ("balanced", "famd")
 
-# What a report spends on tables drawn by chance: operations, and tables at most. Eigenvalues of larger ones vary less.
+# Budget of parallel analysis in a report: operations, random tables, and the size above which it is omitted.
 _NULL_OPERATIONS, _MAX_NULL_TABLES, _MAX_NULL_COST = 1e9, 100, 1.5e9
 
 
 class PCA(LikelihoodMixin, Reducer):
-    """Directions of largest variance.
+    """Principal component analysis: the directions of largest variance.
 
     .. math:: C w = \\lambda w, \\qquad C = \\frac{1}{n - 1} \\sum_i (x_i - \\bar x)(x_i - \\bar x)'
 
     Parameters
     ----------
     n_components : int, float or None, default=2
-        Number of directions; a float above 0 and up to 1.0 takes the fewest that hold this share of the total variance; None is
-        all of them, min(n_samples, n_coordinates).
+        Number of components. A float in (0, 1] selects the fewest components that explain this share of the total variance; None
+        keeps all, min(n_samples, n_coordinates).
     standardize : bool, default=False
-        Divide numeric columns by their standard deviation. Centred they are always.
+        Divide numeric columns by their standard deviation. Columns are always centred.
     categories : {"balanced", "famd"}, default="balanced"
-        The weight of a categorical column of K levels beside standardised numbers, which have variance 1. "famd" divides each
+        Weight of a categorical column with K levels relative to standardised numeric columns of variance 1. "famd" divides each
         indicator by the square root of its level's share: the column's total variance is K - 1, as in factor analysis of mixed
-        data (FAMD), and columns of many levels dominate the proportions. "balanced" also divides by the square root of K - 1:
-        every column has total variance 1, and proportions are shares of the number of columns.
+        data (FAMD), and columns with many levels dominate. "balanced" also divides by the square root of K - 1, so that every
+        column has total variance 1.
     missing : {"mean", "pairwise", "iterative"}, default="mean"
-        A missing value counts as its column's mean; or each covariance is taken over the rows that have both values; or gaps hold
-        what the components themselves give, found together in least squares. With the last two a row with gaps is placed where
-        its present values fit best.
+        Treatment of missing values. "mean" imputes the mean of the column; "pairwise" computes each covariance over the rows with
+        both values; "iterative" estimates missing values and components together by least squares. With the last two, incomplete
+        rows are projected by least squares on their present values.
     solver : {"auto", "covariance", "svd", "randomized"}, default="auto"
-        Eigenvectors of the covariance, singular vectors of the rows, or block Krylov from a random start with products alone,
-        which goes on until its residuals are below 1e-7 of the largest variance (1e-6 for float32). "auto" is what takes the
-        fewest operations.
+        Eigenvectors of the covariance, singular vectors of the rows, or block Krylov iteration from a random start, until
+        residuals are below 1e-7 of the largest variance (1e-6 for float32). "auto" chooses the one with the fewest operations.
     whiten : bool, default=False
-        Divide the coordinates of the embedding by their standard deviation, so that each has variance 1. A component without
-        variance stays at 0.
+        Divide the coordinates of the embedding by their standard deviation, so that each has variance 1. Components without
+        variance stay 0.
     image_shape : tuple of two int, default=None
-        Rows and columns of pixels, where the columns are an image read row by row: the report then shows the mean and the
+        Height and width in pixels, if the columns are the pixels of an image, row by row. The report then shows the mean and the
         components as images.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_coordinates)
-        Unit vectors, the largest entry of each positive.
+        Unit vectors; the largest absolute entry of each is positive.
     explained_variance_ : ndarray of shape (n_components,)
-        Variance along each, with n - 1.
+        Variance along each component, with n - 1.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of the total variance of all coordinates, kept or not.
+        Share of the total variance of all coordinates.
     singular_values_ : ndarray of shape (n_components,)
-        Of the centred rows, each times the root of its weight; NaN after `fit_covariance` without n_samples.
+        Singular values of the centred rows times the square roots of their weights; NaN after `fit_covariance` without n_samples.
     noise_variance_ : float
-        Mean variance of the directions that are left out, of min(n_samples, n_coordinates); 0 where none is.
+        Mean variance of the discarded directions, of min(n_samples, n_coordinates); 0 if none is discarded.
     loadings_ : ndarray of shape (n_coordinates, n_components)
         Components times the standard deviation along them.
     mean_, scale_ : ndarray of shape (n_coordinates,)
@@ -105,32 +104,33 @@ class PCA(LikelihoodMixin, Reducer):
     coordinate_names_ : list of str
         Numeric columns by name, then "column=level" for the categories.
     embedding_ : ndarray of shape (n_samples, n_components)
-        float32 where all numbers of a table came as float32. Not there after `fit_covariance`.
+        Coordinates of the rows; float32 if all numeric columns are float32. Not set by `fit_covariance`.
     n_components_ : int
     solver_ : {"covariance", "svd", "randomized"}
-        The way that was taken.
+        The solver used.
     residuals_ : ndarray of shape (n_components,)
-        The length :math:`|C w - \\lambda w|`: 0 but for the randomized way.
+        The norm :math:`|C w - \\lambda w|` for the randomized solver, else 0.
 
     Raises
     ------
     DataError
-        When no column can be used, there is one row only, or image_shape does not fit the columns.
+        When no column can be used, there is only one row, or image_shape does not match the columns.
     MemoryError
-        When the cross products do not fit.
+        When the cross products do not fit in memory.
     ValueError
-        When n_components is more than rows or coordinates allow.
+        When n_components exceeds min(n_samples, n_coordinates).
 
     Notes
     -----
     Cost O(n q^2 + q^3) for q coordinates by the covariance, in memory O(q^2) beyond the rows: they are read block by block, once
-    for all sums and once to be placed, so the table may be larger than memory. O(n^2 q) by singular vectors, O(n q k) a reading
-    by products, of which there are about fifteen. Rows of float32 are multiplied in float32: variances are then right to about
-    1e-6. Categories become indicators, weighted by `categories`. With standardize=True and categories="famd" variances and axes are
+    for the cross products and once for the projection, so the table may be larger than memory. O(n^2 q) by singular vectors;
+    O(n q k) for each of about fifteen passes of block Krylov. Rows of float32 are multiplied in float32, with relative errors of
+    variances of about 1e-6. Categories become indicators, weighted by `categories`. With standardize=True and categories="famd"
+    variances and axes are
     those of FAMD, and rows those of programs that standardise with n (prince, FactoMineR), times the square root of (n - 1) / n.
-    The distances of nearest neighbours, MDS and graphs use FAMD's weights, whatever PCA does. Sparse rows stay sparse but under
-    "svd", which is for fewer rows than columns. "iterative" holds all rows in memory, and goes on until a step moves the gaps by
-    less than 1e-7 of their size.
+    The distances of nearest neighbours, MDS and graphs use FAMD's weights, whatever PCA does. Sparse rows stay sparse except
+    with "svd". "iterative" keeps all rows in memory, and converges when a step changes the missing values by less than 1e-7 of
+    their norm.
 
     References
     ----------
@@ -204,7 +204,7 @@ class PCA(LikelihoodMixin, Reducer):
         return cls(min(10, len(schema.used), schema.n_rows), standardize=True)
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:  # noqa: ARG002
-        """Find the directions.
+        """Compute the components.
 
         Parameters
         ----------
@@ -226,18 +226,18 @@ class PCA(LikelihoodMixin, Reducer):
             embedding = rows.project(found.directions)
         if self.whiten:
             embedding /= _standard_deviations(found.variances, rows.n_coordinates).astype(embedding.dtype)
-        # Nothing is set before all is found: a fit that fails leaves what was fitted before.
+        # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         self._set_fitted(found, rows.encoder, rows.total_weight, rows.variances)
         self.noise_variance_ = found.noise_variance(max(rows.n_rows, rows.total_weight))
         self.embedding_ = self._match_dtype(embedding, X)
         warn_user(rows.collect_warnings())
         warn_user(constant_column_warnings(rows.encoder.names, rows.variances, standardize=self.standardize))
-        warn_user(decomposition_warnings(found, "" if rows.semidefinite else "; missing='iterative' has none"))
+        warn_user(decomposition_warnings(found, "" if rows.semidefinite else "; missing='iterative' avoids this"))
         return self
 
     def _check_parameters(self) -> tuple[str, str]:
-        """Return the rule for gaps and the solver, when they and the rest are what they must be."""
+        """Check the parameters; return `missing` and `solver`."""
         for name in ("standardize", "whiten"):
             if not isinstance(value := getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, got {value!r}.")
@@ -245,12 +245,10 @@ class PCA(LikelihoodMixin, Reducer):
         return check_choice("missing", self.missing, MISSING_CHOICES), check_choice("solver", self.solver, SOLVERS)
 
     def _read_rows(self, X: Any, sample_weight: Any) -> CentredRows:
-        """Return the rows as they are held, gaps by the rule."""
+        """Return the centred rows with the treatment of missing values."""
         missing, solver = self._check_parameters()
         if missing == "pairwise" and solver not in ("auto", "covariance"):
-            raise ValueError(
-                f"missing='pairwise' gives covariances, got solver={solver!r}; use 'covariance' or 'auto'."
-            )
+            raise ValueError(f"missing='pairwise' requires solver='covariance' or 'auto', got {solver!r}.")
         if sparse.issparse(X):
             return SparseTableRows(X, sample_weight, standardize=self.standardize)
         source = as_source(X, None, sample_weight)
@@ -260,21 +258,21 @@ class PCA(LikelihoodMixin, Reducer):
         wanted = check_n_components(self.n_components, min(table.n_rows, table.n_coordinates))
         if isinstance(wanted, float):
             raise ValueError(
-                f"missing='iterative' fills gaps from a number of components, and n_components={wanted} is a share of the "
-                "variance: say how many."
+                f"missing='iterative' needs a whole number of components, and n_components={wanted} is a share of the "
+                "variance."
             )
         return ImputedRows(table, wanted)
 
     def fit_covariance(self, covariance: Any, *, mean: Any = None, n_samples: int | None = None) -> Self:
-        """Find the directions from a covariance alone, without rows: there is no `embedding_`, and no choice of a solver.
+        """Compute the components from a covariance, without rows; `embedding_` is not set and `solver` is ignored.
 
         Parameters
         ----------
         covariance : array-like or data frame of shape (n_features, n_features)
         mean : array-like of shape (n_features,), default=None
-            Where the columns are centred; without it no row can be placed, and with it those without gaps.
+            Centre of the columns; required to transform rows, which must be complete.
         n_samples : int, default=None
-            The number of rows behind it, which `parallel_analysis` needs.
+            The number of rows of the covariance, required by `parallel_analysis`.
 
         Examples
         --------
@@ -321,7 +319,7 @@ class PCA(LikelihoodMixin, Reducer):
         )
 
     def _describe(self) -> MapDescription:
-        """Return the shares of variance, those by chance, and the loadings."""
+        """Describe the shares of variance, the null model and the loadings."""
         has_numbers = sum(stop - start for start, stop in self._row_encoder.level_spans) < len(
             self._coordinate_variances
         )
@@ -359,7 +357,7 @@ class PCA(LikelihoodMixin, Reducer):
         return [] if self.image_shape is None else eigenimages(self, self.image_shape, vars(self).get("embedding_"))
 
     def _report_parallel_analysis(self) -> ParallelAnalysis | None:
-        """Return what a report shows of chance, None where that would take long or the number of rows is not known."""
+        """Return the parallel analysis for a report, None if it is too expensive or the number of rows is unknown."""
         q = len(self._coordinate_variances)
         size = min(self._total_weight, q) if np.isfinite(self._total_weight) else np.inf
         if size**2 * q > _MAX_NULL_COST:
@@ -372,28 +370,28 @@ class PCA(LikelihoodMixin, Reducer):
     def parallel_analysis(
         self, *, n_draws: int = 100, quantile: float | None = None, random_state: Seed = 0
     ) -> ParallelAnalysis:
-        """Return how large the variances would be by chance: in tables of as many rows of independent normal columns.
+        """Compare the variances with those of random tables of independent normal columns (Horn's parallel analysis).
 
-        Each column drawn has its own variance, and the indicators of one category hang together as they do; standardised columns
-        are standardised in every table drawn. The tables drawn have no gaps: after missing="pairwise", whose covariances come of
-        fewer rows, chance gives somewhat more than this.
+        Random columns have the observed variances, and the indicators of a category keep their dependence. Standardised columns are
+        standardised in every random table. Random tables have no missing values, so that the reference is slightly too small for
+        missing="pairwise".
 
         Parameters
         ----------
         n_draws : int, default=100
         quantile : float, default=None
-            None compares with the mean over the tables, as Horn does; 0.95 with what one in twenty exceeds.
+            None compares with the mean over the random tables, as Horn does; 0.95 with their 95 % quantile.
         random_state : int, Generator or None, default=0
 
         Returns
         -------
         ParallelAnalysis
-            `explained_variance`, `reference`, both of shape (n_components,), and `n_components`: how many come before the first
-            that is not above its reference.
+            `explained_variance`, `reference`, both of shape (n_components,), and `n_components`: the number of components
+            before the first that is not above its reference.
 
         Notes
         -----
-        Cost O(q^3) a table, whatever the number of rows: what is drawn is a root of the cross products, not the rows.
+        Cost O(q^3) for each table, for any number of rows, because a square root of the cross products is drawn.
 
         References
         ----------
@@ -421,14 +419,14 @@ class PCA(LikelihoodMixin, Reducer):
         return compare_with_null(self.explained_variance_, drawn, quantile)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
-        """Find the directions and return the rows along them."""
+        """Fit and return the coordinates of the rows."""
         return self.fit(X, y, **fit_params).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return new rows along the directions, each row by itself.
+        """Project new rows on the components, each independently of the others.
 
-        A level that was not there in fit counts as missing. A missing value counts as the mean; with "pairwise" and "iterative" a
-        row is placed where its present values fit best.
+        Levels unknown in fit count as missing. Missing values are imputed by the mean; with "pairwise" and "iterative" rows are
+        projected by least squares on their present values.
         """
         check_is_fitted(self)
         compare_columns(self, X)
@@ -439,7 +437,7 @@ class PCA(LikelihoodMixin, Reducer):
         return self._match_dtype(places, X)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
-        """Return the coordinates that points along the directions stand for, in the units of the columns.
+        """Return the reconstruction of points on the components, in the units of the columns.
 
         Parameters
         ----------
@@ -463,14 +461,14 @@ class PCA(LikelihoodMixin, Reducer):
         return np.asarray(found, dtype=points.dtype)
 
     def reconstruct(self, X: Any, n_components: int | None = None) -> NDArray[np.float64]:
-        """Return rows as the first components give them, in the units of the columns.
+        """Return the reconstruction of rows from the first components, in the units of the columns.
 
         Parameters
         ----------
         X : array, data frame, sparse matrix or Source
             Rows like those of fit.
         n_components : int, default=None
-            How many of the components; None is all that were fitted, and 0 gives the mean.
+            Number of components used; None is all fitted components, 0 returns the mean.
 
         Returns
         -------
@@ -489,5 +487,5 @@ class PCA(LikelihoodMixin, Reducer):
 
 
 def _standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
-    """Return the standard deviations of components, infinite where there is nothing but rounding."""
+    """Return the standard deviations of components, infinite for variances at rounding level."""
     return np.where(variances > rounding_variance(variances, n_coordinates), np.sqrt(variances), np.inf)

@@ -89,8 +89,8 @@ class StochasticMDS(Reducer):
     Notes
     -----
     Cost O(n p) for each round with p columns, and memory O(n p) in float32: dissimilarities are computed on demand. Coordinates
-    have a relative error of about 1e-6 of the largest, and a stress below 1e-5 is rounding. After 600 rounds the stress is typically
-    within 0.5 % of the stress of `MDS`. The same seed gives the same bits for any number of threads.
+    have a relative error of about 1e-6 of the largest, and a stress below 1e-5 is rounding. After 600 rounds the stress is
+    typically within 0.5 % of the stress of `MDS`. The same seed gives the same bits for any number of threads.
 
     The paper moves the two rows of one pair at a time. Here all rows move at once, each by the mean of 16 such moves, so that the
     moves of a round are independent and run in parallel.

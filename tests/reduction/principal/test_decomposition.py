@@ -119,7 +119,9 @@ def test_float32_far_from_zero_keeps_the_digits_that_came():
 
 def test_a_direction_that_was_not_found_is_told(monkeypatch):
     monkeypatch.setattr("tamiz.reduction.krylov._MAX_PRODUCTS", 1)
-    with pytest.warns(TamizWarning, match="PCA: a direction has the residual .* beside the variance"):
+    with pytest.warns(
+        TamizWarning, match="PCA: a component did not converge: its residual is .*, and the largest variance"
+    ):
         PCA(2, solver="randomized").fit(np.random.default_rng(0).normal(size=(500, 300)))
 
 

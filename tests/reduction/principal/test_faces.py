@@ -10,17 +10,17 @@ from tamiz.reduction import PCA
 DIGITS = load_digits().data
 
 
-def test_the_galleries_are_the_mean_the_components_and_rows_rebuilt():
+def test_the_galleries_are_the_mean_the_components_and_rows_reconstructed():
     pca = PCA(20, image_shape=(8, 8)).fit(DIGITS)
-    mean, components, *rebuilt = pca.describe().galleries
+    mean, components, *reconstructed = pca.describe().galleries
     np.testing.assert_allclose(mean.images, [DIGITS.mean(axis=0)], atol=1e-10)
     np.testing.assert_allclose(components.images, pca.components_[:15], atol=1e-12)
     assert (mean.shape, components.names[0]) == ((8, 8), f"PC 1 ({pca.explained_variance_ratio_[0]:.1%})")
     assert components.signed
-    assert [gallery.shows_rows for gallery in (mean, components, *rebuilt)] == [False, False, True, True, True]
-    for gallery in rebuilt:
+    assert [gallery.shows_rows for gallery in (mean, components, *reconstructed)] == [False, False, True, True, True]
+    for gallery in reconstructed:
         assert gallery.names == ["1 component", "5 components", "20 components"]
-        row = int(gallery.title.removeprefix("Row ").removesuffix(" rebuilt")) - 1
+        row = int(gallery.title.removeprefix("Row ").removesuffix(" reconstructed")) - 1
         np.testing.assert_allclose(gallery.images[1], pca.reconstruct(DIGITS[[row]], 5)[0], atol=1e-10)
 
 
@@ -54,7 +54,7 @@ def test_a_shape_that_does_not_fit_is_refused(shape, error, message):
 
 def test_a_category_is_no_pixel():
     frame = load_iris(as_frame=True).data.assign(kind=list("abc") * 50)
-    with pytest.raises(ValueError, match="Pixels are numbers, and column kind is none"):
+    with pytest.raises(ValueError, match="image_shape needs numeric columns, and column kind is not numeric"):
         PCA(2, image_shape=(1, 7)).fit(frame)
 
 

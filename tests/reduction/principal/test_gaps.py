@@ -107,7 +107,7 @@ def test_a_category_with_gaps_is_placed_by_the_other_columns():
 def test_a_covariance_of_no_table_is_told():
     X = np.array([[1, 1, np.nan], [2, 2, np.nan], [3, 3, np.nan], [1, np.nan, 1], [2, np.nan, 2], [3, np.nan, 3],
                   [np.nan, 1, 3], [np.nan, 2, 2], [np.nan, 3, 1]], dtype=float)  # fmt: skip
-    told = r"PCA: the covariance has eigenvalues below 0, the least is -1\.2: no rows .* missing='iterative' has none"
+    told = r"PCA: the covariance is not positive semidefinite \(smallest eigenvalue -1\.2\), .* missing='iterative' avoids this"
     for k in (1, 3):
         with pytest.warns(TamizWarning, match=told):
             pca = PCA(k, missing="pairwise").fit(X)
@@ -164,8 +164,11 @@ def test_columns_that_are_never_present_together_are_told():
     ("parameters", "message"),
     [
         ({"missing": "iterativ"}, "missing must be one of 'mean', 'pairwise', 'iterative', got 'iterativ'"),
-        ({"missing": "pairwise", "solver": "svd"}, "missing='pairwise' gives covariances, got solver='svd'"),
-        ({"missing": "iterative", "n_components": 0.9}, "missing='iterative' fills gaps from a number of components"),
+        (
+            {"missing": "pairwise", "solver": "svd"},
+            "missing='pairwise' requires solver='covariance' or 'auto', got 'svd'",
+        ),
+        ({"missing": "iterative", "n_components": 0.9}, "missing='iterative' needs a whole number of components"),
         ({"missing": "iterative", "n_components": 4}, "n_components must be from 1 to 3, got 4"),
     ],
 )

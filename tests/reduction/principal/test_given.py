@@ -44,7 +44,7 @@ def test_the_names_of_a_frame_are_those_of_the_coordinates():
 
 def test_a_covariance_of_no_table_is_told():
     with pytest.warns(
-        TamizWarning, match=r"eigenvalues below 0, the least is -1: .*Variances below 0 are given as 0\."
+        TamizWarning, match=r"not positive semidefinite \(smallest eigenvalue -1\), .*Negative variances are set to 0\."
     ):
         PCA(1).fit_covariance([[1.0, 2.0], [2.0, 1.0]])
 

@@ -52,10 +52,12 @@ def test_the_same_seed_gives_the_same_reference_and_facts_hold_it():
     facts = pca.describe()
     assert len(facts.chance_spectrum) == 4
     np.testing.assert_allclose(facts.chance_spectrum, pca.parallel_analysis().reference / 13, rtol=0.05)
-    assert facts.chance_title == "3 of the first 4 components hold more than chance would give"
+    assert facts.chance_title == "3 of the first 4 components explain more variance than expected by chance"
     every = PCA(13, standardize=True).fit(load_wine().data).describe()
-    assert every.chance_title == "3 of 13 components hold more than chance would give"
-    assert facts.chance_note.startswith("By chance is the mean of tables of as many rows whose columns are independent")
+    assert every.chance_title == "3 of 13 components explain more variance than expected by chance"
+    assert facts.chance_note.startswith(
+        "The expectation by chance is the mean over random tables with as many rows and independent"
+    )
 
 
 def test_weights_count_as_rows():
@@ -82,4 +84,4 @@ def test_of_two_rows_no_component_holds_more_than_chance():
     for seed in range(5):
         pca = PCA(2, standardize=True).fit(np.random.default_rng(seed).normal(size=(2, 3)))
         assert pca.parallel_analysis().n_components == 0
-        assert pca.describe().chance_title == "No component holds more than chance would give"
+        assert pca.describe().chance_title == "No component explains more variance than expected by chance"

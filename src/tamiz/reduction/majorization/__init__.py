@@ -1,1 +1,1 @@
-"""Multidimensional scaling by majorisation (SMACOF), one idea a file."""
+"""Multidimensional scaling by majorisation (SMACOF)."""

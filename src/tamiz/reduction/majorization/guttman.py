@@ -155,8 +155,8 @@ class CholeskySolver(WeightMatrixSolver):
             self._factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True)
         except linalg.LinAlgError as error:
             raise DataError(
-                "The weight matrix is numerically singular, because some rows are connected only by very small weights. Remove these pairs "
-                "or increase their weights."
+                "The weight matrix is numerically singular, because some rows are connected only by very small weights. "
+                "Remove these pairs or increase their weights."
             ) from error
 
     def __call__(self, sums: Floats, start: Floats) -> Floats:  # noqa: ARG002

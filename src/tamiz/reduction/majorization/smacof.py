@@ -1,4 +1,4 @@
-"""Scaling by majorisation: descents from one or more starts, and the best of them."""
+"""SMACOF from one or more initial configurations (classical, random or given), of which the best solution is kept."""
 
 from __future__ import annotations
 
@@ -29,110 +29,23 @@ from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Floats
 
-# MERGED: Configurations that a descent starts from.
+MDS_KINDS: tuple[str, ...] = ("metric", "interval", "ordinal")
+TIE_RULES = ("primary", "secondary")
+# Bytes for each pair beside its value and weight: shifted values, disparities, and for ordinal scaling row numbers, weight, blocks
+# and the sort order.
+BYTES_PER_PAIR_BY_KIND = {"metric": 2, "interval": 12, "ordinal": 48}
 INIT_CHOICES = ("classical", "random")
-# Rows that are asked for what the triangle inequality says of a missing distance.
+# Intermediate rows from which the triangle inequality bounds a missing distance.
 _TRIANGLE_ROWS = 500
-# What coordinates without an eigenvalue are filled with, next to the first: nothing moves points out of a line or plane that holds
-# them all.
+# Relative size of the noise in dimensions without a positive eigenvalue: majorisation never leaves a subspace that contains all
+# points.
 _FLAT_NOISE = 1e-2
-# No seed that anyone makes data with.
+# An unusual seed, independent of seeds that generate data.
 _SEED = 2_718_281_829
 
 
-class CondensedDissimilarities(Dissimilarities):
-    """Rows known by the numbers of their pairs."""
-
-    quadratic, linear = 1.0, 0.0
-
-    def __init__(self, pairs: CondensedPairs, values: Floats) -> None:
-        super().__init__(pairs)
-        self._values = values
-
-    def block(self, queries: Any, start: int, stop: int) -> Floats:  # noqa: ARG002 - all rows are their own queries
-        """Return distances."""
-        out = np.empty((stop - start, self.points.n))
-        expand_condensed(self._values, self.points.n, start, stop, out)
-        return out
-
-    def distances(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return distances."""
-        return self.block(queries, start, stop)
-
-
-def classical_start(dissimilarities: Dissimilarities, pairs: CondensedPairs, n_components: int) -> Floats:
-    """Return the map by classical scaling, in the unit of the pairs; missing dissimilarities are filled from those there are.
-
-    Parameters
-    ----------
-    dissimilarities : Dissimilarities
-    pairs : Pairs
-    n_components : int
-
-    Returns
-    -------
-    ndarray of shape (n_components, n)
-    """
-    values = dissimilarities.euclidean_coordinates()
-    if values is not None:
-        points = scale_coordinates(values / pairs.unit, n_components).embedding
-    else:
-        held = _fill_missing(pairs) if pairs.is_weighted and not pairs.weights.all() else pairs.values
-        points = scale_distances(CondensedDissimilarities(pairs, held), n_components, None).embedding
-    return np.ascontiguousarray(points.T)
-
-
-def fill_flat_dimensions(points: Floats) -> Floats | None:
-    """Return points with a little noise in every dimension that holds none of them, None where there is no such dimension."""
-    flat = ~points.any(axis=1)
-    if not flat.any():
-        return None
-    filled = points.copy()
-    noise = np.random.default_rng(_SEED).standard_normal((int(flat.sum()), points.shape[1]))
-    filled[flat] = _FLAT_NOISE * max(float(points.std()), _FLAT_NOISE) * noise
-    return filled
-
-
-def random_start(pairs: CondensedPairs, n_components: int, rng: np.random.Generator) -> Floats:
-    """Return points drawn from a normal distribution."""
-    return rng.standard_normal((n_components, pairs.n))
-
-
-def user_start(init: Any, pairs: CondensedPairs, n_components: int) -> Floats:
-    """Return the configuration that a user starts from, centred."""
-    points = read_initial_embedding(init, INIT_CHOICES, pairs.n, n_components)
-    points /= power_of_two(float(np.abs(points).max()))
-    return np.ascontiguousarray((points - points.mean(axis=0)).T)
-
-
-def _fill_missing(pairs: CondensedPairs) -> Floats:
-    """Return the numbers of all pairs, of those not known what the triangle inequality leaves in the middle, else the mean."""
-    n = pairs.n
-    check_memory(
-        16.0 * n * n, f"A start for {n:,} rows with missing dissimilarities", "Pass init='random' or an array."
-    )
-    known = pairs.to_square(np.where(pairs.weights > 0, pairs.values, np.nan))
-    out = known.copy()
-    step = -(-n // _TRIANGLE_ROWS)
-    for _ in parallel.map_blocks(
-        lambda span: impute_by_triangle(known, *span, step, out), parallel.block_ranges(n, 64)
-    ):
-        pass
-    out[np.isnan(out)] = np.nanmean(known)
-    held = np.empty_like(pairs.values)
-    condense(out, 1.0, held)
-    return held
-
-
-MDS_KINDS: tuple[str, ...] = ("metric", "interval", "ordinal")
-TIE_RULES = ("primary", "secondary")
-# Bytes that are kept for each pair beside its number and weight: fine values, disparities, and in ordinal scaling its ends, its
-# weight, the blocks and at first the order.
-BYTES_PER_PAIR_BY_KIND = {"metric": 2, "interval": 12, "ordinal": 48}
-
-
 def create_transformation(kind: str, ties: str, pairs: CondensedPairs) -> Transformation:
-    """Return what dissimilarities may be turned into."""
+    """Return the transformation of a kind of MDS."""
     if kind == "ordinal":
         return OrdinalTransformation(pairs, ties)
     return IntervalTransformation(pairs) if kind == "interval" else RatioTransformation(pairs)
@@ -140,7 +53,7 @@ def create_transformation(kind: str, ties: str, pairs: CondensedPairs) -> Transf
 
 @dataclass(frozen=True)
 class SmacofSolution:
-    """A map by majorisation.
+    """A SMACOF solution.
 
     Attributes
     ----------
@@ -154,7 +67,7 @@ class SmacofSolution:
     converged : bool
     curve : DisparityCurve
     disparities : ndarray of shape (n_pairs,)
-        NaN where no dissimilarity is known.
+        NaN where the dissimilarity is missing.
     """
 
     points: Floats
@@ -169,48 +82,48 @@ class SmacofSolution:
 
 @dataclass
 class MultistartSmacof:
-    """Descents from starts, one after the other; what the best one has come to is there at any time.
+    """Minimisation from several starts, one after the other; `best` is available at any time.
 
     Attributes
     ----------
-    function : Problem
-    best : Descent or None
+    function : StressFunction
+    best : StressMinimizer or None
     """
 
     function: StressFunction
     best: StressMinimizer | None = None
 
     def run(self, configurations: Iterator[Floats], max_iter: int, tol: float) -> None:
-        """Descend from each configuration; the first of those with the least stress is kept."""
+        """Minimise from each configuration; keep the best, the first of ties."""
         for points in configurations:
-            descent = self._start_minimizer(points)
+            minimizer = self._start_minimizer(points)
             try:
-                descent.run(max_iter, tol)
+                minimizer.run(max_iter, tol)
             finally:
-                # Also when the user has had enough.
-                if self.best is None or descent.state.stress < self.best.state.stress:
-                    self.best = descent
+                # Also after an interruption.
+                if self.best is None or minimizer.state.stress < self.best.state.stress:
+                    self.best = minimizer
 
     def _start_minimizer(self, points: Floats) -> StressMinimizer:
-        """Return a descent from points; dimensions that hold none of them are left flat where nothing is lacking without."""
-        descent = StressMinimizer(self.function, points)
-        if descent.state.stress <= NEAR_ZERO_STRESS:
-            return descent
+        """Return a minimiser; flat dimensions are filled with noise unless the fit is already perfect."""
+        minimizer = StressMinimizer(self.function, points)
+        if minimizer.state.stress <= NEAR_ZERO_STRESS:
+            return minimizer
         filled = fill_flat_dimensions(points)
-        return descent if filled is None else StressMinimizer(self.function, filled)
+        return minimizer if filled is None else StressMinimizer(self.function, filled)
 
     def solution(self, *, rotate: bool) -> SmacofSolution:
-        """Return the best map, along its principal axes where it is to be turned."""
+        """Return the best solution, rotated to its principal axes if `rotate`."""
         assert self.best is not None
         points, pairs = self.best.state.points, self.function.pairs
         if rotate:
             points = principal_axes_rotation(points.T).project_rows(points.T).T
         final = self.function.evaluate(points)
-        given = np.ascontiguousarray(final.points, dtype=pairs.dtype)
+        typed = np.ascontiguousarray(final.points, dtype=pairs.dtype)
         transformation = self.function.transformation
         disparities = transformation.disparities()
         sums, _ = pairs.accumulate(
-            lambda *span: stress_per_point(disparities, pairs.weights, given, *span), (2, pairs.n), np.float64
+            lambda *span: stress_per_point(disparities, pairs.weights, typed, *span), (2, pairs.n), np.float64
         )
         per_point = np.sqrt(np.divide(sums[0], sums[1], out=np.zeros(pairs.n), where=sums[1] > 0))
         if pairs.is_weighted:
@@ -236,7 +149,7 @@ def initial_configurations(
     rng: np.random.Generator,
     first_occurrences: NDArray[np.intp],
 ) -> Iterator[Floats]:
-    """Yield the start that was asked for, then random ones; equal rows start, and so stay, at one place."""
+    """Yield the requested start, then random ones; equal rows start, and so stay, at equal points."""
     for k in range(n_init):
         if k > 0 or (isinstance(init, str) and init == "random"):
             points = random_start(pairs, n_components, rng)
@@ -246,5 +159,91 @@ def initial_configurations(
             points = user_start(init, pairs, n_components)
         points = points[:, first_occurrences]
         check_distinct_points(points.T)
-        # In a unit of its own, so that squares are near 1 whatever a user starts from; the best scale is found anyway.
+        # Scaled so that squares are near 1; the minimiser finds the best scale anyway.
         yield points / float(np.abs(points - points[:, :1]).max())
+
+
+class CondensedDissimilarities(Dissimilarities):
+    """Condensed pairs as dissimilarities, for classical scaling."""
+
+    quadratic, linear = 1.0, 0.0
+
+    def __init__(self, pairs: CondensedPairs, values: Floats) -> None:
+        super().__init__(pairs)
+        self._values = values
+
+    def block(self, queries: Any, start: int, stop: int) -> Floats:  # noqa: ARG002 - all rows are their own queries
+        """Return distances."""
+        out = np.empty((stop - start, self.points.n))
+        expand_condensed(self._values, self.points.n, start, stop, out)
+        return out
+
+    def distances(self, queries: Any, start: int, stop: int) -> Floats:
+        """Return distances."""
+        return self.block(queries, start, stop)
+
+
+def classical_start(dissimilarities: Dissimilarities, pairs: CondensedPairs, n_components: int) -> Floats:
+    """Return the classical scaling solution in the unit of the pairs; missing dissimilarities are imputed.
+
+    Parameters
+    ----------
+    dissimilarities : Dissimilarities
+    pairs : CondensedPairs
+    n_components : int
+
+    Returns
+    -------
+    ndarray of shape (n_components, n)
+    """
+    values = dissimilarities.euclidean_coordinates()
+    if values is not None:
+        points = scale_coordinates(values / pairs.unit, n_components).embedding
+    else:
+        filled = _fill_missing(pairs) if pairs.is_weighted and not pairs.weights.all() else pairs.values
+        points = scale_distances(CondensedDissimilarities(pairs, filled), n_components, None).embedding
+    return np.ascontiguousarray(points.T)
+
+
+def fill_flat_dimensions(points: Floats) -> Floats | None:
+    """Return points with noise in every dimension where all are 0, None if there is no such dimension."""
+    flat = ~points.any(axis=1)
+    if not flat.any():
+        return None
+    filled = points.copy()
+    noise = np.random.default_rng(_SEED).standard_normal((int(flat.sum()), points.shape[1]))
+    filled[flat] = _FLAT_NOISE * max(float(points.std()), _FLAT_NOISE) * noise
+    return filled
+
+
+def random_start(pairs: CondensedPairs, n_components: int, rng: np.random.Generator) -> Floats:
+    """Return random normal points."""
+    return rng.standard_normal((n_components, pairs.n))
+
+
+def user_start(init: Any, pairs: CondensedPairs, n_components: int) -> Floats:
+    """Return the init array, checked, scaled and centred."""
+    points = read_initial_embedding(init, INIT_CHOICES, pairs.n, n_components)
+    points /= power_of_two(float(np.abs(points).max()))
+    return np.ascontiguousarray((points - points.mean(axis=0)).T)
+
+
+def _fill_missing(pairs: CondensedPairs) -> Floats:
+    """Impute missing dissimilarities by the middle of their triangle inequality bounds, else by the mean."""
+    n = pairs.n
+    check_memory(
+        16.0 * n * n,
+        f"The classical start for {n:,} rows with missing dissimilarities",
+        "Pass init='random' or an array.",
+    )
+    known = pairs.to_square(np.where(pairs.weights > 0, pairs.values, np.nan))
+    out = known.copy()
+    step = -(-n // _TRIANGLE_ROWS)
+    for _ in parallel.map_blocks(
+        lambda span: impute_by_triangle(known, *span, step, out), parallel.block_ranges(n, 64)
+    ):
+        pass
+    out[np.isnan(out)] = np.nanmean(known)
+    values = np.empty_like(pairs.values)
+    condense(out, 1.0, values)
+    return values

@@ -24,7 +24,6 @@ from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Invariants, Number
 from tamiz.storage.records import Serializable
 
-
 # Added to squared distances before divisions; dissimilarities are near 1.
 DISTANCE_GUARD = {np.dtype(np.float64): 1e-200, np.dtype(np.float32): 1e-30}
 # Sorted pairs of one parallel task, and largest number of tasks with separate sums.
@@ -47,7 +46,7 @@ class Transformation(ABC):
 
     @abstractmethod
     def update(self, points: NDArray[Any]) -> tuple[Floats, float]:
-        """Compute the optimal disparities for the distances of a configuration, and the terms of the Guttman transform.
+        """Compute the optimal disparities for a configuration and the terms of its Guttman transform.
 
         Parameters
         ----------
@@ -90,7 +89,7 @@ class RatioTransformation(Transformation):
 class IntervalTransformation(Transformation):
     """A nondecreasing nonnegative line.
 
-    Dissimilarities are shifted by their minimum: without this, sums would cancel if the values differ little relative to their size.
+    Dissimilarities are shifted by their minimum: otherwise sums would cancel if the values differ by little.
     """
 
     def __init__(self, pairs: CondensedPairs) -> None:

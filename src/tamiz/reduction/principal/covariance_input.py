@@ -1,4 +1,4 @@
-"""A covariance that came without its rows."""
+"""A covariance without rows as the input of PCA: reading and checks."""
 
 from __future__ import annotations
 
@@ -158,9 +158,9 @@ def read_covariance(covariance: Any, mean: Any, n_samples: int | None, *, standa
         raise DataError(
             f"The covariance holds numbers above {LARGEST_NUMBER:g}, too large to be worked with. Change the unit."
         )
-    gap = np.abs(matrix - matrix.T)
-    if gap.max() > _SYMMETRY_TOLERANCE * np.abs(matrix).max():
-        i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+    asymmetry = np.abs(matrix - matrix.T)
+    if asymmetry.max() > _SYMMETRY_TOLERANCE * np.abs(matrix).max():
+        i, j = np.unravel_index(int(np.argmax(asymmetry)), asymmetry.shape)
         raise DataError(
             f"A covariance must be symmetric: that of {names[i]} and {names[j]} is {matrix[i, j]:.6g}, and of {names[j]} and "
             f"{names[i]} {matrix[j, i]:.6g}. (C + C.T) / 2 is symmetric."

@@ -1,4 +1,4 @@
-"""The directions of largest variance, by the cheapest of three ways."""
+"""Principal components by the cheapest of three solvers: covariance, singular value decomposition, block Krylov."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from tamiz.statistics.eigenvector_signs import eigenvector_signs
 
 SOLVERS = ("auto", "covariance", "svd", "randomized")
 
-# Readings of the rows that block Krylov takes, and operations of a decomposition next to the cube of its size: what the ways are
-# weighed by.
+# Cost model: passes of block Krylov over the rows, and operations of a dense decomposition relative to n^3.
 _KRYLOV_PASSES, _DENSE_FACTOR = 15, 10.0
-# A decomposition of fewer operations is done before a search has begun.
+# Below this number of operations a dense decomposition is always faster than block Krylov.
 _MIN_KRYLOV_OPERATIONS = 2e10
-# The share of the directions up to which LAPACK finds those alone sooner than all by divide and conquer.
+# Share of the components up to which LAPACK computes a subset faster than all by divide and conquer.
 _SUBSET_SHARE = 1 / 7
-# Columns that block Krylov carries beside those wanted.
+# Extra vectors of block Krylov.
 _EXTRA_COLUMNS = 12
-# Directions have no sign of their own, and those of a decomposition are exact to nearly all digits.
+# Tolerance for ties of absolute entries that determine the sign of a direction.
 _SIGN_TOLERANCE = 1e-9
 
 
@@ -45,9 +44,9 @@ class PrincipalComponents:
         The variance of all coordinates.
     solver : {"covariance", "svd", "randomized"}
     residuals : ndarray of shape (k,)
-        |C v - variance v|, 0 but for the randomized way.
+        |C v - variance v| for the randomized solver, else 0.
     smallest_eigenvalue : float
-        The least eigenvalue, or one not below it where it cannot be below 0.
+        The smallest eigenvalue; for positive semidefinite covariances an upper bound.
     """
 
     variances: Floats
@@ -58,14 +57,14 @@ class PrincipalComponents:
     smallest_eigenvalue: float
 
     def noise_variance(self, n_rows: float) -> float:
-        """Return the mean variance of the directions left out, of as many as n_rows (NaN: not known) can have."""
+        """Return the mean variance of the discarded directions, at most min(n_rows, q); n_rows may be NaN (unknown)."""
         k, q = self.directions.shape
         beside = (q if np.isnan(n_rows) else min(n_rows, q)) - k
         return max(self.total_variance - float(self.variances.sum()), 0.0) / beside if beside > 0 else 0.0
 
 
 def check_n_components(value: Any, upper: int) -> int | float:
-    """Return the number of components that is asked for, or the share of the variance that they hold."""
+    """Return the requested number of components, or the share of variance that they must explain."""
     if value is None:
         return upper
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -84,21 +83,21 @@ def check_n_components(value: Any, upper: int) -> int | float:
 
 
 def decompose(rows: CentredRows, n_components: int | float, solver: str) -> PrincipalComponents:
-    """Return so many components, or as many as hold a share of the variance."""
-    way = _choose_solver(rows, n_components) if solver == "auto" else solver
-    found = {"covariance": _solve_covariance, "svd": _solve_svd, "randomized": _solve_randomized}[way](
+    """Return a number of components, or the fewest that explain a share of the variance."""
+    chosen = _choose_solver(rows, n_components) if solver == "auto" else solver
+    found = {"covariance": _solve_covariance, "svd": _solve_svd, "randomized": _solve_randomized}[chosen](
         rows, n_components
     )
     return _fix_signs(found)
 
 
 def decompose_covariance(covariance: Floats, n_components: int | float) -> PrincipalComponents:
-    """Return the components of a covariance that is at hand."""
+    """Return the components of a given covariance."""
     return _fix_signs(_eigendecompose(covariance, n_components, semidefinite=False))
 
 
 def _choose_solver(rows: CentredRows, n_components: int | float) -> str:
-    """Return the way with the fewest operations, from counts alone: the same on every machine."""
+    """Return the solver with the fewest operations; the choice depends only on the sizes."""
     n, q = float(rows.n_rows), float(rows.n_coordinates)
     cost = {
         "covariance": n * q * q * rows.density + _DENSE_FACTOR * q**3,
@@ -108,7 +107,7 @@ def _choose_solver(rows: CentredRows, n_components: int | float) -> str:
         width = n_components + _EXTRA_COLUMNS
         if width < min(n, q) / 4 and min(cost.values()) > _MIN_KRYLOV_OPERATIONS:
             cost["randomized"] = 4 * n * q * rows.density * width * _KRYLOV_PASSES
-    return min(cost, key=lambda way: cost[way])
+    return min(cost, key=lambda name: cost[name])
 
 
 def _solve_covariance(rows: CentredRows, n_components: int | float) -> PrincipalComponents:
@@ -152,8 +151,8 @@ def _solve_svd(rows: CentredRows, n_components: int | float) -> PrincipalCompone
 def _solve_randomized(rows: CentredRows, n_components: int | float) -> PrincipalComponents:
     if isinstance(n_components, float):
         raise ValueError(
-            f"solver='randomized' finds a number of components, and n_components={n_components} is a share of the variance: say how "
-            "many, or leave the solver to 'auto'."
+            f"solver='randomized' finds a number of components, and n_components={n_components} is a share of the variance. Pass a "
+            "whole number, or use solver='auto'."
         )
     found = leading_eigenpairs(rows.times_covariance, rows.n_coordinates, n_components, tol=rows.residual_tolerance)
     total = float(rows.variances.sum())
@@ -161,11 +160,11 @@ def _solve_randomized(rows: CentredRows, n_components: int | float) -> Principal
 
 
 def _count_for_share(values: Floats, share: float, total: float) -> int:
-    """Return how many of the values are needed to hold a share of the total; a hair of slack for the last bits."""
+    """Return the number of leading values that reach a share of the total, with a tolerance for rounding."""
     if total <= 0:
         return 1
-    held = np.cumsum(np.maximum(values, 0.0)) / total
-    return min(int(np.searchsorted(held, share - 1e-12)) + 1, len(values))
+    cumulative = np.cumsum(np.maximum(values, 0.0)) / total
+    return min(int(np.searchsorted(cumulative, share - 1e-12)) + 1, len(values))
 
 
 def _fix_signs(components: PrincipalComponents) -> PrincipalComponents:

@@ -1,4 +1,4 @@
-"""What a reader of principal components must know, a sentence each."""
+"""Notes and warnings about a fitted PCA, and its components as images (eigenfaces) if the columns are pixels."""
 
 from __future__ import annotations
 
@@ -20,88 +20,35 @@ if TYPE_CHECKING:
     from tamiz.reduction.pca import PCA
 
 
-# MERGED: Components as images (eigenfaces), where the columns are pixels.
-# Components shown, and from how many of them a row is rebuilt: what a reader can take in.
+CHANCE_NOTE = (
+    "The expectation by chance is the mean over random tables with as many rows and independent columns "
+    "(parallel analysis, Horn 1965)."
+)
+# Largest number of columns named in a warning.
+_MAX_NAMED_COLUMNS = 5
+# Negative eigenvalues below this share of the largest count as rounding; residuals above this share cause a warning.
+_EIGENVALUE_TOLERANCE, _LARGE_RESIDUAL = 1e-9, 1e-6
+# Largest number of components shown as images, and numbers of components for reconstructions.
 _MAX_IMAGES, _RECONSTRUCTION_STEPS = 15, (1, 5, 20, 50, 100)
 
 
-def check_image_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> None:
-    """Refuse columns that are not the pixels of such an image."""
-    if shape is None:
-        return
-    if np.shape(shape) != (2,):
-        raise TypeError(f"image_shape must be two numbers, rows and columns of pixels such as (28, 28), got {shape!r}.")
-    height, width = (check_integer("image_shape", side, low=1) for side in shape)
-    if schema is not None and (schema.categorical or len(schema.used) < schema.n_columns):
-        left = next(c.name for c in schema.columns if c.exclusion_reason is not None or not c.is_number)
-        raise DataError(f"Pixels are numbers, and column {left} is none: leave it out, or image_shape.")
-    if height * width != n_coordinates:
-        raise DataError(
-            f"image_shape={(height, width)} is {height * width:,} pixels, and there are {n_coordinates:,} columns."
-        )
-
-
-def eigenimages(pca: PCA, shape: tuple[int, int], embedding: NDArray[Any] | None) -> list[Gallery]:
-    """Return the mean and the components of a fitted PCA as images, and rows rebuilt from some of them where there are rows."""
-    size = (int(shape[0]), int(shape[1]))
-    shown = min(pca.n_components_, _MAX_IMAGES)
-    found = [
-        Gallery("The mean", "The average of every pixel.", size, ["Mean"], [pca.mean_.tolist()]),
-        Gallery(
-            "The components",
-            "What is added to the mean along each: light where it grows lighter, dark where it grows darker, grey where it stays.",
-            size,
-            [f"PC {k + 1} ({pca.explained_variance_ratio_[k]:.1%})" for k in range(shown)],
-            (pca.components_[:shown] * pca.scale_).tolist(),
-            signed=True,
-        ),
-    ]
-    return found if embedding is None else found + _reconstructions(pca, size, embedding)
-
-
-def _reconstructions(pca: PCA, size: tuple[int, int], embedding: NDArray[Any]) -> list[Gallery]:
-    """Return rows from ever more components: the ones at the ends and in the middle along the first."""
-    order = np.argsort(embedding[:, 0], kind="stable")
-    steps = [*(k for k in _RECONSTRUCTION_STEPS if 2 * k <= pca.n_components_), pca.n_components_]
-    shown = []
-    for row in sorted({int(order[0]), int(order[len(order) // 2]), int(order[-1])}):
-        points = np.zeros((len(steps), pca.n_components_))
-        for i, k in enumerate(steps):
-            points[i, :k] = embedding[row, :k]
-        names = [f"{k} component{'s' * (k > 1)}" for k in steps]
-        note = "The row as the mean and so many components give it."
-        images = pca.inverse_transform(points).tolist()
-        shown.append(Gallery(f"Row {row + 1} rebuilt", note, size, names, images, shows_rows=True))
-    return shown
-
-
-# What chance is.
-CHANCE_NOTE = (
-    "By chance is the mean of tables of as many rows whose columns are independent (parallel analysis, Horn 1965)."
-)
-# Columns named in one sentence.
-_MAX_NAMED_COLUMNS = 5
-# An eigenvalue below 0 by less than this share of the largest is 0 to rounding, and a residual above this one is told.
-_EIGENVALUE_TOLERANCE, _LARGE_RESIDUAL = 1e-9, 1e-6
-
-
 def missing_value_notes(n_missing: int, missing: str) -> list[str]:
-    """Return how missing values were counted."""
+    """Return a note on the treatment of missing values."""
     if not n_missing:
         return []
     values = "missing value" if n_missing == 1 else "missing values"
-    told = {
-        "mean": f"{'counts' if n_missing == 1 else 'count'} as the mean of the column",
-        "pairwise": "left out pair by pair: every covariance is taken over the rows that have both",
-        "iterative": "filled by the components themselves, in least squares",
+    treatment = {
+        "mean": f"{'was' if n_missing == 1 else 'were'} imputed with the mean of the column",
+        "pairwise": f"{'was' if n_missing == 1 else 'were'} excluded pairwise: each covariance uses the rows with both values",
+        "iterative": f"{'was' if n_missing == 1 else 'were'} imputed by the components, by least squares",
     }
-    return [f"{n_missing:,} {values} {told[missing]}."]
+    return [f"{n_missing:,} {values} {treatment[missing]}."]
 
 
 def category_notes(
     levels: Sequence[tuple[int, int]], variances: Floats, categories: str, *, standardize: bool
 ) -> list[str]:
-    """Return how categorical columns are weighted, and with FAMD's weights how much of the total variance they contribute."""
+    """Return a note on the weights of categorical columns; with FAMD weights also their share of the total variance."""
     if not levels:
         return []
     indicator = (
@@ -122,36 +69,90 @@ def category_notes(
 
 
 def constant_column_warnings(names: Sequence[str], variances: Floats, *, standardize: bool) -> list[str]:
-    """Return which columns do not vary, where that matters."""
-    still = [name for name, variance in zip(names, variances, strict=True) if not variance > 0]
-    if len(still) == len(names):
-        return ["PCA: no column varies in what is present, so that every component is 0."]
-    if not still or not standardize:
+    """Return a warning about constant columns if they matter."""
+    constant = [name for name, variance in zip(names, variances, strict=True) if not variance > 0]
+    if len(constant) == len(names):
+        return ["PCA: all columns are constant, so that every component is 0."]
+    if not constant or not standardize:
         return []
-    named = ", ".join(still[:_MAX_NAMED_COLUMNS])
-    more = f" and {len(still) - _MAX_NAMED_COLUMNS:,} more" if len(still) > _MAX_NAMED_COLUMNS else ""
-    verb = "is" if len(still) == 1 else "are"
-    return [f"PCA: {named}{more} {verb} constant, and cannot be standardised: 0 in every row."]
+    named = ", ".join(constant[:_MAX_NAMED_COLUMNS])
+    more = f" and {len(constant) - _MAX_NAMED_COLUMNS:,} more" if len(constant) > _MAX_NAMED_COLUMNS else ""
+    verb = "is" if len(constant) == 1 else "are"
+    return [f"PCA: {named}{more} {verb} constant and cannot be standardised; the coordinates are 0."]
 
 
 def decomposition_warnings(components: PrincipalComponents, advice: str = "") -> list[str]:
-    """Return what is wrong with a decomposition, and what else could be done."""
-    told, largest = [], float(components.variances[0])
+    """Return warnings about negative eigenvalues and large residuals of a decomposition."""
+    warnings, largest = [], float(components.variances[0])
     if components.smallest_eigenvalue < -_EIGENVALUE_TOLERANCE * largest:
-        told.append(
-            f"PCA: the covariance has eigenvalues below 0, the least is {components.smallest_eigenvalue:.3g}: no rows without gaps have such a "
-            f"covariance, and shares of its total may sum to more than 1. Variances below 0 are given as 0{advice}."
+        warnings.append(
+            f"PCA: the covariance is not positive semidefinite (smallest eigenvalue {components.smallest_eigenvalue:.3g}), so that "
+            f"ratios of explained variance may sum to more than 1. Negative variances are set to 0{advice}."
         )
     worst = float(components.residuals.max(initial=0.0))
     if worst > _LARGE_RESIDUAL * largest:
-        told.append(f"PCA: a direction has the residual {worst:.2g} beside the variance {largest:.4g}.")
-    return told
+        warnings.append(
+            f"PCA: a component did not converge: its residual is {worst:.2g}, and the largest variance {largest:.4g}."
+        )
+    return warnings
 
 
 def chance_title(analysis: ParallelAnalysis, shares: Floats) -> str:
-    """Return how many components are more than chance: of all, where their shares of the variance sum to 1, or of the first."""
+    """Return the heading with the number of components above the null model, of all or of the first components."""
     n, k = analysis.n_components, len(analysis.reference)
     if n == 0:
-        return "No component holds more than chance would give"
+        return "No component explains more variance than expected by chance"
     first = "" if shares.sum() >= 1 - _EIGENVALUE_TOLERANCE else "the first "
-    return f"{n:,} of {first}{k:,} component{'s' * (k > 1)} {'holds' if n == 1 else 'hold'} more than chance would give"
+    return f"{n:,} of {first}{k:,} component{'s' * (k > 1)} {'explains' if n == 1 else 'explain'} more variance than expected by chance"
+
+
+def check_image_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> None:
+    """Raise an error if the columns are not the pixels of an image of this shape."""
+    if shape is None:
+        return
+    if np.shape(shape) != (2,):
+        raise TypeError(f"image_shape must be two numbers, rows and columns of pixels such as (28, 28), got {shape!r}.")
+    height, width = (check_integer("image_shape", side, low=1) for side in shape)
+    if schema is not None and (schema.categorical or len(schema.used) < schema.n_columns):
+        left = next(c.name for c in schema.columns if c.exclusion_reason is not None or not c.is_number)
+        raise DataError(
+            f"image_shape needs numeric columns, and column {left} is not numeric. Remove the column or image_shape."
+        )
+    if height * width != n_coordinates:
+        raise DataError(
+            f"image_shape={(height, width)} is {height * width:,} pixels, and there are {n_coordinates:,} columns."
+        )
+
+
+def eigenimages(pca: PCA, shape: tuple[int, int], embedding: NDArray[Any] | None) -> list[Gallery]:
+    """Return images of the mean and the components of a fitted PCA, and of reconstructed rows of its embedding."""
+    size = (int(shape[0]), int(shape[1]))
+    shown = min(pca.n_components_, _MAX_IMAGES)
+    found = [
+        Gallery("The mean", "The average of every pixel.", size, ["Mean"], [pca.mean_.tolist()]),
+        Gallery(
+            "The components",
+            "Changes along each component: light pixels become lighter, dark pixels darker, and grey pixels do not change.",
+            size,
+            [f"PC {k + 1} ({pca.explained_variance_ratio_[k]:.1%})" for k in range(shown)],
+            (pca.components_[:shown] * pca.scale_).tolist(),
+            signed=True,
+        ),
+    ]
+    return found if embedding is None else found + _reconstructions(pca, size, embedding)
+
+
+def _reconstructions(pca: PCA, size: tuple[int, int], embedding: NDArray[Any]) -> list[Gallery]:
+    """Return reconstructions from more and more components, of the rows at the ends and the middle of the first component."""
+    order = np.argsort(embedding[:, 0], kind="stable")
+    steps = [*(k for k in _RECONSTRUCTION_STEPS if 2 * k <= pca.n_components_), pca.n_components_]
+    shown = []
+    for row in sorted({int(order[0]), int(order[len(order) // 2]), int(order[-1])}):
+        points = np.zeros((len(steps), pca.n_components_))
+        for i, k in enumerate(steps):
+            points[i, :k] = embedding[row, :k]
+        names = [f"{k} component{'s' * (k > 1)}" for k in steps]
+        note = "The reconstruction from the mean and this number of components."
+        images = pca.inverse_transform(points).tolist()
+        shown.append(Gallery(f"Row {row + 1} reconstructed", note, size, names, images, shows_rows=True))
+    return shown

@@ -1,4 +1,4 @@
-"""The rows of a table whose gaps are filled by its own components."""
+"""The rows of a table with missing values imputed by its own components."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tamiz.statistics.base import Floats
 
 
 class ImputedRows(CentredRows):
-    """Rows of a table without gaps: those there were hold what k components give.
+    """Rows of a table with missing values imputed by k components.
 
     Attributes
     ----------
@@ -73,13 +73,13 @@ class ImputedRows(CentredRows):
 
     def collect_warnings(self) -> list[str]:
         """Return which columns take no part, and whether the gaps came to rest."""
-        told = self._table.collect_warnings()
+        warnings = self._table.collect_warnings()
         if not self.imputation.converged:
-            told.append(
+            warnings.append(
                 f"PCA: the missing values did not come to rest in {self.imputation.n_steps:,} steps; the last one moved them by "
                 f"{self.imputation.change:.1g} of their size. Fewer components are easier to find."
             )
-        return told
+        return warnings
 
     def covariance(self) -> Floats:
         """Return the covariance of the completed rows."""

@@ -1,4 +1,4 @@
-"""Rows with missing values: placed by what is present, or completed by the components themselves."""
+"""Rows with missing values: projection by their present values, and imputation by principal components."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _RANK_TOLERANCE = 1e-10
 
 
 def project_incomplete_rows(points: Floats, directions: Floats) -> Floats:
-    """Return the places of points along orthonormal directions that fit their present coordinates best.
+    """Project points on orthonormal directions by least squares on their present coordinates.
 
-    Of several places that fit alike, as where fewer are present than there are directions, the one nearest to the mean.
+    If the solution is not unique, as for fewer present coordinates than directions, the minimum norm solution is returned.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def project_incomplete_rows(points: Floats, directions: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Imputation:
-    """A table whose gaps hold what its own components give.
+    """A table with missing values imputed by its own components.
 
     Attributes
     ----------
@@ -86,14 +86,14 @@ class Imputation:
 
 
 def impute_by_components(points: Floats, weight: Floats | None, n_components: int) -> Imputation:
-    """Fill gaps so that k components about a mean fit the present values best, in least squares.
+    """Impute missing values by the k components and the mean that fit the present values best by least squares.
 
-    Gaps are filled from the components, the components found anew, and so on until the values rest.
+    Imputation and decomposition alternate, with Anderson acceleration, until the values converge.
 
     Parameters
     ----------
     points : ndarray of shape (n_rows, n_coordinates)
-        NaN for a gap; overwritten.
+        NaN for missing values; overwritten.
     weight : ndarray of shape (n_rows,) or None
     n_components : int
 
@@ -102,12 +102,12 @@ def impute_by_components(points: Floats, weight: Floats | None, n_components: in
     Kiers (1997), Weighted least squares fitting using ordinary least squares algorithms, Psychometrika 62; Josse and Husson (2012),
     Handling missing values in exploratory multivariate data analysis methods, Journal de la Societe Francaise de Statistique 153.
     """
-    gaps = np.isnan(points)
-    points[gaps] = 0.0
-    if not gaps.any():
+    missing = np.isnan(points)
+    points[missing] = 0.0
+    if not missing.any():
         mean = _weighted_mean(points, weight)
         return Imputation(points - mean, mean, 0.0, 0)
-    at = np.nonzero(gaps)
+    at = np.nonzero(missing)
     steps = AndersonAcceleration()
     filled, change, n_steps = np.zeros(len(at[0])), np.inf, 0
     while change > _TOL and n_steps < _MAX_STEPS:
@@ -118,11 +118,11 @@ def impute_by_components(points: Floats, weight: Floats | None, n_components: in
         directions = _leading_directions(points, weight, n_components)
         along = points @ directions.T
         fitted = np.einsum("ik,ki->i", along[at[0]], directions[:, at[1]]) + mean[at[1]]
-        misfit = _misfit(points - along @ directions, gaps, weight)
+        misfit = _misfit(points - along @ directions, missing, weight)
         points += mean
         change = float(np.linalg.norm(fitted - filled)) / (float(np.linalg.norm(fitted)) or 1.0)
         filled = steps.advance(filled, fitted, misfit)
-        progress.report_progress("Filling gaps", n_steps)
+        progress.report_progress("Imputing missing values", n_steps)
     points[at] = fitted
     mean = _weighted_mean(points, weight)
     points -= mean

@@ -118,14 +118,14 @@ class SparseTableRows(CentredRows):
         column, weight = np.repeat(np.arange(self.n_coordinates), counts), self._weight[by_column.indices]
         first = np.zeros(self.n_coordinates)
         first[counts > 0] = by_column.data[by_column.indptr[:-1][counts > 0]]
-        held = self._sum_by_column(column, weight)
-        gaps = self._sum_by_column(column, weight * (by_column.data - first[column]))
-        inner = first + np.divide(gaps, held, out=np.zeros_like(held), where=held > 0)
-        share = held / self._total_weight
+        stored = self._sum_by_column(column, weight)
+        deviations = self._sum_by_column(column, weight * (by_column.data - first[column]))
+        inner = first + np.divide(deviations, stored, out=np.zeros_like(stored), where=stored > 0)
+        share = stored / self._total_weight
         within = self._sum_by_column(column, weight * (by_column.data - inner[column]) ** 2)
         # Sums of the same weights in another order differ in their last bits.
         absent = np.where(1 - share > _ROUNDING, 1 - share, 0.0)
-        squares = within + held * absent * inner**2
+        squares = within + stored * absent * inner**2
         return share * inner, squares / (self._total_weight - 1), share
 
     def _sum_by_column(self, column: NDArray[np.intp], values: Floats) -> Floats:

@@ -41,14 +41,14 @@ _FLOAT32_RANGE = 1e8
 
 @dataclass(frozen=True)
 class TableCoordinateEncoder(CoordinateEncoder):
-    """How the rows of a table are read.
+    """Encoder of the rows of a table.
 
     Attributes
     ----------
     schema : Schema
     encoding : Encoding
     fill : bool
-        Whether a missing value is put at its mean; else a row is placed by what is present of it.
+        Whether missing values are imputed with the mean; else rows are projected by their present values.
     """
 
     schema: Schema
@@ -95,7 +95,7 @@ class TableCoordinateEncoder(CoordinateEncoder):
         return self.schema
 
     def read(self, X: Any) -> Source:
-        """Return new rows under the columns of fit; what counts as the mean, missing or never seen in fit, is told."""
+        """Align new rows with the columns of the fit; warn about missing values and unknown levels that count as the mean."""
         rows = align_to_schema(X, self.schema)
         n = sum(rows.schema.columns[j].n_missing for j in rows.schema.used.tolist())
         if n and self.fill:
@@ -130,10 +130,10 @@ class TableCoordinateEncoder(CoordinateEncoder):
         def along(piece: Block) -> None:
             points = self.encoding.transform(piece, dtype, fill=False, padded_width=wide.shape[1])
             there = out[piece.rows.start : piece.rows.stop]
-            gappy = np.flatnonzero(np.isnan(points).any(axis=1))
-            project_rows(np.nan_to_num(points) if len(gappy) else points, wide, there)
-            if len(gappy):
-                there[gappy] = project_incomplete_rows(points[gappy, :q].astype(np.float64), directions)
+            incomplete = np.flatnonzero(np.isnan(points).any(axis=1))
+            project_rows(np.nan_to_num(points) if len(incomplete) else points, wide, there)
+            if len(incomplete):
+                there[incomplete] = project_incomplete_rows(points[incomplete, :q].astype(np.float64), directions)
 
         run_all(along, row_pieces(rows, q))
         return out
@@ -197,7 +197,7 @@ class TableRows(CentredRows):
     source : Source
     standardize : bool
     missing : {"mean", "pairwise", "iterative"}
-        The last counts a gap at the mean, until the rows are completed.
+        "iterative" imputes the mean here, before the rows are imputed by components.
     categories : {"balanced", "famd"}
         The total variance of a categorical column of K levels: 1, or K - 1.
     """
@@ -255,20 +255,20 @@ class TableRows(CentredRows):
         return self._moments.squared_deviations / self.encoding.scale**2 / (self._moments.total_weight - 1)
 
     def collect_warnings(self) -> list[str]:
-        """Return which columns take no part, and how gaps were counted."""
-        told = list(self.source.schema.excluded_column_notes)
+        """Return notes on excluded columns and the treatment of missing values."""
+        warnings = list(self.source.schema.excluded_column_notes)
         if self.n_missing and self._missing == "mean":
             values = "missing value was" if self.n_missing == 1 else "missing values were"
-            told.append(f"PCA: {self.n_missing:,} {values} given the mean of the column.")
+            warnings.append(f"PCA: {self.n_missing:,} {values} imputed with the mean of the column.")
         if self._missing == "pairwise" and self._scatter is not None:
             apart = np.argwhere(self._pairwise_covariance[1] < 2)
             if len(apart):
                 i, j = apart[0].tolist()
-                told.append(
+                warnings.append(
                     f"PCA: fewer than two rows have both {self.encoding.names[i]} and {self.encoding.names[j]}; the covariance of "
-                    "such a pair counts as 0."
+                    "such pairs is set to 0."
                 )
-        return told
+        return warnings
 
     def covariance(self) -> Floats:
         """Return the covariance, in one pass over the rows."""

@@ -1,1 +1,1 @@
-"""Multidimensional scaling by pairs that are drawn, one idea a file."""
+"""Multidimensional scaling by stochastic gradient descent on random pairs."""

@@ -1,4 +1,4 @@
-"""Rows of numbers as a kernel takes them: in float32, column by column of a panel of rows."""
+"""Rows in float32 panels, the memory layout of the stochastic MDS kernel, and majorisation steps against anchor rows."""
 
 from __future__ import annotations
 
@@ -123,9 +123,9 @@ class RowPanels:
 
     def _take_panels(self, panels: Float32Array, rows: RowIndices, size: int) -> Float32Array:
         """Return what panels hold of some rows in panels of their own."""
-        held = np.zeros((size * PANEL_ROWS, panels.shape[1]), dtype=np.float32)
-        held[: len(rows)] = self._take_rows(panels, rows)
-        return np.ascontiguousarray(held.reshape(size, PANEL_ROWS, -1).transpose(0, 2, 1))
+        selected = np.zeros((size * PANEL_ROWS, panels.shape[1]), dtype=np.float32)
+        selected[: len(rows)] = self._take_rows(panels, rows)
+        return np.ascontiguousarray(selected.reshape(size, PANEL_ROWS, -1).transpose(0, 2, 1))
 
 
 def metric_values(points: Any) -> Floats:
