@@ -24,6 +24,9 @@ from tamiz.statistics.base import Floats
 ROC_AUC_SCORES = ("roc_auc", "roc_auc_ovr_weighted")
 
 
+_KNOWN_WARNINGS = ("y_pred contains classes not in y_true", "`sklearn.utils.parallel.delayed` should be used")
+
+
 @dataclass(frozen=True)
 class FoldScores:
     """The scores of one model and column selection in every fold; larger is better.
@@ -134,9 +137,17 @@ def ignore_known_warnings() -> Iterator[None]:
 
     A model may predict a class that the test rows lack, and a forest may be fitted inside a thread of this package.
     """
+    show = warnings.showwarning
+
+    def show_others(message: Warning | str, *context: Any, **options: Any) -> None:
+        if not str(message).startswith(_KNOWN_WARNINGS):
+            show(message, *context, **options)
+
     with warnings.catch_warnings():
-        for message in ("y_pred contains classes not in y_true", "`sklearn.utils.parallel.delayed` should be used"):
+        for message in _KNOWN_WARNINGS:
             warnings.filterwarnings("ignore", message, UserWarning)
+        # scikit-learn empties the filters for a moment in each of its threads; a warning of another thread is then shown.
+        warnings.showwarning = show_others
         yield
 
 
