@@ -1,6 +1,6 @@
 """The ranking of a study: the scores of every column by every criterion, and tests of the columns without a cut point.
 
-Discretisation may leave a numeric column in one interval. Its entropy-based scores are then 0, which says nothing about its effect;
+Discretisation may leave a numeric column in one interval. Its entropy-based scores are then 0, whatever its effect;
 such columns are tested by analysis of variance or by Pearson's correlation.
 """
 

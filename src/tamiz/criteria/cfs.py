@@ -315,7 +315,7 @@ class ConeBound:
     ----------
     c : ndarray of shape (n_columns,)
     A : ndarray of shape (n_columns, n_columns)
-        A column of zeros stands for a column that is in no set.
+        A column of zeros represents a column that is in no set.
     """
 
     def __init__(self, c: Floats, A: Floats) -> None:

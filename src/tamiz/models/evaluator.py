@@ -234,7 +234,7 @@ class WrapperEvaluator(Evaluator):
         n_left = len(self.task.folds) * len(sets)
         jobs = self._refit_jobs(sets)
         found: list[float] = []
-        while n_left and not (self.backend.can_refit_in_workers and self._workers.are_ready(n_left)):
+        while n_left and not (self.backend.can_refit_in_workers and self._workers.are_available(n_left)):
             # With few rows in batches: workers may become ready before the end.
             n = min(self._workers.batch_size(n_left), n_left) if self._has_few_rows else n_left
             begun = time.perf_counter()

@@ -66,7 +66,7 @@ class RefitWorkers:
     def _seconds_per_refit(self) -> float:
         return max(self._seconds, 1e-9) / max(self._n_refits, 1)
 
-    def are_ready(self, n_left: int) -> bool:
+    def are_available(self, n_left: int) -> bool:
         """Return whether workers are ready for the remaining refits; start workers if that pays."""
         n, left = parallel.n_session_threads(), n_left * self._seconds_per_refit
         if (

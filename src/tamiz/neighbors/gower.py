@@ -124,7 +124,7 @@ class GowerPoints(Points):
     Notes
     -----
     Cost O(n p) per row. Without missing values the square root of d is Euclidean. With missing values the triangle inequality may
-    not hold, and rows that differ only where a value is missing have dissimilarity 0.
+    fail, and rows that differ only where a value is missing have dissimilarity 0.
 
     References
     ----------
