@@ -376,7 +376,7 @@ def test_what_are_no_similarities_is_refused_in_one_sentence(dtype):
         ),
         (
             skewed,
-            r"^Precomputed similarities must be symmetric: row 3, column 140 contains .* difference of 0\.5\. Pass \(S \+ S\.T\) / 2",
+            r"^Precomputed similarities must be symmetric: row 3, column 140 contains .* difference of 0\.5\. Pass",
         ),
         (
             holed,

@@ -245,7 +245,9 @@ def test_gaps_count_as_the_mean_and_a_warning_says_how_many():
     X = load_wine().data.copy()
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-    with pytest.warns(TamizWarning, match=f"{np.isnan(X).sum()} missing values were given the mean of the column"):
+    with pytest.warns(
+        TamizWarning, match=f"{np.isnan(X).sum()} missing values were imputed with the mean of the column"
+    ):
         pca = PCA(2).fit(X)
     np.testing.assert_allclose(pca.embedding_, PCA(2).fit(filled).embedding_, atol=1e-9)
 

@@ -144,7 +144,7 @@ def test_a_category_whose_rows_weigh_nothing_is_passed_over():
     )
     weight = np.array([0.0, 0.0, 1.0, 1.0, 1.0])
     for solver in ("covariance", "svd"):
-        with pytest.warns(TamizWarning, match="missing values were given the mean"):
+        with pytest.warns(TamizWarning, match="missing values were imputed with the mean"):
             pca = PCA(2, solver=solver).fit(frame, sample_weight=weight)
         expected = PCA(2).fit(frame.loc[2:, ["x", "y"]])
         np.testing.assert_allclose(pca.explained_variance_, expected.explained_variance_, rtol=1e-10)
@@ -155,7 +155,7 @@ def test_columns_that_are_never_present_together_are_told():
         [[1, np.nan, 3], [2, np.nan, 1], [4, np.nan, 2], [np.nan, 3, 1], [np.nan, 1, 2], [np.nan, 2, 5]], dtype=float
     )
     with pytest.warns(
-        TamizWarning, match="fewer than two rows have both x0 and x1; the covariance of such a pair counts as 0"
+        TamizWarning, match="fewer than two rows have both x0 and x1; the covariance of such pairs is set to 0"
     ):
         PCA(2, missing="pairwise").fit(X)
 

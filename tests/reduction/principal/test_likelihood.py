@@ -101,7 +101,7 @@ def test_mixed_tables_have_a_covariance_and_no_density():
 def test_whitened_coordinates_of_mixed_tables_and_of_gaps_have_variance_one():
     frame = mixed()
     frame.loc[::7, "width"] = np.nan
-    with pytest.warns(match="given the mean of the column"):
+    with pytest.warns(match="imputed with the mean of the column"):
         pca = PCA(2, whiten=True).fit(frame)
     np.testing.assert_allclose(pca.embedding_.var(axis=0, ddof=1), 1, atol=1e-9)
     assert any("whitened" in note for note in pca.describe().notes)

@@ -103,7 +103,8 @@ def chance_title(analysis: ParallelAnalysis, shares: Floats) -> str:
     if n == 0:
         return "No component explains more variance than expected by chance"
     first = "" if shares.sum() >= 1 - _EIGENVALUE_TOLERANCE else "the first "
-    return f"{n:,} of {first}{k:,} component{'s' * (k > 1)} {'explains' if n == 1 else 'explain'} more variance than expected by chance"
+    verb = "explains" if n == 1 else "explain"
+    return f"{n:,} of {first}{k:,} component{'s' * (k > 1)} {verb} more variance than expected by chance"
 
 
 def check_image_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> None:
