@@ -352,7 +352,7 @@ def _columns_to_compare(varied: list[int], relevance: Floats, schema: Schema, ma
     which = f"first {max_columns:,}"
     if schema.target is not None:
         which = f"{max_columns:,} most relevant for {schema.target.name!r}"
-    warn_user([f"Redundancy was computed among the {which} of {len(varied):,} columns."])
+    warn_user([f"Of {len(varied):,} columns, redundancy was computed among the {which}."])
     return sorted(sorted(varied, key=lambda j: (-relevance[j], j))[:max_columns])
 
 
