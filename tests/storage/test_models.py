@@ -219,7 +219,7 @@ def test_spectral_clustering_comes_back_with_its_embedding(tmp_path):
 
 def test_principal_components_place_new_rows_as_before(tmp_path):
     table, new = mixed(80), mixed(20, seed=1)
-    with pytest.warns(UserWarning, match="missing values were given the mean"):
+    with pytest.warns(UserWarning, match="missing values were imputed with the mean"):
         fitted = PCA(3, standardize=True).fit(table)
     loaded = again(fitted, tmp_path)
     assert alike(vars(loaded), vars(fitted))

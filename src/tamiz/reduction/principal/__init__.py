@@ -1,1 +1,1 @@
-"""Parts of principal component analysis: rows about their mean, their decomposition, gaps, and what chance would give."""
+"""Principal component analysis: centred rows, decomposition, missing values, likelihood and parallel analysis."""

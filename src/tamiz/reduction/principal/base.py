@@ -1,4 +1,4 @@
-"""What a decomposition asks of rows, however they are held."""
+"""Abstract classes of the input of PCA: centred rows, and encoders of new rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CoordinateEncoder(ABC):
     n_missing: int = 0
 
     def table_schema(self) -> Schema | None:
-        """Return the columns as they were taken, None where the rows were not of a table."""
+        """Return the schema of the fit, None if the input was not a table."""
         return None
 
     @abstractmethod
@@ -43,11 +43,11 @@ class CoordinateEncoder(ABC):
 
     @abstractmethod
     def coordinates(self, rows: Any) -> Iterator[Floats]:
-        """Yield the coordinates of rows about the mean, some rows at a time; NaN for a gap that is not filled."""
+        """Yield the coordinates of rows about the mean, some rows at a time; NaN for missing values that are not imputed."""
 
     @abstractmethod
     def project(self, rows: Any, directions: Floats) -> NDArray[Any]:
-        """Return rows along directions, each row by itself, in float32 where that is what they hold."""
+        """Return rows along directions, each independently, in float32 for float32 rows."""
 
 
 class CentredRows(ABC):
@@ -89,7 +89,7 @@ class CentredRows(ABC):
         """The variance of every coordinate."""
 
     def collect_warnings(self) -> list[str]:
-        """Return what is to be told of how they were read."""
+        """Return warnings about the reading of the rows."""
         return []
 
     @abstractmethod

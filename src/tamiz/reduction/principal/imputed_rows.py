@@ -29,15 +29,12 @@ class ImputedRows(CentredRows):
         self.n_rows, self.n_coordinates = table.n_rows, table.n_coordinates
         most = min(self.n_rows - 1, self.n_coordinates - 1)
         if most < 1:
-            raise ValueError("missing='iterative' fills gaps from other columns, and there is one only; use 'mean'.")
+            raise ValueError("missing='iterative' needs at least two columns and rows; use missing='mean'.")
         if k > most:
-            raise ValueError(
-                f"missing='iterative' fills gaps from fewer components than rows and columns allow: n_components must be from 1 to "
-                f"{most}, got {k}."
-            )
+            raise ValueError(f"With missing='iterative' n_components must be from 1 to {most}, got {k}.")
         check_memory(
             8.0 * 6 * self.n_rows * self.n_coordinates,
-            f"Filling the gaps of {self.n_rows:,} rows of {self.n_coordinates:,} coordinates",
+            f"The imputation of {self.n_rows:,} rows of {self.n_coordinates:,} coordinates",
             "Use missing='pairwise', which reads the rows once.",
         )
         blocks = list(table.source.blocks())
@@ -72,7 +69,7 @@ class ImputedRows(CentredRows):
         return np.asarray((self._weighted_values**2).sum(axis=0)) / (self.total_weight - 1)
 
     def collect_warnings(self) -> list[str]:
-        """Return which columns take no part, and whether the gaps came to rest."""
+        """Return which columns take no part, and whether the imputation converged."""
         warnings = self._table.collect_warnings()
         if not self.imputation.converged:
             warnings.append(

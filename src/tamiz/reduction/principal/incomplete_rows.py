@@ -130,9 +130,9 @@ def impute_by_components(points: Floats, weight: Floats | None, n_components: in
 
 
 class AndersonAcceleration:
-    """A fixed point found faster than step by step (Anderson 1965): the steps seen tell where they lead.
+    """Anderson acceleration (1965) of a fixed-point iteration.
 
-    A step that fits worse than the best so far is taken back, and plain steps go on from there.
+    A step with a larger misfit than the best so far is undone, and plain steps continue from there.
 
     References
     ----------

@@ -23,8 +23,8 @@ from tamiz.sources.table import check_enough_rows, scale_weights
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, Integer, Invariants, ListOf, Strings
 
-# A column stored in rows of a larger share of the weight is held whole and centred: its mean may be large beside its spread, and
-# taken off sums of squares it would take their digits with it. Below, the mean square is at most twice the variance.
+# Columns with stored entries in a larger share of the weight are converted to dense and centred: subtracting a large mean from the
+# sums of squares would cancel digits. Below this share, the mean square is at most twice the variance.
 _DENSE_COLUMN_SHARE = 0.5
 # Weight of less than this share is none.
 _ROUNDING = 1e-12
@@ -42,7 +42,7 @@ def _check_sparse_rows(matrix: Any) -> sparse.csr_array:
         row = int(np.searchsorted(rows.indptr, odd[0], side="right")) - 1
         raise DataError(
             f"Row {row}, column x{rows.indices[odd[0]]} holds {rows.data[odd[0]]}; sparse rows need finite numbers that can be "
-            "squared. Leave the row out, or pass a dense array, in which gaps are counted."
+            "squared. Leave the row out, or pass a dense array, in which missing values are allowed."
         )
     return rows
 
@@ -145,7 +145,7 @@ class SparseTableRows(CentredRows):
         return self._moments[1] / self.encoder.scale**2
 
     def covariance(self) -> Floats:
-        """Return the covariance: from the stored entries alone, but for the columns that are held whole."""
+        """Return the covariance: from the stored entries alone, except for columns that are stored densely."""
         q, mean = self.n_coordinates, self.encoder.mean
         full = np.flatnonzero(self._moments[2] > _DENSE_COLUMN_SHARE)
         few = self._rows
