@@ -139,11 +139,9 @@ def test_a_directed_graph_has_no_map_whatever_its_pieces():
     X = two_clusters()
     graph = KNearest(3, symmetry="directed")
     for disconnected in ("connect", "per_component"):
-        with pytest.warns(TamizWarning), pytest.raises(DataError, match="A directed graph (has no|cannot)"):
+        with pytest.warns(TamizWarning), pytest.raises(DataError, match="A directed graph "):
             LaplacianEigenmaps(2, graph=graph, disconnected=disconnected).fit(X)
-    with pytest.raises(
-        DataError, match=r"A directed graph (has no|cannot) edges that join .* symmetry='or' or 'mutual', or pass"
-    ):
+    with pytest.raises(DataError, match=r"A directed graph .* symmetry='or' or 'mutual', or pass"):
         graph.build_quietly(X).connect_components()
 
 
