@@ -206,7 +206,7 @@ def test_dates_take_part_by_their_parts_and_the_script_repeats_it():
         }
         assert any("sorted by 'when'" in sentence for sentence in result["warnings"])
         columns = {column["name"]: column for column in result["table"]["columns"]}
-        assert "take part instead" in columns["when"]["left_out"]
+        assert "are used instead" in columns["when"]["left_out"]
         assert columns["when (weekday)"]["doubt"] is None
         assert "source = split_dates(" in result["reproduction"]["python"]
         assert "make_pipeline" not in result["reproduction"]["python"]
@@ -310,7 +310,7 @@ class Pictures(PCA):
         return replace(
             super().describe(),
             galleries=galleries,
-            reference=[0.2, 0.1],
+            chance_spectrum=[0.2, 0.1],
             chance_title="One lies above",
             chance_note="By chance.",
         )
@@ -509,7 +509,7 @@ def test_a_search_of_a_study_stops_and_writes_its_journal(source, tmp_path):
     [
         ("tamiz._study.study.build_row_graph", [], "Interrupted in the step 'graph'"),
         ("tamiz._study.study.describe_ranking", [], "Interrupted in the step 'ranking'"),
-        ("tamiz.search.runner.run", ["ranking"], "Interrupted in the step 'subset, after 0 evaluations'"),
+        ("tamiz.search.runner.run_search", ["ranking"], "Interrupted in the step 'subset, after 0 evaluations'"),
         ("tamiz._study.study.describe_map", ["ranking", "subset"], "Interrupted in the step 'maps'"),
     ],
 )
@@ -608,7 +608,7 @@ def test_no_graph_is_built_that_nothing_lives_on(source, monkeypatch):
 
 def test_columns_ranked_without_the_target_are_not_said_to_say_anything_about_it(source):
     result = study(source, relevances=[Variance()], maps=[], search=Forward(), assess=False)
-    expected = "body_mass_g ranks first: variance 643,131 unit², which does not depend on species."
+    expected = "body_mass_g ranks first: variance 643,131 unit², which does not use species."
     assert collect_ranking(result.to_dict())["lead"] == expected
 
 

@@ -288,7 +288,12 @@ def test_where_no_map_can_be_judged_there_is_no_card():
     result = study(pd.DataFrame({"a": [1.0] * 20, "b": [2.0] * 20})).to_dict()
     assert result["quality"] is None
     left_out = [told.partition(":")[0] for told in result["warnings"] if "left out" in told]
-    assert left_out == ["Metric MDS is left out", "Ordinal MDS is left out", "The quality of PCA is left out"]
+    assert left_out == [
+        "The graph of the rows is left out",
+        "Metric MDS is left out",
+        "Ordinal MDS is left out",
+        "The quality of PCA is left out",
+    ]
 
 
 def test_a_weighted_table_has_no_maps_of_pairs_and_says_why(source):

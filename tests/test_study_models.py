@@ -205,6 +205,6 @@ def test_of_few_rows_it_is_told_that_no_columns_were_added():
     found = study(X, y)
     assert found["noise_experiment"] is None
     assert (
-        "The noise experiment was not computed: Adding columns takes at least 20 rows, and there are 16."
+        "The noise experiment was not computed: A noise experiment needs at least 20 rows, and there are 16."
         in found["warnings"]
     )

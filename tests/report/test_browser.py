@@ -401,7 +401,7 @@ def test_the_best_subset_of_a_size_names_its_columns_when_it_is_pointed_at(read:
             return [box.x + xaxis._offset + xaxis.d2p(x[2]), box.y + yaxis._offset + yaxis.d2p(y[2])];
         }"""
     )
-    reader.page.mouse.flip_unit(x, y)
+    reader.page.mouse.move(x, y)
     told = reader.page.locator("#sizes .hoverlayer text").first
     told.wait_for()
     assert told.text_content().replace("\xa0", " ") == "Best of 2 columns: merit 0.5834flavanoids, proline"

@@ -64,7 +64,7 @@ def lasso(reader: Reader, plot: str) -> None:
     left, top, width, height = (box[side] for side in ("x", "y", "width", "height"))
     corners = [(0.02, 0.02), (0.5, 0.02), (0.5, 0.98), (0.02, 0.98), (0.02, 0.05)]
     for k, (across, down) in enumerate(corners):
-        reader.page.mouse.flip_unit(left + across * width, top + down * height, steps=4)
+        reader.page.mouse.move(left + across * width, top + down * height, steps=4)
         if k == 0:
             reader.page.mouse.down()
     reader.page.mouse.up()
@@ -151,7 +151,7 @@ def test_very_many_points_are_a_picture_whose_rows_are_told_and_picked(crowd: Re
     farthest = max(range(N_MANY), key=lambda row: places[row][0])
     crowd.page.locator("#map-1-points").scroll_into_view_if_needed()
     x, y = crowd.page.evaluate(point % places[farthest])
-    crowd.page.mouse.flip_unit(x, y)
+    crowd.page.mouse.move(x, y)
     pointed = crowd.page.locator("#pointed")
     pointed.wait_for()
     assert pointed.inner_text() == f"Row {3 * farthest + 1:,}\nclass: right\nheight: 100"

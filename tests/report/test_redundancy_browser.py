@@ -66,7 +66,7 @@ def test_the_matrix_is_drawn_and_tells_both_names(read: Any) -> None:
     reader = read("wine")
     reader.show("shared")
     box = reader.page.locator("#shared .nsewdrag").first.bounding_box()
-    reader.page.mouse.flip_unit(box["x"] + 0.6 * box["width"], box["y"] + 0.1 * box["height"])
+    reader.page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.1 * box["height"])
     told = reader.page.locator("#shared .hovertext")
     told.first.wait_for()
     assert "share" in told.first.text_content()
@@ -83,7 +83,7 @@ def test_names_of_numbers_and_of_what_objects_have_are_rows_of_the_matrix(n: int
     if n <= 40:
         assert reader.page.locator("#shared .ytick").all_text_contents() == names
     box = reader.page.locator("#shared .nsewdrag").first.bounding_box()
-    reader.page.mouse.flip_unit(box["x"] + 0.5 / n * box["width"], box["y"] + 1.5 / n * box["height"])
+    reader.page.mouse.move(box["x"] + 0.5 / n * box["width"], box["y"] + 1.5 / n * box["height"])
     told = reader.page.locator("#shared .hovertext")
     told.first.wait_for()
     # Also where there is no room for names at the side.
