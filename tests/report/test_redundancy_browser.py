@@ -69,7 +69,7 @@ def test_the_matrix_is_drawn_and_tells_both_names(read: Any) -> None:
     reader.page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.1 * box["height"])
     told = reader.page.locator("#shared .hovertext")
     told.first.wait_for()
-    assert "share" in told.first.text_content()
+    assert "symmetric uncertainty" in told.first.text_content()
 
 
 @pytest.mark.parametrize("n", [3, 60])
