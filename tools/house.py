@@ -1,4 +1,4 @@
-"""Write the diagram of the house into CONTRIBUTING.md, from the layers of import-linter's contract and the docstrings of the packages.
+"""Write the diagram of the packages into CONTRIBUTING.md: the layers of import-linter's contract and the packages' docstrings.
 
 python tools/house.py
 """

@@ -1,7 +1,7 @@
-"""Report the words of `language.txt` in the identifiers and in the prose of the project: `python tools/language.py`, status 1 if any.
+"""Find the words of `language.txt` in identifiers and prose, and exit with status 1 if there are any: `python tools/language.py`.
 
-Names are read from the syntax trees of src, so that text in strings is no name. Prose is what people read: docstrings of modules and of
-public classes and functions, strings of more than one word (messages, help, the report), the report's templates, README and docs.
+Identifiers are those that the code of src binds. Prose is what people read: docstrings of modules and of public classes and
+functions, strings of more than one word (messages, help, the report), the report's templates, README and docs.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def findings() -> Iterator[str]:
             for rule in prose_rules:
                 if found := rule.pattern.search(text):
                     start = max(0, found.start() - 30)
-                    yield f"{path.relative_to(ROOT)}:{number}: '{found[0]}' in “{text[start : found.end() + 30].strip()}”: {rule.advice}"
+                    context = text[start : found.end() + 30].strip()
+                    yield f"{path.relative_to(ROOT)}:{number}: '{found[0]}' in “{context}”: {rule.advice}"
 
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))

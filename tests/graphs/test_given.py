@@ -34,7 +34,9 @@ def test_a_number_of_rows_that_is_none_is_refused(n_samples, kind, sentence):
 def test_a_row_that_no_graph_has_is_named(row):
     dtype = np.int64 if row < 2**63 else np.uint64
     for heads, tails, name in (([0, row], [1, 2], "heads"), ([0, 1], [1, row], "tails")):
-        with pytest.raises(DataError, match=f"{name} contains row {row}; rows are numbered from 0 to 2147483646 at most"):
+        with pytest.raises(
+            DataError, match=f"{name} contains row {row}; rows are numbered from 0 to 2147483646 at most"
+        ):
             Graph.from_edges(np.array(heads, dtype=dtype), np.array(tails, dtype=dtype))
 
 
@@ -54,7 +56,10 @@ def test_more_rows_than_memory_holds_are_refused_before_they_are_made(monkeypatc
         ([1j], "weights must be real numbers, got an array of complex128"),
         ([None], "weights must be real numbers, got an array of object"),
         ([[1.0], [1.0, 2.0]], "weights must be an array of numbers, got lists of unequal lengths"),
-        ([MIN_WEIGHT / 2], r"The edge of rows 0 and 1 has weight 5e-291; a weight that is not 0 must be at least 1e-290\."),
+        (
+            [MIN_WEIGHT / 2],
+            r"The edge of rows 0 and 1 has weight 5e-291; a weight that is not 0 must be at least 1e-290\.",
+        ),
         ([5e-324], r"The edge of rows 0 and 1 has weight 4.941e-324; a weight that is not 0 must be at least 1e-290\."),
     ],
 )
@@ -69,9 +74,7 @@ def test_lists_of_unequal_lengths_are_no_rows():
 
 
 def test_weights_whose_sum_is_no_number_are_refused_and_half_of_them_are_not():
-    sentence = (
-        r"The weights are up to 1e\+308, and their sum is above 1.798e\+308, the largest float64\. Divide"
-    )
+    sentence = r"The weights are up to 1e\+308, and their sum is above 1.798e\+308, the largest float64\. Divide"
     for make in (
         lambda: Graph.from_edges([0, 0, 0], [1, 2, 3], [1e308] * 3),
         lambda: Graph.from_sparse(1e308 * (1 - np.eye(3))),

@@ -67,7 +67,10 @@ def test_what_is_no_graph_is_refused_in_one_sentence():
         (lambda: Graph.from_sparse(np.where(S.max() == S, np.nan, S)), r"has weight nan"),
         (lambda: Graph.from_sparse(S[:, :-1]), r"A graph's matrix must be square, got the shape \(40, 39\)"),
         (lambda: Graph.from_edges([0, 1], [1]), r"heads has 2 rows and tails has 1"),
-        (lambda: Graph.from_edges([0, 5], [1, 2], n_samples=4), r"heads contains row 5, but rows are numbered from 0 to 3"),
+        (
+            lambda: Graph.from_edges([0, 5], [1, 2], n_samples=4),
+            r"heads contains row 5, but rows are numbered from 0 to 3",
+        ),
         (lambda: Graph.from_edges([0, 1], [1, 0]), r"The edge of rows 0 and 1 is listed 2 times"),
         (lambda: Graph.from_edges([0.5], [1]), r"heads must be a list of row numbers"),
         (lambda: Graph.from_edges([0], [1], [0.0]), r"The edge of rows 0 and 1 has weight 0; leave it out"),

@@ -67,9 +67,7 @@ def test_a_table_in_tiny_numbers_is_refused_and_not_weighed_as_if_all_were_equal
 @pytest.mark.parametrize("t", [5e-324, 1e-300, 1e-9])
 def test_a_width_at_which_no_weight_is_left_is_refused_without_a_word_of_numpy(t):
     X = np.random.default_rng(1).normal(size=(30, 3))
-    with pytest.raises(
-        ValueError, match=rf"t={t:g} makes the weight of every edge 0: .* keeps all weights above 0"
-    ):
+    with pytest.raises(ValueError, match=rf"t={t:g} makes the weight of every edge 0: .* keeps all weights above 0"):
         KNearest(5, weight=HeatKernel(t)).build(X)
 
 
@@ -91,7 +89,9 @@ def test_a_weight_below_the_least_is_lost_and_the_width_told_keeps_it():
 def test_a_width_is_told_at_any_length(length, way_out):
     kernel = HeatKernel(5e-324)
     lengths = np.array([length])
-    with pytest.raises(ValueError, match=rf"the shortest is 1e[+-]\d+ long\. {way_out} or more keeps all weights above 0"):
+    with pytest.raises(
+        ValueError, match=rf"the shortest is 1e[+-]\d+ long\. {way_out} or more keeps all weights above 0"
+    ):
         kernel.check_weights(lengths, kernel.edge_weights(lengths, None))
 
 

@@ -1,4 +1,4 @@
-"""The example of CONTRIBUTING.md, a criterion in one file and one line, passes what every criterion passes; the guide shows it as it is."""
+"""The example of CONTRIBUTING.md passes the tests of every criterion, and the guide shows its code."""
 
 import os
 import re

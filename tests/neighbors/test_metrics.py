@@ -383,5 +383,7 @@ def test_a_row_without_any_value_is_named_as_in_the_users_table():
 
 
 def test_a_table_in_which_no_column_varies_has_no_gower_distance():
-    with pytest.raises(DataError, match=r"^Gower's distance requires a column that varies; none of the 2 columns does\."):
+    with pytest.raises(
+        DataError, match=r"^Gower's distance requires a column that varies; none of the 2 columns does\."
+    ):
         GowerPoints.from_source(open_source(np.array([[1.0, 2.0], [1.0, 2.0], [1.0, np.nan]])))

@@ -52,7 +52,9 @@ def test_what_is_no_matrix_of_distances_is_refused_by_name():
         put((3, 5, 1e160), (5, 3, 1e160), (2, 1, 1e155)),
         r"^Row 3, column 5 is 1e\+160; a distance above 1e\+150 is too large to be squared\. Change the unit\.$",
     )
-    refused(put((6, 6, 0.25), (8, 8, 1.0)), r"^Row 8 is at 1 from itself; the diagonal must be 0\. Convert similarities")
+    refused(
+        put((6, 6, 0.25), (8, 8, 1.0)), r"^Row 8 is at 1 from itself; the diagonal must be 0\. Convert similarities"
+    )
     refused(
         put((1, 2, 1.0), (2, 1, 1.25), (3, 4, 1.0), (4, 3, 1.0625)),
         r"^Precomputed distances must be symmetric: row 1, column 2 is 1 and row 2, column 1 is 1\.25, a difference of "
@@ -128,9 +130,7 @@ def test_distances_come_in_an_array_or_a_frame_and_not_in_a_source():
     for frame in (pd.DataFrame(matrix), pl.DataFrame(matrix), pl.LazyFrame(matrix)):
         given = PrecomputedDistances(frame)
         assert (given.block(given, 0, N) == matrix).all()
-    sentence = (
-        r"^metric='precomputed' requires an array of distances, got a source of 61 rows and 61 columns\. Its frame\(\) is"
-    )
+    sentence = r"^metric='precomputed' requires an array of distances, got a source of 61 rows and 61 columns\. Its frame\(\) is"
     for read in (PrecomputedDistances, points.new_points):
         with pytest.raises(TypeError, match=sentence):
             read(open_source(matrix))

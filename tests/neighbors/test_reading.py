@@ -88,7 +88,8 @@ def test_an_unknown_level_is_missing_and_told_of_or_refused():
     with (
         pytest.warns(TamizWarning, match=r"^1 missing value or unknown level of new rows was replaced by column means"),
         pytest.warns(
-            TamizWarning, match=r"^Column d: 1 level in 1 row was not present in fit: 'unheard'; these values are treated as"
+            TamizWarning,
+            match=r"^Column d: 1 level in 1 row was not present in fit: 'unheard'; these values are treated as",
         ),
     ):
         filled = KNearest(5).build(train, fill_missing=True).attach(new)
@@ -129,7 +130,8 @@ def test_new_sparse_rows_are_placed_as_dense_ones_are():
 
 def test_a_source_holds_no_precomputed_distances():
     with pytest.raises(
-        TypeError, match=r"^metric='precomputed' requires an array of distances, got a source of 40 rows and 3 columns\."
+        TypeError,
+        match=r"^metric='precomputed' requires an array of distances, got a source of 40 rows and 3 columns\.",
     ):
         KNearest(5, metric="precomputed").build(open_source(numbers()))
 
@@ -155,7 +157,11 @@ def test_rows_are_counted_of_whatever_is_a_table():
             TypeError,
             r"^X must be a table, got the name 'data\.csv': fit on open_source\('data\.csv', target=",
         ),
-        ({"a": [1, 2]}, TypeError, r"^A table must be an array or a data frame, got a dict; .*pandas\.DataFrame\(data\)"),
+        (
+            {"a": [1, 2]},
+            TypeError,
+            r"^A table must be an array or a data frame, got a dict; .*pandas\.DataFrame\(data\)",
+        ),
         (pd.Series([1.0, 2.0]), ValueError, r"^Expected a table, got a Series, which is one column"),
         (object(), ValueError, r"^Expected 2D array, got 0D array instead"),
         (np.ones(3), ValueError, r"^Expected 2D array, got 1D array instead: shape \(3,\)\."),

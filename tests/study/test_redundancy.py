@@ -200,7 +200,9 @@ def test_very_many_columns_are_the_ones_that_say_most_and_it_is_told(monkeypatch
     monkeypatch.setattr(redundancy, "_MAX_COLUMNS", 4)
     frame = mixed()
     told = {"scores": {"symmetric_uncertainty": [0.1, 0.2, 0.3, 0.0, 0.1, 0.5, 0.5, None]}}
-    with pytest.warns(TamizWarning, match="^Of 8 columns, redundancy was computed among the 4 most relevant for 'target'"):
+    with pytest.warns(
+        TamizWarning, match="^Of 8 columns, redundancy was computed among the 4 most relevant for 'target'"
+    ):
         found = described(frame, np.where(frame["noise"] > 0, "p", "q"), scored=told)
     assert set(found["columns"]) == {"twice a", "near a", "colour", "farbe"}
     assert found["n_left"] == 4

@@ -86,9 +86,9 @@ def test_rows_that_are_not_dense_numbers_are_refused():
     pca = PCA(1).fit_covariance(np.eye(2), mean=[0, 0])
     with pytest.raises(TypeError, match="beside a covariance rows are a dense array"):
         pca.transform(sparse.csr_array(np.eye(2)))
-    with pytest.raises(ValueError, match="X must hold numbers"):
+    with pytest.raises(ValueError, match="X must contain numbers"):
         pca.transform(np.array([["a", "b"]]))
-    with pytest.raises(ValueError, match="The covariance must hold numbers"):
+    with pytest.raises(ValueError, match="The covariance must contain numbers"):
         pca.fit_covariance([["a", "b"], ["b", "a"]])
     with pytest.raises(ValueError, match="The mean of x1 is nan; it must be a finite number"):
         pca.fit_covariance(np.eye(2), mean=[0, np.nan])

@@ -40,7 +40,7 @@ class CovarianceCoordinateEncoder(CoordinateEncoder):
         "mean": FloatArray("d"),
         "scale": (
             FloatArray("d", low=0.0),
-            Condition(lambda it: it.scale.all(), "holds 0, which nothing is divided by"),
+            Condition(lambda it: it.scale.all(), "contains 0, which is not a valid divisor"),
         ),
         "has_mean": InstanceOf(bool),
         "level_spans": ListOf(ListOf(Integer(below="d+1"))),
@@ -108,7 +108,7 @@ def _as_float_matrix(matrix: Any, what: str) -> Floats:
     except (ValueError, TypeError) as error:
         if "convert" not in str(error) and "float()" not in str(error):
             raise
-        raise DataError(f"{what} must hold numbers: {error}.") from None
+        raise DataError(f"{what} must contain numbers: {error}.") from None
 
 
 def _row_names(frame: nw.DataFrame[Any]) -> list[str] | None:
@@ -129,7 +129,7 @@ def _read_mean(mean: Any, names: list[str]) -> Floats:
     try:
         centre = np.asarray(mean, dtype=np.float64).ravel()
     except (ValueError, TypeError) as error:
-        raise DataError(f"mean must hold numbers, one a column of the covariance: {error}.") from None
+        raise DataError(f"mean must contain numbers, one per column of the covariance: {error}.") from None
     if len(centre) != len(names):
         raise DataError(f"mean must be {len(names):,} numbers, one a column of the covariance, got {len(centre):,}.")
     if not np.isfinite(centre).all():
@@ -156,7 +156,7 @@ def read_covariance(covariance: Any, mean: Any, n_samples: int | None, *, standa
         raise DataError(f"The covariance of {names[i]} and {names[j]} is {matrix[i, j]}; it must be a finite number.")
     if not (np.abs(matrix) <= LARGEST_NUMBER).all():
         raise DataError(
-            f"The covariance holds numbers above {LARGEST_NUMBER:g}, too large to be worked with. Change the unit."
+            f"The covariance contains numbers above {LARGEST_NUMBER:g}, which are too large. Change the unit."
         )
     asymmetry = np.abs(matrix - matrix.T)
     if asymmetry.max() > _SYMMETRY_TOLERANCE * np.abs(matrix).max():

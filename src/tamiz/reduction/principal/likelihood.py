@@ -17,9 +17,9 @@ from tamiz.statistics.base import Floats
 
 
 class LikelihoodMixin:
-    """What a fitted PCA says of the distribution of its coordinates.
+    """The normal distribution that a fitted PCA describes.
 
-    They are normal, with the variance of each component along it, and with `noise_variance_` in every other direction.
+    Coordinates have the variance of each component along it, and `noise_variance_` in every other direction.
 
     References
     ----------

@@ -61,7 +61,7 @@ class SparseCoordinateEncoder(CoordinateEncoder):
         "mean": FloatArray("d"),
         "scale": (
             FloatArray("d", low=0.0),
-            Condition(lambda it: it.scale.all(), "holds 0, which nothing is divided by"),
+            Condition(lambda it: it.scale.all(), "contains 0, which is not a valid divisor"),
         ),
         "level_spans": ListOf(ListOf(Integer(below="d+1"))),
     }

@@ -152,9 +152,9 @@ class CoordinateSplit:
     numbers : Encoding
         That of the numbers alone.
     level_starts : ndarray of shape (n_categorical,), int64
-        The place of each column's first level among the levels.
+        Index of the first level of each column among all levels.
     width : int
-        Values that a row holds.
+        Number of values of a row.
     """
 
     def __init__(self, encoding: Encoding) -> None:
