@@ -11,7 +11,29 @@ from tamiz.statistics.base import Floats, Statistic
 
 
 class Presence(Relevance):
-    """Share of a column's values that are present, in [0, 1]."""
+    r"""Share of a column's values that are present, in [0, 1].
+
+    .. math:: 1 - m_j / n
+
+    with :math:`m_j` missing values of column j in n rows. A column that is left out scores 0.
+
+    Notes
+    -----
+    Cost O(p): the numbers of missing values are part of the schema.
+
+    References
+    ----------
+    Little and Rubin (2019), Statistical Analysis with Missing Data, chapter 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamiz import RankSelector
+    >>> from tamiz.criteria import Presence
+    >>> X = np.array([[1.0, np.nan], [2.0, 5.0], [3.0, 6.0], [5.0, 7.0]])
+    >>> RankSelector(Presence()).fit(X).scores_
+    array([1.  , 0.75])
+    """
 
     needs_target: ClassVar[bool] = False
 

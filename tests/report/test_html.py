@@ -134,7 +134,7 @@ def test_rows_beyond_the_fold_are_not_laid_out_but_for_a_reader_without_scripts(
 
 def test_points_that_were_left_out_are_told(bare: dict[str, Any]) -> None:
     page = render(bare)
-    assert "this file holds no row of the table" in words(section(page, "maps"))
+    assert "this file contains no row of the table" in words(section(page, "maps"))
     assert 'id="choices"' not in page
     assert 'id="map-1-spectrum"' in page
 
