@@ -15,7 +15,7 @@ registry = Registry(
     mean_relative_rank_errors  neighborhoods:mean_relative_rank_errors  function  Mean relative rank errors
     rank_agreement             agreement:rank_agreement                 function  Rank agreement (Q_NX, LCMC, R_NX)
     co_ranking                 agreement:co_ranking                     function  Co-ranking matrix
-    label_accuracy             neighborhoods:label_accuracy             function  kNN label accuracy
+    label_accuracy             neighborhoods:label_accuracy             function  Label accuracy of nearest neighbours
     """,
 )
 

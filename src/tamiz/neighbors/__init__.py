@@ -6,7 +6,7 @@ registry = Registry(
     __name__,
     """
     brute_force  brute_force:BruteForce  neighbors  Brute force
-    kd_tree      kd_tree:KDTree          neighbors  k-d tree
+    kd_tree      kd_tree:KDTree          neighbors  Exact search by a k-d tree
     nn_descent   nn_descent:NNDescent    neighbors  Nearest-neighbour descent
     """,
 )
