@@ -27,7 +27,7 @@ def prepared(make, *given):
     """Return the evaluator over a table, every uncertainty counted, and what a search needs to know of the table."""
     with parallel.thread_session():
         source = as_source(*make(*given), None)
-        evaluator = CFS().make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
+        evaluator = CFS().bind(source, np.random.default_rng(0))
         evaluator.quadratic_form()
     return evaluator, source.schema
 

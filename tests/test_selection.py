@@ -407,6 +407,22 @@ def test_control_c_leaves_the_best_set_found_and_goes_on_to_the_caller(monkeypat
     assert selector.support_.sum() == 1
 
 
+def test_control_c_before_any_set_has_a_score_is_not_reported_as_an_error_of_the_data(monkeypatch):
+    from tamiz.criteria import cfs
+
+    calls = []
+
+    def interrupted(self, candidates):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return np.full(len(candidates), -np.inf)
+
+    monkeypatch.setattr(cfs._CFSEvaluator, "evaluate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        SubsetSelector(CFS(), BestFirst()).fit(FRAME, Y)
+
+
 def test_the_archive_holds_the_merit_and_the_support():
     selector = SubsetSelector(CFS(), BestFirst()).fit(FRAME, Y)
     best = selector.archive_.best

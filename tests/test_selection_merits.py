@@ -26,7 +26,7 @@ def test_merits_are_those_of_a_search_that_looks_at_every_set():
 
 def test_what_the_search_found_is_not_evaluated_again(monkeypatch):
     selector = SubsetSelector(CFS(), Forward()).fit(X, Y)
-    monkeypatch.setattr(CFS, "make_evaluator", None)
+    monkeypatch.setattr(CFS, "bind", None)
     np.testing.assert_array_equal(selector.merits(selector.archive_.masks, X, Y), selector.archive_.merits)
 
 

@@ -61,7 +61,7 @@ def merits_of(source, merit, subsets):
     for mask, subset in zip(masks, subsets, strict=True):
         mask[list(subset)] = True
     with parallel.thread_session():
-        evaluator = merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
+        evaluator = merit.bind(source, np.random.default_rng(0))
         return evaluator.evaluate(Candidates.from_masks(masks))
 
 

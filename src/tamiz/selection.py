@@ -18,7 +18,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.criteria.base import Merit, PrecomputedScores, Relevance, gather_statistics
+from tamiz.criteria.base import Merit, MultiOutputMerit, Relevance, RowRelevance, gather_statistics
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_merit_and_search,
@@ -47,6 +47,7 @@ from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import frame_columns_at
 from tamiz.sources.views import has_all_rows
+from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import (
     BoolArray,
     FloatArray,
@@ -224,10 +225,7 @@ class RankSelector(Selector):
             source = self._open_source(X, y, sample_weight, groups)
             self.relevance_ = choose_relevance(self.relevance, source.schema)
             self.relevance_.check(source.schema)
-            relevance = self.relevance_.bind(source)
-            cache = gather_statistics([relevance], weight_groups_equally(source).reduce, source.schema)
-            self.scores_ = relevance.scores(cache, source.schema)
-            self.scores_std_ = relevance.std if isinstance(relevance, PrecomputedScores) else None
+            self.scores_, self.scores_std_ = _score_columns(self.relevance_, source)
         record_features(self, X)
         self.schema_ = source.schema
         warn_user(
@@ -262,6 +260,14 @@ class RankSelector(Selector):
             if -np.inf < best < threshold:
                 warn_user([f"No column scores at least threshold={threshold:g}: the highest score is {best:.6g}."])
         return kept
+
+
+def _score_columns(relevance: Relevance, source: Source) -> tuple[Floats, Floats | None]:
+    """Return the scores of the columns and, of scores that are means, their standard deviations."""
+    if isinstance(relevance, RowRelevance):
+        return relevance.score_with_std(source)
+    cache = gather_statistics([relevance], weight_groups_equally(source).reduce, source.schema)
+    return relevance.scores(cache, source.schema), None
 
 
 class SubsetSelector(Selector):
@@ -394,7 +400,7 @@ class SubsetSelector(Selector):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         merit = self._criterion()
-        tags.target_tags.multi_output = merit is not None and merit.supports_multioutput
+        tags.target_tags.multi_output = isinstance(merit, MultiOutputMerit) and merit.supports_multioutput
         return tags
 
     def _criterion(self) -> Merit | None:
@@ -442,7 +448,7 @@ class SubsetSelector(Selector):
         self.merit_name_ = job.evaluator.name
         self.merit_method_ = " ".join([job.evaluator.method, *subset_notes]).strip()
         self.merit_cost_ = job.evaluator.evaluation_cost
-        if archive.best is None and len(archive) and np.isneginf(archive.merits).all():
+        if archive.best is None and not archive.interrupted and len(archive) and np.isneginf(archive.merits).all():
             raise DataError(f"No evaluated set has a score. {' '.join(job.evaluator.notes())}".strip())
         return self._store_result(archive)
 
@@ -549,7 +555,7 @@ class SubsetSelector(Selector):
         if self.stop is not None and not isinstance(self.stop, StoppingRule):
             raise TypeError(f"stop must be a stopping rule such as Evaluations(1000), got {self.stop!r}.")
         rng = make_rng(random_state)
-        outputs = read_multioutput(y) if merit is not None and merit.supports_multioutput else None
+        outputs = read_multioutput(y) if isinstance(merit, MultiOutputMerit) and merit.supports_multioutput else None
         target = y if outputs is None and (self._reads_target or isinstance(X, Source)) else None
         infinite = merit is not None and merit.allow_infinite
         source = as_source(X, target, sample_weight, groups=groups, allow_infinite=infinite)
@@ -558,10 +564,12 @@ class SubsetSelector(Selector):
         problem, duplicates = self._make_problem(source, search)
         # Without a seed the merit draws the same folds in every fit: merits are reproducible, and a journal can be continued.
         merit_rng = make_rng(0) if random_state is None else rng
-        gather = weight_groups_equally(source).reduce
-        evaluator = NaNCheckEvaluator(
-            merit.bind(source, outputs).make_evaluator(gather, schema, merit_rng), schema.names
+        bound = (
+            merit.bind(source, merit_rng, outputs)
+            if isinstance(merit, MultiOutputMerit)
+            else merit.bind(source, merit_rng)
         )
+        evaluator = NaNCheckEvaluator(bound, schema.names)
         return SearchJob(
             search, source, replace(problem, merit_properties=evaluator), evaluator, rng, duplicates
         ), merit

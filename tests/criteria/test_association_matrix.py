@@ -93,7 +93,7 @@ def test_more_rows_than_memory_holds_are_refused_before_they_are_counted(monkeyp
 def test_a_merit_of_cfs_is_the_same_to_the_bit_from_any_parent():
     table = make_mixed(3, n=80, n_numbers=5, n_codes=5)
     source = as_source(table.frame(), table.target())
-    evaluator = CFS().make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
+    evaluator = CFS().bind(source, np.random.default_rng(0))
     p, rng = source.schema.n_columns, np.random.default_rng(1)
     c, A = evaluator.quadratic_form()
     for _ in range(60):
@@ -111,7 +111,7 @@ def test_columns_that_vary_by_powers_of_ten_keep_their_merits(ratio):
     X = rng.normal(size=(200, 6)) * ratio ** np.linspace(0, 1, 6)
     y = X[:, 0] + 0.1 * rng.normal(size=200)
     source = as_source(X, y)
-    evaluator = CFS(convention="weka").make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
+    evaluator = CFS(convention="weka").bind(source, np.random.default_rng(0))
     spread = X.std(axis=0)
     between = np.abs(np.corrcoef(X.T, y))
     masks = (np.arange(1, 64)[:, None] >> np.arange(6) & 1).astype(bool)

@@ -28,7 +28,7 @@ def one_session():
 
 
 def prepare(source, merit):
-    return merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
+    return merit.bind(source, np.random.default_rng(0))
 
 
 def plain_associations(table, missing="distribute", weight=None):

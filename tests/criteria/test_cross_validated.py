@@ -167,9 +167,9 @@ def test_a_file_scores_as_the_frame_that_was_written(estimator, ending, tmp_path
     table = X.assign(y=y)
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path, index=False)
     source = open_source(path, "y")
-    merit = CrossValidated(estimator, cv=StratifiedKFold(5)).bind(source)
+    merit = CrossValidated(estimator, cv=StratifiedKFold(5))
     masks = subsets(X.shape[1])
-    from_file = ours(merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0)), masks)
+    from_file = ours(merit.bind(source, np.random.default_rng(0)), masks)
     np.testing.assert_array_equal(from_file, ours(evaluator_of(X, y, estimator), masks))
 
 
@@ -202,9 +202,9 @@ def test_a_number_of_folds_goes_forward_where_the_table_has_times(tmp_path):
     path = tmp_path / "times.csv"
     frame.to_csv(path, index=False)
     source = open_source(path, "y", time="when")
-    merit = CrossValidated(Ridge(), cv=4).bind(source)
+    merit = CrossValidated(Ridge(), cv=4)
     found = ours(
-        merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0)),
+        merit.bind(source, np.random.default_rng(0)),
         np.ones((1, X.shape[1]), dtype=bool),
     )
     parts = make_folds(source, 4, 0).splits

@@ -27,7 +27,7 @@ def again(relevance, X, y, n_samples=12):
     with parallel.thread_session(1):
         found = relevance.make_reweighted_scorer(source, n_samples)(counts.astype(float))
         rows = [np.repeat(np.arange(n), one) for one in counts[:4]]
-        refitted = [relevance.bind(open_source(X[at], y[at])).values for at in rows]
+        refitted = [relevance.score(open_source(X[at], y[at])) for at in rows]
     return found, np.array(refitted)
 
 
@@ -63,7 +63,7 @@ def test_a_sample_of_the_rows_is_what_models_read_in_every_bootstrap_sample():
     for relevance in (LinearCoefficient(max_rows=100), TreeImportance(max_rows=100)):
         source = open_source(X, y)
         with pytest.warns(UserWarning, match="100 of the 400 rows"):
-            whole = relevance.bind(source).values
+            whole = relevance.score(source)
         np.testing.assert_allclose(relevance.make_reweighted_scorer(source, 1)(np.ones((1, 400)))[0], whole, atol=1e-4)
 
 

@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamiz.criteria.base import Relevance, StatisticsCache
+from tamiz.criteria.base import StatisticRelevance, StatisticsCache
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 
 
-class Presence(Relevance):
+class Presence(StatisticRelevance):
     r"""Share of a column's values that are present, in [0, 1].
 
     .. math:: 1 - m_j / n

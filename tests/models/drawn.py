@@ -16,8 +16,8 @@ def evaluator_of(X, y, estimator, cv=5, scoring=None, weight=None, groups=None, 
     source = as_source(X, y, weight, groups=groups)
     if type(cv) is int and cv > 1 and groups is None and isinstance(estimator, BaseEstimator):
         cv = StratifiedKFold(cv) if is_classifier(estimator) else KFold(cv)
-    merit = CrossValidated(estimator, cv=cv, scoring=scoring, encode=encode).bind(source)
-    return merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(seed))
+    merit = CrossValidated(estimator, cv=cv, scoring=scoring, encode=encode)
+    return merit.bind(source, np.random.default_rng(seed))
 
 
 def drawn_folds(rng, estimator, y):

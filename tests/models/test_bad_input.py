@@ -330,8 +330,8 @@ def test_listed_folds_count_the_rows_of_the_users_table():
     among = [tuple(np.searchsorted(np.flatnonzero(kept), rows[kept[rows]]) for rows in fold) for fold in folds]
     source = open_source(X, y)
     model = DecisionTreeRegressor(random_state=0)
-    merit = CrossValidated(model, cv=folds).bind(source)
-    found = merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
+    merit = CrossValidated(model, cv=folds)
+    found = merit.bind(source, np.random.default_rng(0))
     expected = evaluator_of(X[kept], y[kept], model, cv=among)
     everything = Candidates.from_masks(np.ones(4, dtype=bool))
     np.testing.assert_array_equal(found.evaluate(everything), expected.evaluate(everything))
@@ -342,17 +342,17 @@ def test_listed_folds_hold_rows_that_a_part_of_the_table_does_not_show():
     mask = np.arange(150) % 2 == 0
     folds = [(np.flatnonzero(mask), np.flatnonzero(~mask)), (~mask, mask)]
     part = select_rows(source, np.setdiff1d(np.arange(0, 120), [3, 77]))
-    merit = CrossValidated(TREE, cv=folds).bind(part)
-    task = merit.make_evaluator(part.reduce, part.schema, np.random.default_rng(0)).task
+    merit = CrossValidated(TREE, cv=folds)
+    task = merit.bind(part, np.random.default_rng(0)).task
     shown = part.row_numbers
     for fold, train in zip(task.folds, (mask, ~mask), strict=True):
         assert shown[fold.train].tolist() == shown[train[shown]].tolist()
         assert shown[fold.test].tolist() == shown[~train[shown]].tolist()
-    beyond = CrossValidated(TREE, cv=[(np.arange(100), np.arange(100, 151))]).bind(part)
+    beyond = CrossValidated(TREE, cv=[(np.arange(100), np.arange(100, 151))])
     with pytest.raises(
         DataError, match="Fold 1 of cv has row 150, and the rows of the table are numbered from 0 to 149"
     ):
-        beyond.make_evaluator(part.reduce, part.schema, np.random.default_rng(0))
+        beyond.bind(part, np.random.default_rng(0))
 
 
 def test_one_group_makes_no_folds_of_whole_groups():

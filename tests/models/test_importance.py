@@ -31,8 +31,8 @@ NUMBERS = make_regression(n_samples=90, n_features=5, n_informative=3, noise=5.0
 
 def evaluator_of(X, y, estimator, *, weight=None, seed=0, **more):
     source = as_source(X, y, weight)
-    merit = CrossValidated(estimator, **more).bind(source)
-    return merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(seed))
+    merit = CrossValidated(estimator, **more)
+    return merit.bind(source, np.random.default_rng(seed))
 
 
 def singly(mask):

@@ -114,8 +114,8 @@ def test_names_stand_for_models_that_predict_several_targets(name):
 
 def folds_of(X, Y, groups=None):
     source = open_source(X, groups=groups)
-    merit = CrossValidated(LinearRegression(), cv=5).bind(source, read_multioutput(Y))
-    return merit.make_evaluator(source.reduce, source.schema, np.random.default_rng(0)).task.folds
+    merit = CrossValidated(LinearRegression(), cv=5)
+    return merit.bind(source, np.random.default_rng(0), outputs=read_multioutput(Y)).task.folds
 
 
 def test_folds_by_number_keep_copies_together_and_groups_whole():

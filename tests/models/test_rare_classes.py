@@ -31,11 +31,7 @@ def table(*sizes, names="abz"):
 
 def evaluator(X, y, estimator, **more):
     source = open_source(X, y)
-    return (
-        CrossValidated(estimator, **more)
-        .bind(source)
-        .make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
-    )
+    return CrossValidated(estimator, **more).bind(source, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

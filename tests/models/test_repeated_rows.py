@@ -77,7 +77,7 @@ def test_nearest_neighbours_of_copies_are_as_good_as_without_them():
     scores = []
     for rows in (np.arange(450), once):
         source = open_source(X[rows], y[rows])
-        evaluator = merit.bind(source).make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
+        evaluator = merit.bind(source, np.random.default_rng(0))
         (value,) = evaluator.evaluate(Candidates.from_masks(np.ones((1, 6), dtype=bool)))
         scores.append(value)
     assert scores[0] == pytest.approx(scores[1], abs=0.04)

@@ -100,7 +100,5 @@ def test_neighbours_that_are_alike_are_warned_of_and_a_sorted_table_is_remarked_
 def test_the_order_of_a_part_of_a_table_is_not_remarked_on():
     source = open_source(*line())
     part = select_rows(source, np.arange(0, 240, 2))
-    task = (
-        CrossValidated("ridge", cv=5).bind(part).make_evaluator(part.reduce, part.schema, np.random.default_rng(0)).task
-    )
+    task = CrossValidated("ridge", cv=5).bind(part, np.random.default_rng(0)).task
     assert task.fold_warnings == task.fold_notes == ()

@@ -61,7 +61,7 @@ class OfTable(Evaluator):
         table = make_mixed(seed, n=60, n_numbers=p - p // 2, n_codes=p // 2, missing=0)
         source = table.source()
         with parallel.thread_session():
-            self.cfs = CFS().make_evaluator(source.reduce, source.schema, np.random.default_rng(0))
+            self.cfs = CFS().bind(source, np.random.default_rng(0))
         self.asked = []
 
     def evaluate(self, candidates):

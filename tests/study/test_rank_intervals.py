@@ -10,7 +10,7 @@ from tamiz._study.graph import RowGraph
 from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.ranking import RankingCriterion, choose_ranking_criteria, describe_ranking
 from tamiz.criteria import FisherScore, InformationGain, LinearCoefficient, TreeImportance
-from tamiz.criteria.base import PrecomputedScores, RowRelevance
+from tamiz.criteria.base import RowRelevance
 from tamiz.runtime import parallel
 
 # Shifts of the mean between classes, or half the slopes of a number: nothing, little next to the spread of 200 rows, and much.
@@ -76,8 +76,8 @@ def test_the_text_states_samples_rows_and_the_kind_of_bootstrap(monkeypatch):
 
 def test_a_criterion_without_reweighting_keeps_its_ranks_and_the_text_says_so():
     class LastFirst(RowRelevance):
-        def bind(self, source):
-            return PrecomputedScores(np.arange(source.schema.n_columns, dtype=float))
+        def score(self, source):
+            return np.arange(source.schema.n_columns, dtype=float)
 
     rng, y = np.random.default_rng(0), np.arange(400) % 2
     source = open_source(np.linspace(0.5, 2, 9) * y[:, None] + rng.normal(size=(400, 9)), y)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz._study.ranking import RankingCriterion
-from tamiz.criteria.base import Relevance, ReweightedScorer, RowRelevance
+from tamiz.criteria.base import ReweightedScorer, RowRelevance, StatisticRelevance
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
@@ -246,7 +246,7 @@ class WeightedScorers:
         The table of the count-based criteria; None if there are none.
     logarithms : ndarray
         From `sample_log_table`.
-    count_based : dict of name to Relevance
+    count_based : dict of name to StatisticRelevance
         Criteria that are functions of counts.
     model_based : dict of name to ReweightedScorer
         Criteria that fit models.
@@ -255,7 +255,7 @@ class WeightedScorers:
     source: Source
     coded_table: CodedTable | None
     logarithms: Floats
-    count_based: dict[str, Relevance]
+    count_based: dict[str, StatisticRelevance]
     model_based: dict[str, ReweightedScorer]
 
     @classmethod
@@ -263,7 +263,7 @@ class WeightedScorers:
         """Return the criteria that can be recomputed under row weights."""
         schema, base = source.schema, weight_array(source)
         known = sample_log_table(base, schema.n_rows)
-        counted = {one.name: one.relevance for one in ranking_criteria if not isinstance(one.relevance, RowRelevance)}
+        counted = {one.name: one.relevance for one in ranking_criteria if isinstance(one.relevance, StatisticRelevance)}
         table = None
         if counted:
             n_classes = schema.n_classes if schema.has_classes else 0

@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 from tamiz._study.graph import RowGraph, needs_graph
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance, StatisticsCache, gather_statistics
+from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, StatisticsCache, gather_statistics
 from tamiz.criteria.discretization import MDL, ColumnCoder, EqualFrequency
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.runtime.registry import entry_label, method_label
@@ -242,9 +242,13 @@ def score_columns(
     schema = source.schema
     for one in ranking_criteria:
         one.relevance.check(schema)
-    bound = {one.name: one.relevance.bind(one.source) for one in ranking_criteria}
-    known = gather_statistics(list(bound.values()), source.reduce, schema)
-    return {name: relevance.scores(known, schema) for name, relevance in bound.items()}, known
+    by_rows = {
+        one.name: one.relevance.score(one.source) for one in ranking_criteria if isinstance(one.relevance, RowRelevance)
+    }
+    counted = {one.name: one.relevance for one in ranking_criteria if isinstance(one.relevance, StatisticRelevance)}
+    known = gather_statistics(list(counted.values()), source.reduce, schema)
+    scores = by_rows | {name: relevance.scores(known, schema) for name, relevance in counted.items()}
+    return {one.name: scores[one.name] for one in ranking_criteria}, known
 
 
 def choose_ranking_criteria(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tamiz.criteria.base import Relevance, columns_per_pass
+from tamiz.criteria.base import Relevance, StatisticRelevance, columns_per_pass
 from tamiz.exceptions import DataError
 from tamiz.runtime.memory import format_bytes, free_memory, limit_memory
 from tamiz.sources import column_storage
@@ -100,9 +100,9 @@ def _pass_bytes(
         chosen = choose_criteria(table_preview.schema)
         if any(map(needs_graph, chosen)):
             return None
-        return tuple(
-            sum(map(table_preview.column_bytes, columns)) for columns in columns_per_pass(chosen, table_preview.schema)
-        )
+        counted = [relevance for relevance in chosen if isinstance(relevance, StatisticRelevance)]
+        passes = columns_per_pass(counted, table_preview.schema)
+        return tuple(sum(map(table_preview.column_bytes, columns)) for columns in passes)
     except DataError:
         # For example, a target of classes that looks numeric in the first rows.
         return None

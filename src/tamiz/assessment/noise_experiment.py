@@ -362,7 +362,7 @@ def _best_column(merit: Merit, table: Source) -> int | None:
     single_columns = np.zeros((len(used), schema.n_columns), dtype=bool)
     single_columns[np.arange(len(used)), used] = True
     with capture_warnings():
-        evaluator = merit.bind(table).make_evaluator(table.reduce, schema, np.random.default_rng(0))
+        evaluator = merit.bind(table, np.random.default_rng(0))
         merits = evaluator.evaluate(Candidates.from_masks(single_columns))
     return int(used[np.argmax(merits)]) if len(merits) and merits.max() > 0 else None
 

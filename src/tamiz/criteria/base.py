@@ -19,6 +19,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.coded_tables import WeightedTable
+from tamiz.subsets.evaluator import Evaluator
 
 if TYPE_CHECKING:
     from tamiz.models.multioutput import MultiOutputTarget
@@ -83,7 +84,7 @@ class Criterion(BaseEstimator, ABC):
 
 
 class Relevance(Criterion):
-    """A score for every single column; larger is better.
+    """A score for every single column; larger is better. A subclass is a `StatisticRelevance` or a `RowRelevance`.
 
     Attributes
     ----------
@@ -106,9 +107,9 @@ class Relevance(Criterion):
             return None
         return self
 
-    def bind(self, source: Source) -> Relevance:  # noqa: ARG002 - most need statistics only
-        """Return the relevance for one table: one that reads rows has then read them."""
-        return self
+
+class StatisticRelevance(Relevance):
+    """A relevance that is a function of statistics, which several criteria fill in the same passes over the rows."""
 
     @abstractmethod
     def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
@@ -119,52 +120,30 @@ class Relevance(Criterion):
         """Return a finite score for every column of the schema, 0 for columns that are not used."""
 
     def reweighted_scores(self, sample: WeightedTable, schema: Schema) -> Floats:
-        """Return the scores of the columns under other row weights; raise NotCountedError where the counts do not suffice."""
+        """Return the scores under other row weights; raise UnsupportedStatisticError where the counts do not suffice."""
         return self.scores(gather_statistics([self], sample.gather, schema), schema)
 
 
 class RowRelevance(Relevance):
-    """A relevance that reads rows, in `bind`, because no statistic contains what it needs."""
+    """A relevance that reads rows, because no statistic over single rows contains what it needs.
 
-    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
-        """Return nothing: no statistics are required."""
-        return ()
+    One that draws at random has a parameter `random_state`, so that its scores depend only on its parameters and the table.
+    """
 
-    def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:  # noqa: ARG002
-        """Raise TypeError: `bind` has to read the rows first."""
-        raise TypeError(f"{type(self).__name__} reads rows: call bind(source) first.")
+    @abstractmethod
+    def score(self, source: Source) -> Floats:
+        """Return a finite score for every column of the table, 0 for columns that are not used."""
+
+    def score_with_std(self, source: Source) -> tuple[Floats, Floats | None]:
+        """Return the scores and, of scores that are means over random draws, the standard deviations of what is averaged."""
+        return self.score(source), None
 
     def make_reweighted_scorer(self, source: Source, n_weightings: int) -> ReweightedScorer | None:  # noqa: ARG002 - most have none
         """Return a function that scores the table's columns under other row weights.
 
-        None where nothing is faster than another call of `bind`, or where `n_weightings` calls would take minutes.
+        None where nothing is faster than another call of `score`, or where `n_weightings` calls would take minutes.
         """
         return None
-
-
-class PrecomputedScores(Relevance):
-    """Scores that are computed already.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_columns,)
-    std : ndarray of shape (n_columns,), default=None
-        For scores that are means, the standard deviations of the averaged values.
-    """
-
-    needs_target: ClassVar[bool] = False
-
-    def __init__(self, values: Floats, std: Floats | None = None) -> None:
-        self.values = values
-        self.std = std
-
-    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
-        """Return nothing: no statistics are required."""
-        return ()
-
-    def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:  # noqa: ARG002
-        """Return the scores."""
-        return self.values
 
 
 class PairwiseAssociations(ABC):
@@ -263,26 +242,42 @@ class Merit(Criterion):
         return None
 
     @property
-    def supports_multioutput(self) -> bool:
-        """Whether a target with several columns is accepted."""
-        return False
-
-    @property
     def allow_infinite(self) -> bool:
         """Whether infinite values are accepted; they are passed to the estimator."""
         return False
 
-    def bind(self, source: Source, outputs: MultiOutputTarget | None = None) -> Merit:  # noqa: ARG002 - most need statistics only
-        """Return the merit for one table: one that fits models reads the rows, and may predict several outputs."""
-        return self
+    @abstractmethod
+    def bind(self, source: Source, rng: np.random.Generator) -> Evaluator:
+        """Return the evaluator of the merit for one table.
+
+        Parameters
+        ----------
+        source : Source
+        rng : Generator
+            For what is drawn once for all sets, such as folds.
+
+        Raises
+        ------
+        DataError
+            When the merit is not defined for the table.
+        """
+
+
+class MultiOutputMerit(Merit):
+    """A merit that also accepts a target with several columns."""
+
+    @property
+    def supports_multioutput(self) -> bool:
+        """Whether a target with several columns is accepted with the current parameters."""
+        return True
 
     @abstractmethod
-    def make_evaluator(self, gather: GatherFunction, schema: Schema, rng: np.random.Generator) -> Any:
-        """Return the evaluator for one table (`evaluate(candidates)`, `quadratic_form()`, `upper_bounds(masks)`)."""
+    def bind(self, source: Source, rng: np.random.Generator, outputs: MultiOutputTarget | None = None) -> Evaluator:
+        """Return the evaluator of the merit for one table, with `outputs` in place of its target where there are any."""
 
 
 def gather_statistics(
-    criteria: Sequence[Relevance], gather: GatherFunction, schema: Schema, cache: StatisticsCache | None = None
+    criteria: Sequence[StatisticRelevance], gather: GatherFunction, schema: Schema, cache: StatisticsCache | None = None
 ) -> StatisticsCache:
     """Return the cache with all statistics that the criteria require, filled in shared passes over the data."""
     cache = StatisticsCache() if cache is None else cache
@@ -293,7 +288,7 @@ def gather_statistics(
     return cache
 
 
-def columns_per_pass(criteria: Sequence[Relevance], schema: Schema) -> list[tuple[int, ...]]:
+def columns_per_pass(criteria: Sequence[StatisticRelevance], schema: Schema) -> list[tuple[int, ...]]:
     """Return the columns that each pass of `gather_statistics` over the data would read; no row is read here."""
     passes: list[tuple[int, ...]] = []
 

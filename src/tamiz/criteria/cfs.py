@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
-from tamiz.criteria.base import Association, GatherFunction, Merit, PairwiseAssociations
+from tamiz.criteria.base import Association, Merit, PairwiseAssociations
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.criteria.weka_association import WekaCorrelation, WekaUncertainty
 from tamiz.kernels import subset_merits as kernels
 from tamiz.runtime.validation import check_choice, check_memory
+from tamiz.sources.base import Source
+from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale, round_to_scale, splitter
@@ -119,10 +121,11 @@ class CFS(Merit):
         association = self.association or SymmetricUncertainty(missing=self.missing, discretization=rule)
         return WekaUncertainty(association) if self.convention == "weka" else association
 
-    def make_evaluator(self, gather: GatherFunction, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002 - not random
+    def bind(self, source: Source, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002 - nothing is drawn
         """Return the evaluator for one table."""
+        schema = source.schema
         self.check(schema)
-        pairs = self._choose_association(schema).pairwise(gather, schema)
+        pairs = self._choose_association(schema).pairwise(weight_groups_equally(source).reduce, schema)
         return _CFSEvaluator(pairs, schema.n_columns, schema.used)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
-from tamiz.criteria.base import GatherFunction, Merit
+from tamiz.criteria.base import MultiOutputMerit
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import is_plain_sklearn, is_unsupervised
 from tamiz.models.multioutput import MultiOutputTarget
@@ -19,7 +19,7 @@ from tamiz.sources.views import without_target
 from tamiz.subsets.evaluator import Evaluator
 
 
-class CrossValidated(Merit):
+class CrossValidated(MultiOutputMerit):
     """Mean score of an estimator over cross-validation folds, fitted on the columns of the set.
 
     .. math:: M(S) = \\frac{1}{k} \\sum_{f=1}^k \\mathrm{score}(\\text{model of the other folds}, \\text{fold } f)
@@ -154,49 +154,27 @@ class CrossValidated(Merit):
         """Whether the estimator predicts a target."""
         return self.reads_target
 
-    def bind(self, source: Source, outputs: MultiOutputTarget | None = None) -> Merit:
-        """Return the merit for one table, with `outputs` in place of its target where there are any."""
-        return _BoundCrossValidated(self, source if self.reads_target else without_target(source), outputs)
-
-    def make_evaluator(self, gather: GatherFunction, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
-        """Raise DataError: models are fitted to rows, which `bind` provides."""
-        raise DataError("CrossValidated reads rows: call bind(source) first.")
-
-
-class _BoundCrossValidated(Merit):
-    """The merit for the rows of one table."""
-
-    def __init__(self, merit: CrossValidated, source: Source, outputs: MultiOutputTarget | None) -> None:
-        self.merit = merit
-        self.source = source
-        self.outputs = outputs
-
-    def make_evaluator(self, gather: GatherFunction, schema: Schema, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002
-        """Return the evaluator for the rows."""
-        if self.outputs is None:
-            self.merit.check(schema)
-        else:
-            self.outputs.check_rows(self.source)
+    def bind(self, source: Source, rng: np.random.Generator, outputs: MultiOutputTarget | None = None) -> Evaluator:
+        """Return the evaluator for the rows of one table, with `outputs` in place of its target where there are any."""
         from tamiz.models.evaluator import WrapperEvaluator
         from tamiz.models.refits import choose_backend
         from tamiz.models.task import make_task
 
-        merit, outputs, source_schema = self.merit, self.outputs, self.source.schema
-        model = merit.model(source_schema if outputs is None else outputs.schema_with_target(source_schema))
-        task = make_task(
-            model,
-            self.source,
-            outputs,
-            cv=merit.cv,
-            scoring=merit.scoring,
-            seed=int(rng.integers(2**31)),
-        )
+        schema = source.schema
+        if not self.reads_target:
+            source = without_target(source)
+        if outputs is None:
+            self.check(schema)
+        else:
+            outputs.check_rows(source)
+        model = self.model(source.schema if outputs is None else outputs.schema_with_target(source.schema))
+        task = make_task(model, source, outputs, cv=self.cv, scoring=self.scoring, seed=int(rng.integers(2**31)))
         backend, method = choose_backend(task)
-        if self.source.infinite_digest and (task.encode or not backend.can_refit_in_workers):
+        if source.infinite_digest and (task.encode or not backend.can_refit_in_workers):
             raise DataError(
                 f"The table has infinite values, which {task.estimator_name} does not accept here. Replace them."
             )
-        if merit.uses_indicator_regression(schema):
+        if self.uses_indicator_regression(schema):
             from tamiz.models.class_indicators import ClassIndicatorEvaluator
 
             return ClassIndicatorEvaluator(task)

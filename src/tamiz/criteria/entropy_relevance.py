@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from tamiz.criteria.base import Relevance, StatisticsCache
+from tamiz.criteria.base import StatisticRelevance, StatisticsCache
 from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency
 from tamiz.kernels.contingency import table_entropies
 from tamiz.runtime.parallel import n_threads
@@ -24,7 +24,7 @@ MISSING_RULES: tuple[MissingRule, ...] = ("distribute", "category")
 _UNCHECKED_BYTES = 2**24
 
 
-class EntropyRelevance(Relevance):
+class EntropyRelevance(StatisticRelevance):
     """A relevance that is a function of H(X), H(Y) and I(X; Y)."""
 
     unit: ClassVar[str] = "bits"
@@ -43,7 +43,7 @@ class EntropyRelevance(Relevance):
         check_choice("missing", self.missing, MISSING_RULES)
         self._coder(schema)
 
-    def adapt_to(self, schema: Schema) -> Relevance | None:
+    def adapt_to(self, schema: Schema) -> Self | None:
         """Return the relevance; for a numeric target, one with 10 intervals of equal frequency, as in CFS."""
         numeric_target = schema.target is not None and not schema.has_classes
         if numeric_target and self.discretization is None:

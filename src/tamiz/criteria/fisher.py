@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tamiz.criteria.base import Relevance, StatisticsCache, gather_statistics
+from tamiz.criteria.base import StatisticRelevance, StatisticsCache, gather_statistics
 from tamiz.exceptions import DataError
 from tamiz.sources.factory import as_source
 from tamiz.sources.schema import Schema
@@ -16,7 +16,7 @@ from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.moments import ClassMoments
 
 
-class FisherScore(Relevance):
+class FisherScore(StatisticRelevance):
     """Share of the variance of a column that is between the classes, F / (1 + F), in [0, 1].
 
     .. math:: F = \\frac{\\sum_c n_c (\\mu_c - \\mu)^2}{\\sum_c n_c \\sigma_c^2}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tamiz.criteria.base import PrecomputedScores, Relevance, RowRelevance, StatisticsCache
+from tamiz.criteria.base import RowRelevance
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
@@ -20,9 +20,8 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
-from tamiz.sources.schema import Schema
 from tamiz.sources.sparse import find_sparse_matrix
-from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import LevelIndicators, design_matrix
 
 # Values of a block of columns that is gathered into one matrix, where the table itself is not stored as a matrix.
@@ -82,14 +81,10 @@ class LaplacianScore(RowRelevance):
         """Whether the graph is built from classes."""
         return isinstance(self.graph, GraphBuilder | Graph) and self.graph.needs_classes
 
-    def bind(self, source: Source) -> Relevance:
+    def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after building the graph where it is not built yet."""
         graph = resolve_builder(self.graph, source).build(source, fill_missing=True)
-        return PrecomputedScores(1.0 - _laplacian_ratio(_column_variation(source, graph)))
-
-    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:  # noqa: ARG002
-        """Raise TypeError: edges join pairs of rows, so no statistic over single rows suffices."""
-        raise TypeError("LaplacianScore reads rows: call bind(source) first.")
+        return 1.0 - _laplacian_ratio(_column_variation(source, graph))
 
 
 def laplacian_score(X: Any, graph: Graph) -> Floats:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tamiz.criteria.base import PrecomputedScores, Relevance, ReweightedScorer
+from tamiz.criteria.base import ReweightedScorer
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData, make_training_data
 from tamiz.exceptions import ConvergenceWarning
@@ -111,21 +111,21 @@ class LinearCoefficient(ModelRelevance):
         """Return how many values a study fits the model to: every class has coefficients of its own."""
         return _MAX_VALUES // max(schema.n_classes if schema.has_classes else 1, 1)
 
-    def bind(self, source: Source) -> Relevance:
+    def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after fitting a model to its rows."""
         alpha = self._check_alpha()
         max_iter = check_integer("max_iter", self.max_iter, low=1)
         scores = np.zeros(source.schema.n_columns)
         rows = make_training_data(source, self.max_rows, self.random_state, self.missing, "LinearCoefficient")
         if rows is None:
-            return PrecomputedScores(scores)
+            return scores
         squares = (
             _squared_logistic_coefficients(rows, alpha, max_iter)
             if rows.n_classes
             else _squared_ridge_coefficients(rows, alpha)
         )
         np.add.at(scores, rows.source_columns, rows.present_share * squares)
-        return PrecomputedScores(np.sqrt(scores))
+        return np.sqrt(scores)
 
     def make_reweighted_scorer(self, source: Source, n_weightings: int) -> ReweightedScorer | None:
         """Return a function that refits the model under other row weights, starting from the model of all rows."""

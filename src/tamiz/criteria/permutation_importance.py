@@ -6,12 +6,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tamiz.criteria.base import PrecomputedScores, Relevance, RowRelevance
+from tamiz.criteria.base import RowRelevance
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
+from tamiz.statistics.base import Floats
 
 
 class PermutationImportance(RowRelevance):
@@ -101,8 +102,12 @@ class PermutationImportance(RowRelevance):
         """Whether the estimator, or the encoding of the rows for it, accepts missing values."""
         return CrossValidated(self.estimator, encode=self.encode).allow_missing
 
-    def bind(self, source: Source) -> Relevance:
+    def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after fitting models to its rows."""
+        return self.score_with_std(source)[0]
+
+    def score_with_std(self, source: Source) -> tuple[Floats, Floats]:
+        """Return the scores, and their standard deviations over folds and permutations."""
         from tamiz.models.evaluator import WrapperEvaluator
         from tamiz.models.named_models import resolve_model
         from tamiz.models.refits import RefitBackend
@@ -128,4 +133,4 @@ class PermutationImportance(RowRelevance):
         losses = evaluator.permutation_losses(used, units, n_repeats)
         scores[schema.used], std[schema.used] = losses.mean(axis=2).mean(axis=0), losses.std(axis=(0, 2))
         warn_user(evaluator.notes())
-        return PrecomputedScores(scores, std)
+        return scores, std

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tamiz.criteria.base import Relevance, StatisticsCache
+from tamiz.criteria.base import StatisticRelevance, StatisticsCache
 from tamiz.criteria.discretization import ColumnCoder, Discretization, EqualWidth
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.exceptions import DataError
@@ -19,7 +19,7 @@ from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.contingency import LevelCounts
 
 
-class Entropy(Relevance):
+class Entropy(StatisticRelevance):
     """Shannon entropy of a column, in bits; no target is needed.
 
     .. math:: H(X) = -\\sum_x p(x) \\log_2 p(x)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.criteria.base import PrecomputedScores, Relevance, ReweightedScorer
+from tamiz.criteria.base import ReweightedScorer
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData, make_training_data
 from tamiz.kernels.histogram_trees import add_tree_importances
@@ -116,14 +116,14 @@ class TreeImportance(ModelRelevance):
         """Return how many values a study grows trees from."""
         return _MAX_VALUES
 
-    def bind(self, source: Source) -> Relevance:
+    def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after growing trees from its rows."""
         from sklearn.tree import DecisionTreeRegressor
 
         scores = np.zeros(source.schema.n_columns)
         forest = self._plan_forest(source)
         if forest is None:
-            return PrecomputedScores(scores)
+            return scores
         outputs, min_decrease = _regression_targets(forest.data)
         template = DecisionTreeRegressor(max_depth=self.max_depth, min_impurity_decrease=min_decrease)
         importance_sums = np.zeros(len(forest.distinct_columns))
@@ -136,7 +136,7 @@ class TreeImportance(ModelRelevance):
             importance_sums[tree_columns] += importances
         for j, k in forest.distinct_index.items():
             scores[j] = importance_sums[k] / self.n_rounds
-        return PrecomputedScores(scores)
+        return scores
 
     def make_reweighted_scorer(self, source: Source, n_weightings: int) -> ReweightedScorer | None:
         """Return a function that grows the trees again under other row weights, on the same sets of columns."""

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamiz.criteria.base import Relevance, StatisticsCache
+from tamiz.criteria.base import StatisticRelevance, StatisticsCache
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.moments import Moments
 
 
-class Variance(Relevance):
+class Variance(StatisticRelevance):
     """Variance of a column, in squared units of the column; no target is needed.
 
     .. math:: \\frac{1}{n - 1} \\sum_i (x_i - \\bar x)^2
