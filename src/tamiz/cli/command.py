@@ -32,7 +32,9 @@ class DataCommand(click.Command):
     def __init__(self, name: str | None, *, params: list[click.Parameter] | None = None, **attributes: Any) -> None:
         common: list[click.Parameter] = [
             click.Option(
-                ["-q", "--quiet"], is_flag=True, help="Print no notes, summary or progress; errors are still printed."
+                ["-q", "--quiet"],
+                is_flag=True,
+                help="Print no notes, warnings, summary or progress; errors are still printed.",
             ),
             click.Option(["--debug"], is_flag=True, help="Show the traceback of a failure (also TAMIZ_DEBUG=1)."),
         ]

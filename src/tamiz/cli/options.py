@@ -37,20 +37,20 @@ def assessment_options(default_text: str) -> Callable[[Command], Command]:
                 click.option(
                     "--assess/--no-assess",
                     default=None,
-                    help="Estimate the optimism of the score by nested cross-validation and a permutation test; "
-                    f"{default_text}.",
+                    help="Estimate the score on new rows by nested cross-validation, and test by permutation whether the search "
+                    f"finds more than chance.  [default: {default_text}]",
                 ),
                 click.option(
                     "--group",
                     metavar="COLUMN",
-                    help="The column with the group of each row, such as a patient. Rows of a group stay in one fold. The "
-                    "column is excluded from the features.",
+                    help="The column that contains the group of each row, such as a patient number. Rows of a group stay in one "
+                    "fold. The column is excluded from the features.",
                 ),
                 click.option(
                     "--time",
                     metavar="COLUMN",
-                    help="The column with the time of each row, a number or a date. Models are fitted on earlier rows than they "
-                    "are tested on. The column is excluded from the features.",
+                    help="The column with the time of each row, a number or a date. Models are fitted on earlier rows and "
+                    "tested on later rows. The column is excluded from the features.",
                 ),
             ]
         ):
@@ -164,29 +164,30 @@ _COLUMNS = (
         multiple=True,
         callback=read_kinds,
         help="Set the kind of a column instead of inferring it: numeric, categorical, boolean, date, text or id. "
-        "Columns of text and ids are excluded. Repeatable.",
+        "Free text and ids are excluded. Repeatable.",
     ),
-    click.option("--weight", metavar="COLUMN", help="The column with the weight of each row."),
+    click.option("--weight", metavar="COLUMN", help="The column that contains the weight of each row."),
 )
 _MISSING = click.option(
     "--missing",
     type=click.Choice(["distribute", "category"]),
     default="distribute",
     show_default=True,
-    help="Distribute missing values in proportion to the present ones, or treat them as a category of their own.",
+    help="distribute: a missing value counts as a part of every present value, in proportion to their frequencies; "
+    "category: missing is a category of its own.",
 )
 memory_option = click.option(
     "--memory",
     type=MemorySize(),
     metavar="SIZE",
-    help="Memory limit of the process, such as 800MB or 1.5GiB; larger tables are stored on disk.  [default: the memory of "
+    help="Memory limit of the process, such as 800MB or 1.5GiB; tables that do not fit are kept on disk.  [default: the memory of "
     "the machine]",
 )
 
 header_option = click.option(
     "--header/--no-header",
     default=None,
-    help="Whether the first row of a text file contains the column names.  [default: detected]",
+    help="Whether the first row of a CSV or TSV file contains the column names.  [default: detected]",
 )
 
 
@@ -212,7 +213,7 @@ seed_option = click.option(
     metavar="N",
     default=0,
     show_default=True,
-    help="The same seed gives the same result.",
+    help="Seed of the random numbers: the same seed gives the same result.",
 )
 jobs_option = click.option(
     "-j",
@@ -221,7 +222,7 @@ jobs_option = click.option(
     metavar="N",
     help="Number of threads; the result does not depend on it.  [default: the available cores]",
 )
-dry_run_flag = click.option("--dry-run", is_flag=True, help="Print the cost of the search (at most) and exit.")
+dry_run_flag = click.option("--dry-run", is_flag=True, help="Print an estimate of the maximum cost, and exit.")
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -236,7 +237,7 @@ model_option = click.option(
     type=FILE,
     metavar="FILE",
     callback=_reject_stdout,
-    help="Write the fitted selection or map to a file, to apply it to other rows: tamiz apply FILE new.csv.",
+    help="Save what was fitted to FILE. Apply it to other rows with: tamiz apply FILE new.csv.",
 )
 
 

@@ -38,7 +38,7 @@ escape_option = click.option(
     "--escape-formulas",
     "escape",
     is_flag=True,
-    help="In text output, put an apostrophe before text that a spreadsheet would run as a formula (it begins with =, +, - "
+    help="In CSV and TSV files, put an apostrophe before text that a spreadsheet would run as a formula (it begins with =, +, - "
     "or @).",
 )
 

@@ -309,45 +309,53 @@ _OPTIONS = [
         "--merit",
         type=MeritName(),
         metavar="NAME",
-        help=f"Merit of a subset: {_merits.names}, or wrapper:MODEL, the cross-validated score of a model: "
+        help=f"How a subset is scored: {_merits.names}, or wrapper:MODEL (the cross-validated score of a model). MODEL is one of "
         f"{_models.names}.  [default: cfs; wrapper:ridge for a numeric target]",
     ),
     click.option(
         "--convention",
         type=click.Choice(["hall", "weka"]),
-        help="Convention of CFS: Hall's formula with symmetric uncertainty, or the numbers of Weka.  [default: hall]",
+        help="How CFS is computed. hall: Hall's formula with symmetric uncertainty; weka: with the results of Weka.  [default: "
+        "hall]",
     ),
     click.option(
         "--scoring",
         metavar="NAME",
-        help="Score of a wrapper and of --assess, by its name in scikit-learn, such as f1_macro, roc_auc or r2.  [default: "
-        "accuracy for a wrapper, roc_auc for --assess; r2 for a numeric target]",
+        help="Score of a wrapper and of --assess: the name of a scorer of scikit-learn, such as f1_macro, roc_auc or r2.  "
+        "[default: for classes accuracy in a wrapper and roc_auc in --assess; for a numeric target r2]",
     ),
     click.option(
         "--folds",
         type=click.IntRange(min=2),
         metavar="N",
-        help=f"Number of folds of a wrapper.  [default: {_FOLDS}]",
+        help=f"Number of cross-validation folds of a wrapper.  [default: {_FOLDS}]",
     ),
     click.option(
         "--search",
         type=SearchName(),
         metavar="NAME[:ARGUMENT]",
         help=f"Search: {_searches.names}; beam:20 is a beam of width 20, best-first:backward starts with every column.  "
-        "[default: best-first; forward with the default wrapper, unless --start, --fixed, --exclude or --column-group is used]",
+        "[default: best-first. For a numeric target with the default merit: forward, but best-first if --start, --fixed, "
+        "--exclude or --column-group is used]",
     ),
     click.option(
         "-k",
         "--n-features",
         type=SubsetSize(),
         metavar="K",
-        help="Number of columns to select, a share such as 0.5, or a range such as 3-8.  [default: the merit decides]",
+        help="Number of columns to select, a share of all columns such as 0.5, or a range such as 3-8.  [default: the number "
+        "with the highest merit]",
     ),
     click.option("--fixed", metavar="COLUMN", multiple=True, help="A column that every subset contains. Repeatable."),
     click.option(
         "--exclude", "excluded", metavar="COLUMN", multiple=True, help="A column that no subset contains. Repeatable."
     ),
-    click.option("--start", metavar="COLUMN", multiple=True, help="A column of the first subset. Repeatable."),
+    click.option(
+        "--start",
+        metavar="COLUMN",
+        multiple=True,
+        help="A column of the subset with which the search starts. Repeatable.",
+    ),
     click.option(
         "--column-group",
         "column_groups",
@@ -359,13 +367,13 @@ _OPTIONS = [
     click.option(
         "--allow-duplicates",
         is_flag=True,
-        help="Search all columns that are exact duplicates of each other.  [default: the first of them only]",
+        help="Search also columns that are exact copies of an earlier column.  [default: only the first of equal columns]",
     ),
     click.option(
         "--journal",
         type=FILE,
         metavar="FILE",
-        help="Write every evaluated subset to a file, from which an interrupted search is resumed.",
+        help="Write every evaluated subset to FILE. The same command resumes an interrupted search from it.",
     ),
     click.option(
         "--max-evaluations", type=click.IntRange(min=1), metavar="N", help="Stop the search after N evaluated subsets."
@@ -380,7 +388,8 @@ _OPTIONS = [
         "--min-gain",
         type=float,
         metavar="G",
-        help="Stop at the first step that gains less than G. A negative G is the loss that is accepted for fewer columns.",
+        help="Stop at the first step that improves the merit by less than G. With a negative G, a search that removes columns "
+        "goes on as long as a step loses no more than -G.",
     ),
     click.option("--target-merit", type=float, metavar="M", help="Stop when a subset has a merit of at least M."),
 ]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.command(cls=DataCommand, short_help="Select the subset of columns with the highest merit.")
 @table_options
 @search_options("Stop the search after S seconds.")
-@assessment_options("not done by default")
+@assessment_options("no")
 @click.option(
     "-o",
     "--output",
@@ -83,8 +83,8 @@ def select(
     tamiz select data.csv --target class --search genetic --dry-run
     tamiz select data.csv --target class --assess --group patient
 
-    Search for the subset of the columns of TABLE with the highest merit and print its columns, one per line. Ctrl-C prints
-    the best subset so far.
+    Search TABLE for the subset of columns with the highest merit, and print the names of its columns, one per line. Ctrl-C
+    prints the best subset so far.
     """
     check_table_output(output, "The selected columns")
     require_merit_target(subset_search, target)
