@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.display import figures
 from tamiz.exceptions import DataError
-from tamiz.reduction.base import Reducer
 from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
@@ -95,10 +94,11 @@ class EigenvalueDisplay:
                 f"{type(estimator).__name__} has neither {' nor '.join(_SPECTRA)}, so there is no spectrum to draw."
             )
         value_label, number_label = _SPECTRA[attribute]
+        analysis = getattr(estimator, "parallel_analysis_", None)
         display = cls(
             fitted[attribute],
             residuals=fitted.get("residuals_"),
-            reference=_reference_values(estimator, fitted[attribute]) if isinstance(estimator, Reducer) else None,
+            reference=None if analysis is None else analysis.reference,
             value_label=value_label,
             number_label=number_label,
         )
@@ -146,15 +146,6 @@ class EigenvalueDisplay:
             panel.set_title(f"largest residual {largest:.1e}", loc="left", fontsize="small", color=figures.MUTED)
         self.ax_, self.figure_ = panel, panel.figure
         return self
-
-
-def _reference_values(estimator: Reducer, values: Floats) -> Floats | None:
-    """Return the reference values in the unit of `values`; the description of a map can contain shares of their sum."""
-    facts = estimator.describe()
-    total = float(np.sum(facts.spectrum))
-    if not facts.chance_spectrum or total == 0:
-        return None
-    return np.asarray(facts.chance_spectrum) * (float(np.nansum(values)) / total)
 
 
 def _as_rows(eigenvalues: ArrayLike) -> Floats:

@@ -135,8 +135,8 @@ class EmbeddingDisplay:
                 f"{type(estimator).__name__} was fitted on a covariance, so it has no rows to draw; pass transform(X) to "
                 "from_embedding, which requires that the mean was passed to fit_covariance."
             )
-        facts = estimator.describe()
-        if loadings and not facts.loadings:
+        values = getattr(estimator, "loadings_", None)
+        if loadings and values is None:
             raise TypeError(
                 f"{type(estimator).__name__} has no loadings; tamiz.reduction.axis_correlations computes which columns explain its "
                 "axes."
@@ -146,9 +146,9 @@ class EmbeddingDisplay:
             color=color,
             color_label=color_label,
             components=components,
-            names=facts.axis_names,
-            loadings=facts.loadings if loadings else None,
-            column_names=facts.loading_names if loadings else None,
+            names=estimator.axis_names_,
+            loadings=values if loadings else None,
+            column_names=getattr(estimator, "coordinate_names_", None) if loadings else None,
         )
         return display.plot(ax)
 
