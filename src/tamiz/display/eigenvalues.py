@@ -128,22 +128,17 @@ class EigenvalueDisplay:
         if self.reference is not None:
             reference = np.asarray(self.reference, dtype=np.float64)[: values.shape[1]]
             (self.reference_,) = panel.plot(
-                numbers[: len(reference)],
-                reference,
-                color=figures.MUTED,
-                linestyle="--",
-                linewidth=1.2,
-                label=_REFERENCE_LABEL,
+                numbers[: len(reference)], reference, label=_REFERENCE_LABEL, **figures.REFERENCE_LINE
             )
         panel.set(xlabel=self.number_label, ylabel=self.value_label)
-        panel.xaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+        figures.use_integer_ticks(panel.xaxis)
         if np.nanmin(values) >= 0:
             panel.set_ylim(bottom=0.0)
         if several or self.reference_ is not None:
-            panel.legend(frameon=False, labelcolor=figures.INK, fontsize="small")
+            figures.add_legend(panel)
         largest = 0.0 if self.residuals is None else float(np.nanmax(_as_rows(self.residuals)))
         if largest > 0:
-            panel.set_title(f"largest residual {largest:.1e}", loc="left", fontsize="small", color=figures.MUTED)
+            figures.add_note(panel, f"largest residual {largest:.1e}")
         self.ax_, self.figure_ = panel, panel.figure
         return self
 

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from tamiz.display import figures
 from tamiz.display.arrows import MAX_ARROWS, Arrow, biplot_arrows
 from tamiz.display.coloring import escape_text, make_coloring
-from tamiz.display.figures import get_panel
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.validation import check_integer
@@ -189,7 +188,7 @@ class EmbeddingDisplay:
         legend : bool, default=True
             Add a legend of the colours; `add_legend` adds one later, for several panels at once.
         """
-        panel = get_panel(ax)
+        panel = figures.get_panel(ax)
         embedding = check_array(self.embedding, dtype=np.float64)
         (x, x_name), (y, y_name) = self._coordinates(embedding)
         self._coloring = make_coloring(self.color, len(x), self.color_label)
