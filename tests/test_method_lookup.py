@@ -1,5 +1,7 @@
 """Criteria and searches by name, and the defaults."""
 
+from typing import get_args
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,8 +16,9 @@ from tamiz.criteria import CFS, CrossValidated, EqualFrequency, FisherScore, Inf
 from tamiz.criteria import registry as criteria
 from tamiz.exceptions import TamizWarning
 from tamiz.method_lookup import choose_merit_and_search
-from tamiz.search import Beam, BestFirst, Forward
+from tamiz.search import Beam, BestFirst, Forward, Genetic, RandomSubsets, RecursiveElimination
 from tamiz.search import registry as searches
+from tamiz.search.best_first import Direction
 
 X, Y = load_iris(return_X_y=True)
 
@@ -56,6 +59,41 @@ def test_a_search_by_names_is_that_of_the_classes(merit, search, merit_part, sea
     assert same(selector.criterion_, merit_part)
     assert same(selector.search_, search_part)
     assert selector.merit is merit
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("beam:20", Beam(20)),
+        ("best-first:Backward", BestFirst(direction="backward")),
+        ("genetic:30", Genetic(30)),
+        ("random-subsets:7", RandomSubsets(7)),
+        ("recursive-elimination:2", RecursiveElimination(2)),
+        ("forward:", Forward()),
+    ],
+)
+def test_text_after_the_name_of_a_search_sets_one_parameter(name, expected):
+    assert same(method_lookup.resolve_search(name), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("beam:0", "width must be a whole number of at least 1, got '0'"),
+        ("genetic:many", "population must be a whole number of at least 1, got 'many'"),
+        ("best-first:backwar", "direction must be one of forward, backward, bidirectional, got 'backwar'.*'backward'"),
+        ("forward:3", "Forward accepts nothing after a colon, got '3'"),
+    ],
+)
+def test_text_that_a_search_does_not_accept_is_an_error(name, message):
+    with pytest.raises(ValueError, match=message):
+        method_lookup.resolve_search(name)
+
+
+def test_the_listed_shorthand_is_a_parameter_of_the_search():
+    for name, parameter in method_lookup.SHORTHAND_PARAMETERS.items():
+        assert parameter.name in searches[name].load()().get_params()
+    assert method_lookup.SHORTHAND_PARAMETERS["best_first"].choices == get_args(Direction)
 
 
 def test_every_registered_name_is_taken():

@@ -15,6 +15,8 @@ from sklearn.datasets import load_iris, make_blobs
 import tamiz
 from tamiz import RankSelector, SubsetSelector, open_source, selection_report
 from tamiz._study import models
+from tamiz._study.map_descriptions import Gallery, describe_reducer
+from tamiz._study.map_settings import make_reducer
 from tamiz.criteria import (
     CFS,
     MDL,
@@ -30,7 +32,7 @@ from tamiz.criteria import (
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, Radius, SameClass
 from tamiz.reduction import PCA, LaplacianEigenmaps, axis_correlations
-from tamiz.reduction.base import Gallery
+from tamiz.reduction import registry as reducers
 from tamiz.report.ranking import collect_ranking
 from tamiz.search import BestFirst, Evaluations, Forward, RandomSubsets
 from tamiz.statistics.cuts import CutPoints
@@ -254,7 +256,7 @@ def test_a_search_that_draws_lots_finds_what_the_selector_finds_by_the_same_seed
 
 
 def test_the_maps_are_those_of_the_reducers(found, source):
-    pca = PCA.for_study(source.schema, "", "seuclidean").fit(source)
+    pca = make_reducer(reducers["pca"], source.schema, "", "seuclidean").fit(source)
     drawn, *_, on_graph = found["maps"]
     eigenmap = LaplacianEigenmaps(10, graph=USUAL, disconnected="connect").fit(source)
     assert (on_graph["id"], on_graph["label"]) == ("laplacian_eigenmaps", "Laplacian eigenmaps")
@@ -270,10 +272,10 @@ def test_the_maps_are_those_of_the_reducers(found, source):
 
 
 def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its_first_axes(found, source):
-    pca = PCA.for_study(source.schema, "", "seuclidean").fit(source)
+    pca = make_reducer(reducers["pca"], source.schema, "", "seuclidean").fit(source)
     explained = found["maps"][0]["explanation"]
     expected = axis_correlations(source, pca.embedding_[:, :4])
-    assert (explained["axes"], explained["columns"]) == (pca.describe().axis_names[:4], expected.columns)
+    assert (explained["axes"], explained["columns"]) == (pca.axis_names_[:4], expected.columns)
     assert (explained["kinds"], explained["values"]) == (expected.kinds, expected.values.tolist())
     assert explained["chance"] == expected.chance_level.tolist()
     assert (explained["n_rows"], explained["n_mapped"]) == (344, 344)
@@ -298,30 +300,24 @@ def test_an_axis_that_is_made_of_rounding_has_no_order_to_explain():
     np.testing.assert_array_equal(np.abs(values), [[1, 0], [1, 0]])
 
 
-class Pictures(PCA):
-    """A map of images that knows what chance would give."""
-
-    def describe(self):
-        galleries = [
-            Gallery("Components", "How.", (2, 3), ["first"], [[-2.0, -1, 0, 1, 2, 4]], signed=True),
-            Gallery("The mean", "", (2, 3), ["mean"], [[0.0, 1, 2, 3, 4, 5]]),
-            Gallery("Rows", "", (2, 3), ["row 1"], [[7.0] * 6], shows_rows=True),
-        ]
-        return replace(
-            super().describe(),
-            galleries=galleries,
-            chance_spectrum=[0.2, 0.1],
-            chance_title="One lies above",
-            chance_note="By chance.",
-        )
+def describe_with(**facts):
+    """A function that describes a map with other facts."""
+    return lambda reducer: replace(describe_reducer(reducer), **facts)
 
 
 def pixels(image):
     return list(base64.b64decode(image["pixels"]))
 
 
-def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points(source):
-    (drawn,) = study(source, maps=[Pictures()]).to_dict()["maps"]
+def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points(source, monkeypatch):
+    galleries = [
+        Gallery("Components", "How.", (2, 3), ["first"], [[-2.0, -1, 0, 1, 2, 4]], signed=True),
+        Gallery("The mean", "", (2, 3), ["mean"], [[0.0, 1, 2, 3, 4, 5]]),
+        Gallery("Rows", "", (2, 3), ["row 1"], [[7.0] * 6], shows_rows=True),
+    ]
+    chance = {"chance_spectrum": [0.2, 0.1], "chance_title": "One lies above", "chance_note": "By chance."}
+    monkeypatch.setattr("tamiz._study.maps.describe_reducer", describe_with(galleries=galleries, **chance))
+    (drawn,) = study(source, maps=[PCA()]).to_dict()["maps"]
     components, mean, rows = drawn["galleries"]
     (image,) = components["images"]
     assert (image["name"], image["height"], image["width"]) == ("first", 2, 3)
@@ -333,7 +329,7 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
     spectrum = drawn["spectrum"]
     assert (spectrum["reference"], spectrum["chance_title"]) == ([0.2, 0.1], "One lies above")
     assert spectrum["chance_note"] == "By chance."
-    (bare,) = study(source, maps=[Pictures()], points=False).to_dict()["maps"]
+    (bare,) = study(source, maps=[PCA()], points=False).to_dict()["maps"]
     assert bare["galleries"] == [components, mean]
 
 
@@ -341,8 +337,8 @@ def test_large_and_many_images_are_kept_as_far_as_they_are_seen(source, monkeypa
     monkeypatch.setattr("tamiz._study.maps._MAX_PIXELS", 2)
     monkeypatch.setattr("tamiz._study.maps._MAX_IMAGES", 1)
     large = [Gallery("Large", "", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
-    monkeypatch.setattr(Pictures, "describe", lambda self: replace(PCA.describe(self), galleries=large))
-    (drawn,) = study(source, maps=[Pictures()]).to_dict()["maps"]
+    monkeypatch.setattr("tamiz._study.maps.describe_reducer", describe_with(galleries=large))
+    (drawn,) = study(source, maps=[PCA()]).to_dict()["maps"]
     (gallery,) = drawn["galleries"]
     assert (gallery["n_images"], len(gallery["images"])) == (2, 1)
     (image,) = gallery["images"]

@@ -8,6 +8,7 @@ import pytest
 
 import tamiz
 from tamiz import open_source
+from tamiz._study.map_settings import make_reducer, map_variants, max_fitted_rows
 from tamiz.metrics import quality, rank_agreement, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, registry
@@ -81,9 +82,9 @@ def test_a_search_that_was_cut_off_is_told_at_the_map(source):
 
 def test_maps_of_pairs_are_fitted_on_a_sample_and_the_others_on_all_rows():
     pairs = [MDS(), MDS(kind="interval"), MDS(kind="ordinal"), ClassicalMDS(dissimilarity="gower")]
-    assert [reducer.max_study_rows for reducer in pairs] == [2000, 2000, 1000, 2000]
+    assert [max_fitted_rows(reducer) for reducer in pairs] == [2000, 2000, 1000, 2000]
     rows = [PCA(), ClassicalMDS(), LandmarkMDS(dissimilarity="gower"), LaplacianEigenmaps()]
-    assert [reducer.max_study_rows for reducer in rows] == [None] * 4
+    assert [max_fitted_rows(reducer) for reducer in rows] == [None] * 4
 
 
 def test_rows_that_are_drawn_and_not_in_the_sample_are_placed_by_their_distances(long_table, sampled):
@@ -171,9 +172,8 @@ def test_a_map_is_asked_for_by_its_name(source, name, id_, label):
 
 def test_every_method_of_the_registry_draws_its_maps(source):
     for entry in registry.of_kind("map"):
-        reducer = entry.load()
-        for variant in reducer.variants:
-            assert isinstance(reducer.for_study(source.schema, variant.name, "seuclidean"), reducer)
+        for variant in map_variants(entry):
+            assert isinstance(make_reducer(entry, source.schema, variant.name, "seuclidean"), entry.load())
 
 
 @pytest.mark.parametrize(

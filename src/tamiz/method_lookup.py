@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tamiz.criteria import registry as criteria
 from tamiz.exceptions import DataError
 from tamiz.models import registry as wrappers
-from tamiz.runtime.registry import Entry, command_name
+from tamiz.runtime.registry import Entry, command_name, suggestion
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.search import registry as searches
 
@@ -19,6 +20,43 @@ if TYPE_CHECKING:
 
 # Largest encoded table for which ridge regression is the default merit (columns, values): it is stored about five times.
 _MAX_COORDINATES, _MAX_RIDGE_VALUES = 1_000, 50_000_000
+
+
+@dataclass(frozen=True)
+class ShorthandParameter:
+    """The parameter that the text after a search's name sets: 20 in "beam:20", "backward" in "best-first:backward".
+
+    Attributes
+    ----------
+    name : str
+        The parameter of the search.
+    choices : tuple of str
+        The allowed values; empty where the value is a whole number of at least 1.
+    """
+
+    name: str
+    choices: tuple[str, ...] = ()
+
+    def parse(self, text: str) -> str | int:
+        """Return the value of the parameter."""
+        if text in self.choices:
+            return text
+        if self.choices:
+            known = ", ".join(self.choices)
+            raise ValueError(f"{self.name} must be one of {known}, got {text!r}{suggestion(text, self.choices)}.")
+        if not text.isdecimal() or int(text) < 1:
+            raise ValueError(f"{self.name} must be a whole number of at least 1, got {text!r}.")
+        return int(text)
+
+
+# By the name of the search in the registry. A search that is not listed accepts no text after its name.
+SHORTHAND_PARAMETERS = {
+    "recursive_elimination": ShorthandParameter("step"),
+    "best_first": ShorthandParameter("direction", ("forward", "backward", "bidirectional")),
+    "beam": ShorthandParameter("width"),
+    "genetic": ShorthandParameter("population"),
+    "random_subsets": ShorthandParameter("n_subsets"),
+}
 
 
 def find_merit_entries(name: str) -> tuple[Entry, Entry | None]:
@@ -38,6 +76,32 @@ def find_search_entry(name: str) -> tuple[Entry, str]:
     """Return the registry entry of a search and the text after the colon of its name ("beam:20"), empty where there is none."""
     search, _, shorthand = (part.strip() for part in name.partition(":"))
     return searches.find(search, "search"), shorthand.lower()
+
+
+def make_search(entry: Entry, shorthand: str = "", **settings: Any) -> Search:
+    """Return a search with the parameter that the text after its name sets; its default where the text is empty.
+
+    Parameters
+    ----------
+    entry : Entry
+        The search in the registry.
+    shorthand : str
+        "20" is `Beam(width=20)` for the entry of `Beam`.
+    **settings
+        Other parameters of the search.
+
+    Raises
+    ------
+    ValueError
+        When the search accepts no such text.
+    """
+    if shorthand:
+        parameter = SHORTHAND_PARAMETERS.get(entry.name)
+        if parameter is None:
+            raise ValueError(f"{entry.attribute} accepts nothing after a colon, got {shorthand!r}.")
+        settings[parameter.name] = parameter.parse(shorthand)
+    search: Search = entry.load()(**settings)
+    return search
 
 
 def resolve_relevance(requested: Relevance | str | None) -> Relevance | None:
@@ -65,8 +129,7 @@ def resolve_search(requested: Search | str | None) -> Search | None:
 
     search: Any = requested
     if isinstance(requested, str):
-        entry, shorthand = find_search_entry(requested)
-        search = entry.load().from_shorthand(shorthand)
+        search = make_search(*find_search_entry(requested))
     return _check_method_type("SubsetSelector", "search", search, Search, "BestFirst()")
 
 

@@ -63,7 +63,7 @@ def use(estimator, name):
 # Methods that fit or need no fit, and class attributes.
 BEFORE_FIT = (
     *("fit", "partial_fit", "get_params", "get_metadata_routing", "plan", "set_"),
-    *("for_study", "max_study_rows", "variants", "dissimilarities", "invariants"),
+    *("axis_label", "quadratic_cost", "dissimilarities", "invariants"),
 )
 
 

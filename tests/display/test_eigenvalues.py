@@ -1,7 +1,5 @@
 """Eigenvalues as a picture: of a map, of a clustering, of parts."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -13,6 +11,7 @@ from tamiz.display import EigenvalueDisplay
 from tamiz.exceptions import DataError
 from tamiz.graphs import Graph, KNearest
 from tamiz.reduction import PCA, LaplacianEigenmaps
+from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis
 
 
 def test_a_map_is_drawn_with_its_largest_residual():
@@ -65,10 +64,12 @@ def test_values_below_zero_are_in_sight_and_a_panel_can_be_given():
 
 
 class Chance(PCA):
-    """A map that knows what its values would be by chance, in shares of the variance."""
+    """A map that knows what its values would be by chance."""
 
-    def describe(self):
-        return replace(super().describe(), chance_spectrum=[0.4, 0.3, 0.2])
+    @property
+    def parallel_analysis_(self):
+        total = self.explained_variance_[0] / self.explained_variance_ratio_[0]
+        return ParallelAnalysis(self.explained_variance_, total * np.array([0.4, 0.3, 0.2]), 1, 100)
 
 
 def test_what_chance_would_give_is_drawn_dashed_in_the_unit_of_the_values():

@@ -1,7 +1,5 @@
 """Images as pictures: components in grey around 0, others from their least to their largest value."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -11,7 +9,7 @@ from sklearn.manifold import MDS
 from tamiz.display import ImageDisplay
 from tamiz.exceptions import DataError
 from tamiz.reduction import PCA
-from tamiz.reduction.base import Gallery
+from tamiz.reduction.base import ImageSet
 
 DIGITS = load_digits().data[:300]
 
@@ -19,13 +17,12 @@ DIGITS = load_digits().data[:300]
 class Pictures(PCA):
     """A map whose columns are the pixels of images."""
 
-    def describe(self):
+    def image_sets(self):
         names = [f"PC {k + 1}" for k in range(self.n_components_)]
-        galleries = [
-            Gallery("The mean", "", (8, 8), ["mean"], [self.mean_.tolist()]),
-            Gallery("Components", "", (8, 8), names, self.components_.tolist(), signed=True),
+        return [
+            ImageSet("The mean", (8, 8), ["mean"], [self.mean_.tolist()]),
+            ImageSet("Components", (8, 8), names, self.components_.tolist(), signed=True),
         ]
-        return replace(super().describe(), galleries=galleries)
 
 
 @pytest.fixture(scope="module")

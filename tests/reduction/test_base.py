@@ -56,12 +56,17 @@ def test_before_fit_there_are_none():
         _ = LaplacianEigenmaps(2).schema_
 
 
-def test_facts_give_the_stress_of_maps_that_have_one():
-    assert PCA(2).fit(X).describe().stress is None
-    mds = MDS(random_state=0).fit(X)
-    assert mds.describe().stress == mds.stress_
-    landmark = LandmarkMDS(random_state=0).fit(X)
-    assert landmark.describe().stress == landmark.sampled_stress_
+def test_coordinates_have_names_and_only_maps_of_pixels_have_images():
+    assert MDS(3, random_state=0).fit(X).axis_names_ == ["Coordinate 1", "Coordinate 2", "Coordinate 3"]
+    assert PCA(2).fit_covariance(np.cov(X.T)).axis_names_ == ["PC 1", "PC 2"]
+    mapped = LaplacianEigenmaps(2, graph=KNearest(10)).fit(X)
+    assert mapped.axis_names_ == ["Eigenvector 1", "Eigenvector 2"]
+    assert mapped.image_sets() == PCA(2).fit(X).image_sets() == []
+
+
+def test_maps_of_all_pairs_of_rows_have_quadratic_cost():
+    assert all(reducer.quadratic_cost for reducer in (MDS(), ClassicalMDS(dissimilarity="gower")))
+    assert not any(reducer.quadratic_cost for reducer in (PCA(), ClassicalMDS(), LandmarkMDS(), StochasticMDS()))
 
 
 @pytest.mark.parametrize("given", [np.asarray, pd.DataFrame, lambda rows: open_source(pd.DataFrame(rows))])

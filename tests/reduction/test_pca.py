@@ -229,13 +229,6 @@ def test_weighted_categories_are_undone_and_read_alike_by_every_solver_file_and_
         np.testing.assert_allclose(by_svd.explained_variance_, pca.explained_variance_, rtol=1e-10)
 
 
-def test_the_note_on_categories_states_what_their_weight_means():
-    balanced = PCA(2, standardize=True).fit(small_mixed_table()).describe().notes
-    famd = PCA(2, standardize=True, categories="famd").fit(small_mixed_table()).describe().notes
-    assert any("K - 1" in note and "shares of 4 columns" in note for note in balanced)
-    assert any("FAMD" in note and "66.7%" in note for note in famd)
-
-
 def test_a_weight_of_categories_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="balanced"):
         PCA(1, categories="mfa").fit(small_mixed_table())
@@ -400,15 +393,6 @@ def test_a_source_keeps_its_target_and_weight_out_of_the_map():
     assert pca.coordinate_names_ == ["x", "y"]
     repeated = PCA(2).fit(TEN_POINTS.repeat([1, 2] * 5, axis=0))
     np.testing.assert_allclose(pca.explained_variance_, repeated.explained_variance_, rtol=1e-12)
-
-
-def test_facts_are_the_shares_and_loadings_of_the_fit():
-    pca = PCA(2).fit(TEN_POINTS)
-    facts = pca.describe()
-    assert facts.axis_names == ["PC 1", "PC 2"]
-    assert facts.spectrum == pca.explained_variance_ratio_.tolist()
-    assert facts.cumulative[-1] == pytest.approx(1, abs=1e-12)
-    assert facts.loadings == pca.loadings_.tolist()
 
 
 def test_values_of_new_rows_that_fit_does_not_know_are_told():

@@ -208,16 +208,6 @@ def test_a_map_that_is_not_at_its_end_is_told():
     assert len(found.stress_history_) == 4
 
 
-def test_what_the_stress_is_of_is_said():
-    found = StochasticMDS(2, random_state=0, n_rounds=60, tol=1.0).fit(rows_of(2000))
-    assert found.describe().notes == [
-        "Distances on the map approximate the dissimilarities (60 rounds of stochastic descent). Kruskal's stress-1 is "
-        f"{found.sampled_stress_:.3g} +- {found.sampled_stress_error_:.1g}, over random pairs of rows."
-    ]
-    found = StochasticMDS(2, random_state=0, n_rounds=60, tol=1.0).fit(rows_of(200))
-    assert found.describe().notes[0].endswith(f"stress-1 is {found.sampled_stress_:.3g}.")
-
-
 def test_an_interrupted_fit_keeps_the_map_that_it_has_come_to():
     def stop(label, done, total):
         if label == "rounds" and done == 40:

@@ -16,6 +16,7 @@ from tamiz._study.maps import find_map_method
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
 from tamiz.graphs.weights import Binary
+from tamiz.method_lookup import SHORTHAND_PARAMETERS, make_search
 from tamiz.runtime.memory import parse_size
 from tamiz.runtime.registry import Registry
 from tamiz.search import registry as searches
@@ -195,7 +196,7 @@ def _search(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     entry = _registry_entry(searches, value)
     if entry is None:
         raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
-    parameters, kind = value.get_params(deep=False), type(value)
+    parameters, shorthand = value.get_params(deep=False), SHORTHAND_PARAMETERS.get(entry.name)
 
     def named(columns: Any) -> list[str]:
         return [column if isinstance(column, str) else arguments["names"][column] for column in columns]
@@ -204,18 +205,18 @@ def _search(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     groups = [named(group) for group in parameters.get("column_groups") or ()]
     column_options = {**sets, **({"column_groups": groups} if groups else {})}
     word = ""
-    if kind.shorthand is not None and to_expression(parameters[kind.shorthand.parameter]) != to_expression(
-        kind().get_params()[kind.shorthand.parameter]
-    ):
-        word = str(parameters[kind.shorthand.parameter])
+    if shorthand is not None:
+        default = make_search(entry).get_params(deep=False)[shorthand.name]
+        if to_expression(parameters[shorthand.name]) != to_expression(default):
+            word = str(parameters[shorthand.name])
     try:
-        rebuilt = kind.from_shorthand(word, **column_options)
+        rebuilt = make_search(entry, word, **column_options)
     except ValueError as error:
         raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}: {error}") from error
     # The original may name columns by number.
     if to_expression(rebuilt) != to_expression(value.__class__(**{**parameters, **column_options})):
         raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
-    usual = to_expression(kind.from_shorthand(word)) == to_expression(searches["best_first"].load()())
+    usual = to_expression(make_search(entry, word)) == to_expression(make_search(searches["best_first"]))
     return {
         **({} if usual else {"search": ":".join(filter(None, [_command_name(entry), word]))}),
         **{_COLUMN_SET_OPTIONS[part]: columns for part, columns in sets.items() if columns},

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
+from tamiz._study.map_descriptions import Gallery, describe_reducer
+from tamiz._study.map_settings import MapVariant, make_reducer, map_variants, max_fitted_rows
 from tamiz._study.sampling import MAX_EXACT_POINTS, sample_including
 from tamiz.reduction import registry
 from tamiz.reduction.axes import correlate_columns
-from tamiz.reduction.base import Gallery, MapVariant, Reducer
+from tamiz.reduction.base import Reducer
 from tamiz.runtime.registry import Entry, suggestion
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.sources.base import Source
@@ -88,13 +90,16 @@ class MapMethod:
 
     def make_request(self, schema: Schema, dissimilarity: str, *, explicit: bool) -> MapRequest:
         """Return the request of this map for a table."""
-        reducer = self.entry.load().for_study(schema, self.variant.name, dissimilarity)
-        return MapRequest(self.id, self.label, reducer, explicit)
+        return MapRequest(self.id, self.label, self.make_reducer(schema, dissimilarity), explicit)
+
+    def make_reducer(self, schema: Schema, dissimilarity: str) -> Reducer:
+        """Return the unfitted map for a table, with the settings of a study."""
+        return make_reducer(self.entry, schema, self.variant.name, dissimilarity)
 
 
 def list_map_methods() -> list[MapMethod]:
     """Return all named maps, grouped by method."""
-    return [MapMethod(entry, variant) for entry in registry.of_kind("map") for variant in entry.load().variants]
+    return [MapMethod(entry, variant) for entry in registry.of_kind("map") for variant in map_variants(entry)]
 
 
 def find_map_method(name: str) -> MapMethod:
@@ -106,9 +111,8 @@ def find_map_method(name: str) -> MapMethod:
         If there is none; the message suggests the closest name.
     """
     method, colon, variant = name.lower().replace("-", "_").partition(":")
-    # Other methods are not imported.
     entries = [entry for entry in registry.of_kind("map") if entry.name == method]
-    maps = [MapMethod(entry, one) for entry in entries for one in entry.load().variants]
+    maps = [MapMethod(entry, one) for entry in entries for one in map_variants(entry)]
     found = [one for one in maps if not colon or one.variant.name == variant]
     if not found:
         known = [one.name for one in list_map_methods()]
@@ -210,12 +214,12 @@ def fit_map(
     shown_rows : ndarray of row numbers, ascending
         The rows to embed.
     max_rows : int or None
-        The most rows that a map of n x n cost is fitted on. None is the reducer's `max_study_rows`, scaled by the budget.
+        The most rows that a map of n x n cost is fitted on. None is `max_fitted_rows`, scaled by the budget.
     seed : int
         Draws the sample; maps with the same `max_rows` use the same sample.
     budget : Budget
     """
-    n, size = source.schema.n_rows, reducer.max_study_rows
+    n, size = source.schema.n_rows, max_fitted_rows(reducer)
     if size is not None:
         size = max(budget.scale_quadratic(size, size), _MIN_FITTED_ROWS) if max_rows is None else max_rows
     if size is None or n <= size:
@@ -264,7 +268,7 @@ def describe_map(fitted: StudyMap, label: dict[str, str], shown_rows: RowNumbers
     seed : int
         Draws the rows of the correlations if there are many.
     """
-    facts = fitted.reducer.describe()
+    facts = describe_reducer(fitted.reducer)
     points = None if shown_rows is None else _round_points(fitted.embedding_of(shown_rows)[:, :2])
     return {
         **label,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz._study.graph import build_row_graph, needs_graph
+from tamiz._study.map_settings import max_fitted_rows
 from tamiz._study.maps import fit_map
 from tamiz._study.sampling import sample_including
 from tamiz.graphs.builder import GraphBuilder
@@ -64,7 +65,7 @@ def embed_table(
     builder : GraphBuilder or None
         The graph of a map that needs one and has none; None is the default of a study.
     max_rows : int or None
-        The most rows that a map of n x n cost is fitted on; None is the reducer's `max_study_rows`.
+        The most rows that a map of n x n cost is fitted on; None is `max_fitted_rows`.
     seed : int
         Draws the sample.
     """
@@ -95,11 +96,11 @@ def embed_distances(reducer: Reducer, matrix: NDArray[Any], max_rows: int | None
         With dissimilarity "precomputed".
     matrix : ndarray of shape (n_rows, n_rows)
     max_rows : int or None
-        The most rows that a map of n x n cost is fitted on; None is the reducer's `max_study_rows`.
+        The most rows that a map of n x n cost is fitted on; None is `max_fitted_rows`.
     seed : int
         Draws the sample.
     """
-    n, size = len(matrix), reducer.max_study_rows
+    n, size = len(matrix), max_fitted_rows(reducer)
     size = max_rows if size is not None and max_rows is not None else size
     if size is None or n <= size:
         return TableEmbedding(reducer.fit(matrix), reducer.embedding_, n)

@@ -34,10 +34,11 @@ from tamiz.cli.terminal import Messenger, show_json
 from tamiz.runtime.registry import Entry, suggestion
 
 if TYPE_CHECKING:
+    from tamiz._study.map_descriptions import MapDescription
     from tamiz._study.maps import MapMethod
     from tamiz._study.table_embedding import TableEmbedding
     from tamiz.graphs.builder import GraphBuilder
-    from tamiz.reduction.base import MapDescription, Reducer
+    from tamiz.reduction.base import Reducer
     from tamiz.sources.base import Source
     from tamiz.sources.schema import Kind, Schema
 
@@ -84,10 +85,7 @@ class MapOptions:
 
     def make_reducer(self, map_method: MapMethod, schema: Schema, seed: int) -> Reducer:
         """Return the unfitted map for a table."""
-        entry = map_method.entry
-        reducer: Reducer = entry.load().for_study(
-            schema, map_method.variant.name, self.dissimilarity or _DEFAULT_DISSIMILARITY
-        )
+        reducer = map_method.make_reducer(schema, self.dissimilarity or _DEFAULT_DISSIMILARITY)
         defaults = reducer.get_params(deep=False)
         requested = self.n_components
         settings: dict[str, Any] = {
@@ -198,6 +196,7 @@ def reduce(
     builder = _graph_builder(named, graph_choice, kernel_width, target)
     from tamiz import save
     from tamiz._study.distance_table import distance_matrix_warnings
+    from tamiz._study.map_descriptions import describe_reducer
     from tamiz._study.table_embedding import embed_table
     from tamiz.runtime import parallel
     from tamiz.runtime.user_warnings import capture_warnings, collect_warnings, warn_user
@@ -225,7 +224,7 @@ def reduce(
         names = mapped.reducer.get_feature_names_out().tolist()
         check_kept_columns(source, kept, names)
         shown = add_coordinates(original_columns(source, kept), names, mapped.embedding)
-        facts = mapped.reducer.describe()
+        facts = describe_reducer(mapped.reducer)
     notes = [*facts.notes, *mapped.sampling_notes()]
     if model is not None:
         messenger.write_line(f"Written: {save(mapped.reducer, model)}")

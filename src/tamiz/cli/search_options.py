@@ -15,7 +15,13 @@ import click
 
 from tamiz.cli.options import FILE, Command, MethodParam
 from tamiz.criteria import registry as criteria
-from tamiz.method_lookup import choose_merit_and_search, find_merit_entries, find_search_entry
+from tamiz.method_lookup import (
+    SHORTHAND_PARAMETERS,
+    choose_merit_and_search,
+    find_merit_entries,
+    find_search_entry,
+    make_search,
+)
 from tamiz.models import registry as wrappers
 from tamiz.runtime.registry import Entry, command_name
 from tamiz.search import registry as searches
@@ -209,10 +215,9 @@ class SubsetSearch:
         if unknown := [parameter for parameter in used if parameter not in inspect.signature(part).parameters]:
             raise click.UsageError(f"--search {name} does not accept {_OPTION_NAMES[unknown[0]]}.")
         try:
-            made: Search = part.from_shorthand(search.argument, **used)
+            return make_search(search.entry, search.argument, **used)
         except ValueError as error:
             raise click.UsageError(f"--search {name}: {error}") from error
-        return made
 
     def make_stop(self) -> StoppingRule | None:
         """Return the stopping rules of the options, combined by "or"; None without any."""
@@ -284,7 +289,7 @@ def list_searches() -> list[tuple[Entry, str, str, str]]:
     return [
         (entry, entry.kind, ":".join(filter(None, [command_name(entry), argument])), entry.label)
         for entry in searches.of_kind("search")
-        for argument in _argument_choices(entry.load())
+        for argument in _argument_choices(entry)
     ]
 
 
@@ -296,12 +301,13 @@ def list_wrappers() -> list[tuple[Entry, str, str, str]]:
     ]
 
 
-def _argument_choices(search: type[Search]) -> list[str]:
+def _argument_choices(entry: Entry) -> list[str]:
     """Return the arguments that a search accepts: its choices, or the default where it accepts any number."""
-    if search.shorthand is None:
+    shorthand = SHORTHAND_PARAMETERS.get(entry.name)
+    if shorthand is None:
         return [""]
-    default = inspect.signature(search).parameters[search.shorthand.parameter].default
-    return list(search.shorthand.choices) or [str(default)]
+    default = inspect.signature(entry.load()).parameters[shorthand.name].default
+    return list(shorthand.choices) or [str(default)]
 
 
 _OPTIONS = [

@@ -106,9 +106,9 @@ class ClassColors(Coloring):
     def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
         """Add a legend at the upper right."""
         names = ["missing", *self.names] if len(artists) > len(self.names) else self.names
-        legend = panels[0, -1].legend(
-            artists, names, title=self.label or None, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0,
-            frameon=False, labelcolor=figures.INK, fontsize="small", alignment="left",
+        legend = figures.add_legend(
+            panels[0, -1], artists, names, title=self.label or None, loc="upper left", bbox_to_anchor=(1.02, 1.0),
+            borderaxespad=0.0, alignment="left",
         )  # fmt: skip
         legend.get_title().set_color(figures.MUTED)
         for handle in legend.legend_handles:

@@ -133,23 +133,20 @@ class RankingDisplay:
         self.columns_ = ranking[:most]
         drawn, heights, dark = scores[self.columns_], np.arange(len(self.columns_)), kept[self.columns_]
         panel = figures.get_panel(ax, height=max(figures.PANEL_HEIGHT, _INCHES_PER_NAME * len(drawn)))
-        panel.hlines(heights, 0.0, drawn, color=figures.RULE, linewidth=1.0)
+        figures.draw_stems(panel, drawn, [escape_text(names[column]) for column in self.columns_])
         styles = [(dark, figures.STRONG, "kept"), (~dark, figures.FAINT, "left out")]
         self.points_ = [
             panel.plot(drawn[which], heights[which], "o", color=color, markersize=6, label=label)[0]
             for which, color, label in styles
             if which.any()
         ]
-        panel.set_yticks(heights, [escape_text(names[column]) for column in self.columns_])
-        panel.invert_yaxis()
         panel.set(xlabel=escape_text(self.score_label), ylabel="Column" if self.names is None else "")
         if drawn.min() >= 0:
             panel.set_xlim(left=0.0)
         if len(scores) > most:
-            title = f"the first {most:,} of {len(scores):,} columns"
-            panel.set_title(title, loc="left", fontsize="small", color=figures.MUTED)
+            figures.add_note(panel, f"the first {most:,} of {len(scores):,} columns")
         if len(self.points_) > 1:
-            panel.legend(loc="lower right", frameon=False, labelcolor=figures.INK, fontsize="small")
+            figures.add_legend(panel, loc="lower right")
         self.ax_, self.figure_ = panel, panel.figure
         return self
 
@@ -273,10 +270,9 @@ class SearchDisplay:
             label=f"chosen: {sizes[best]:,} {'column' if sizes[best] == 1 else 'columns'}",
         )  # fmt: skip
         panel.set(xlabel="Columns in the set", ylabel=escape_text(self.merit_label))
-        panel.xaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
-        if self.note:
-            panel.set_title(self.note, loc="left", fontsize="small", color=figures.MUTED)
-        panel.legend(loc="lower right", frameon=False, labelcolor=figures.INK, fontsize="small")
+        figures.use_integer_ticks(panel.xaxis)
+        figures.add_note(panel, self.note)
+        figures.add_legend(panel, loc="lower right")
         self.ax_, self.figure_ = panel, panel.figure
         return self
 

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.display import figures
 from tamiz.exceptions import DataError
-from tamiz.reduction.base import Reducer
 from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
@@ -95,10 +94,11 @@ class EigenvalueDisplay:
                 f"{type(estimator).__name__} has neither {' nor '.join(_SPECTRA)}, so there is no spectrum to draw."
             )
         value_label, number_label = _SPECTRA[attribute]
+        analysis = getattr(estimator, "parallel_analysis_", None)
         display = cls(
             fitted[attribute],
             residuals=fitted.get("residuals_"),
-            reference=_reference_values(estimator, fitted[attribute]) if isinstance(estimator, Reducer) else None,
+            reference=None if analysis is None else analysis.reference,
             value_label=value_label,
             number_label=number_label,
         )
@@ -128,33 +128,19 @@ class EigenvalueDisplay:
         if self.reference is not None:
             reference = np.asarray(self.reference, dtype=np.float64)[: values.shape[1]]
             (self.reference_,) = panel.plot(
-                numbers[: len(reference)],
-                reference,
-                color=figures.MUTED,
-                linestyle="--",
-                linewidth=1.2,
-                label=_REFERENCE_LABEL,
+                numbers[: len(reference)], reference, label=_REFERENCE_LABEL, **figures.REFERENCE_LINE
             )
         panel.set(xlabel=self.number_label, ylabel=self.value_label)
-        panel.xaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+        figures.use_integer_ticks(panel.xaxis)
         if np.nanmin(values) >= 0:
             panel.set_ylim(bottom=0.0)
         if several or self.reference_ is not None:
-            panel.legend(frameon=False, labelcolor=figures.INK, fontsize="small")
+            figures.add_legend(panel)
         largest = 0.0 if self.residuals is None else float(np.nanmax(_as_rows(self.residuals)))
         if largest > 0:
-            panel.set_title(f"largest residual {largest:.1e}", loc="left", fontsize="small", color=figures.MUTED)
+            figures.add_note(panel, f"largest residual {largest:.1e}")
         self.ax_, self.figure_ = panel, panel.figure
         return self
-
-
-def _reference_values(estimator: Reducer, values: Floats) -> Floats | None:
-    """Return the reference values in the unit of `values`; the description of a map can contain shares of their sum."""
-    facts = estimator.describe()
-    total = float(np.sum(facts.spectrum))
-    if not facts.chance_spectrum or total == 0:
-        return None
-    return np.asarray(facts.chance_spectrum) * (float(np.nansum(values)) / total)
 
 
 def _as_rows(eigenvalues: ArrayLike) -> Floats:

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from tamiz.display import figures
 from tamiz.display.arrows import MAX_ARROWS, Arrow, biplot_arrows
 from tamiz.display.coloring import escape_text, make_coloring
-from tamiz.display.figures import get_panel
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.validation import check_integer
@@ -135,8 +134,8 @@ class EmbeddingDisplay:
                 f"{type(estimator).__name__} was fitted on a covariance, so it has no rows to draw; pass transform(X) to "
                 "from_embedding, which requires that the mean was passed to fit_covariance."
             )
-        facts = estimator.describe()
-        if loadings and not facts.loadings:
+        values = getattr(estimator, "loadings_", None)
+        if loadings and values is None:
             raise TypeError(
                 f"{type(estimator).__name__} has no loadings; tamiz.reduction.axis_correlations computes which columns explain its "
                 "axes."
@@ -146,9 +145,9 @@ class EmbeddingDisplay:
             color=color,
             color_label=color_label,
             components=components,
-            names=facts.axis_names,
-            loadings=facts.loadings if loadings else None,
-            column_names=facts.loading_names if loadings else None,
+            names=estimator.axis_names_,
+            loadings=values if loadings else None,
+            column_names=getattr(estimator, "coordinate_names_", None) if loadings else None,
         )
         return display.plot(ax)
 
@@ -189,7 +188,7 @@ class EmbeddingDisplay:
         legend : bool, default=True
             Add a legend of the colours; `add_legend` adds one later, for several panels at once.
         """
-        panel = get_panel(ax)
+        panel = figures.get_panel(ax)
         embedding = check_array(self.embedding, dtype=np.float64)
         (x, x_name), (y, y_name) = self._coordinates(embedding)
         self._coloring = make_coloring(self.color, len(x), self.color_label)

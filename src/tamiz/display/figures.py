@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tamiz.runtime.optional_imports import import_optional
@@ -9,6 +10,8 @@ from tamiz.runtime.optional_imports import import_optional
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from tamiz.statistics.base import Floats
 
 # The first three are of Okabe and Ito. Each further colour is the farthest from those before it in normal vision and in the
 # three kinds of colour blindness, among those dark enough for white paper.
@@ -36,6 +39,9 @@ PANEL_HEIGHT = 4.4
 
 # Lines with more points are drawn without markers, which would overlap.
 MAX_MARKERS = 40
+
+# Style of a line to compare with: values by chance, a mean.
+REFERENCE_LINE: dict[str, Any] = {"color": MUTED, "linestyle": "--", "linewidth": 1.2}
 
 # Markers of matplotlib for the colours of classes.
 SHAPES = ["o", "s", "D", "^", "P", "p", "*", "v", "X", "h"]
@@ -71,6 +77,30 @@ def style_panel(ax: Axes) -> None:
     ax.tick_params(colors=MUTED, color=RULE, labelsize="small")
     ax.xaxis.label.set_color(MUTED)
     ax.yaxis.label.set_color(MUTED)
+
+
+def add_legend(panel: Axes, *handles_and_names: Any, **options: Any) -> Any:
+    """Add a legend without a frame, with the options of matplotlib, and return it."""
+    return panel.legend(*handles_and_names, frameon=False, labelcolor=INK, fontsize="small", **options)
+
+
+def add_note(panel: Axes, text: str) -> None:
+    """Write text above a panel, at its left end."""
+    if text:
+        panel.set_title(text, loc="left", fontsize="small", color=MUTED)
+
+
+def use_integer_ticks(axis: Any) -> None:
+    """Label whole numbers only, on an axis of a panel."""
+    axis.set_major_locator(import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+
+
+def draw_stems(panel: Axes, values: Floats, names: Sequence[str]) -> None:
+    """Draw a horizontal line from 0 to every value at the heights 0, 1, 2, ..., the first on top, and name the lines."""
+    heights = range(len(names))
+    panel.hlines(heights, 0.0, values, color=RULE, linewidth=1.0)
+    panel.set_yticks(heights, names)
+    panel.invert_yaxis()
 
 
 def colormap() -> Any:

@@ -74,7 +74,7 @@ class ImageDisplay:
         estimator : Reducer
             A fitted map that knows the shape of the images, such as a PCA with `image_shape`.
         gallery : int, default=None
-            Index of a set of images in `estimator.describe().galleries`. None is the first signed set, such as the components,
+            Index of a set of images in `estimator.image_sets()`. None is the first signed set, such as the components,
             or the first of all.
 
         Returns
@@ -84,16 +84,16 @@ class ImageDisplay:
         if not isinstance(estimator, Reducer):
             raise TypeError(f"from_estimator requires a fitted map of tamiz.reduction, got {type(estimator).__name__}.")
         check_is_fitted(estimator)
-        galleries = estimator.describe().galleries
-        if not galleries:
+        image_sets = estimator.image_sets()
+        if not image_sets:
             raise TypeError(
                 f"{type(estimator).__name__} has no images, because it was fitted without image_shape. Use "
                 "ImageDisplay(images, shape) for any rows of pixels."
             )
         if gallery is None:
-            shown = next((one for one in galleries if one.signed), galleries[0])
+            shown = next((one for one in image_sets if one.signed), image_sets[0])
         else:
-            shown = galleries[check_integer("gallery", gallery, low=0, high=len(galleries) - 1)]
+            shown = image_sets[check_integer("gallery", gallery, low=0, high=len(image_sets) - 1)]
         return cls(shown.images, shown.shape, names=shown.names, signed=shown.signed, title=shown.title).plot()
 
     def plot(self) -> Self:

@@ -40,14 +40,9 @@ def draw_null_histogram(
     )
     panel.axvline(observed, color=figures.STRONG, linewidth=2.0, label=f"found: {observed:.4g}")
     panel.set(xlabel=label, ylabel="Permutations")
-    panel.yaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
-    panel.set_title(f"p = {p_value:.3g}", loc="left", fontsize="small", color=figures.MUTED)
+    figures.use_integer_ticks(panel.yaxis)
+    figures.add_note(panel, f"p = {p_value:.3g}")
     # The legend is above the bars, on the side without the line.
     panel.set_ylim(top=_HEADROOM * float(np.max(heights)))
-    panel.legend(
-        loc="upper left" if observed > null_values.mean() else "upper right",
-        frameon=False,
-        labelcolor=figures.INK,
-        fontsize="small",
-    )
+    figures.add_legend(panel, loc="upper left" if observed > null_values.mean() else "upper right")
     return panel

@@ -114,13 +114,8 @@ class QualityDisplay:
         panel.set_xscale("log")
         panel.set(xlabel="Size of the neighbourhood, K", ylabel="Preserved neighbours above chance, R_NX")
         panel.set_ylim(min(0.0, *(float(found.r_nx.min()) for found in self.agreements.values())), 1.0)
-        panel.legend(
-            frameon=False,
-            labelcolor=figures.INK,
-            fontsize="small",
-            title="map (area under the curve)",
-            alignment="left",
-        ).get_title().set(color=figures.MUTED, fontsize="small")
+        legend = figures.add_legend(panel, title="map (area under the curve)", alignment="left")
+        legend.get_title().set(color=figures.MUTED, fontsize="small")
         self.ax_, self.figure_ = panel, panel.figure
         return self
 
@@ -265,8 +260,8 @@ class ShepardDisplay:
         panel.set_xlim(left=0.0)
         panel.set_ylim(bottom=0.0)
         if self.line_ is not None or self.disparities_ is not None:
-            panel.legend(frameon=False, labelcolor=figures.INK, fontsize="small", loc="upper left")
-        panel.set_title(self.note, loc="left", fontsize="small", color=figures.MUTED)
+            figures.add_legend(panel, loc="upper left")
+        figures.add_note(panel, self.note)
         self.ax_, self.figure_ = panel, panel.figure
         return self
 

@@ -126,11 +126,10 @@ class StressDisplay:
         )
         self.reference_ = None if self.reference is None else self._draw_reference(panel, numbers, order)
         panel.set(xlabel=self.number_label, ylabel=self.value_label)
-        panel.xaxis.set_major_locator(figures.import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+        figures.use_integer_ticks(panel.xaxis)
         if self.from_zero:
             panel.set_ylim(bottom=0.0)
-        if self.note:
-            panel.set_title(self.note, loc="left", fontsize="small", color=figures.MUTED)
+        figures.add_note(panel, self.note)
         self.ax_, self.figure_ = panel, panel.figure
         return self
 
@@ -146,10 +145,8 @@ class StressDisplay:
                 numbers, draws.min(axis=0), draws.max(axis=0), color=figures.FAINT, alpha=0.35, linewidth=0.0
             )
         label = "by chance" if len(draws) == 1 else f"by chance ({len(draws):,} permutations)"
-        (line,) = panel.plot(
-            numbers, draws.mean(axis=0), color=figures.MUTED, linestyle="--", linewidth=1.2, label=label
-        )
-        panel.legend(frameon=False, labelcolor=figures.INK, fontsize="small")
+        (line,) = panel.plot(numbers, draws.mean(axis=0), label=label, **figures.REFERENCE_LINE)
+        figures.add_legend(panel)
         return line
 
 
@@ -236,18 +233,14 @@ class PointStressDisplay:
             raise DataError(f"There are {len(names)} names for {len(stress)} points; pass one per point.")
         panel = figures.get_panel(ax)
         self.rows_ = np.argsort(-stress, kind="stable")[:n_points]
-        largest, heights = stress[self.rows_], np.arange(len(self.rows_))
-        panel.hlines(heights, 0.0, largest, color=figures.RULE, linewidth=1.0)
-        (self.points_,) = panel.plot(largest, heights, "o", color=figures.STRONG, markersize=6)
+        largest = stress[self.rows_]
+        figures.draw_stems(panel, largest, [escape_text(names[row]) for row in self.rows_])
+        (self.points_,) = panel.plot(largest, np.arange(len(largest)), "o", color=figures.STRONG, markersize=6)
         mean = float(stress.mean())
-        self.mean_ = panel.axvline(
-            mean, color=figures.MUTED, linestyle="--", linewidth=1.2, label=f"mean of {len(stress):,} points"
-        )
-        panel.set_yticks(heights, [escape_text(names[row]) for row in self.rows_])
-        panel.invert_yaxis()
+        self.mean_ = panel.axvline(mean, label=f"mean of {len(stress):,} points", **figures.REFERENCE_LINE)
         panel.set(xlabel=self.value_label, ylabel="Row" if self.names is None else "")
         panel.set_xlim(left=0.0)
-        panel.legend(loc="lower right", frameon=False, labelcolor=figures.INK, fontsize="small")
+        figures.add_legend(panel, loc="lower right")
         self.ax_, self.figure_ = panel, panel.figure
         return self
 

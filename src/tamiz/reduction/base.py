@@ -1,11 +1,11 @@
-"""The base class of all maps, the records that describe a map in a report, and checks of coordinates."""
+"""The base class of all maps, images of their axes, and checks of coordinates."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +20,14 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
 
-# Default number of rows on which a study fits a map of O(n^2) cost.
-MAX_STUDY_ROWS = 2_000
-
 
 @dataclass(frozen=True)
-class Gallery:
-    """A group of images of one shape in a report.
+class ImageSet:
+    """Images of one shape.
 
     Attributes
     ----------
-    title, note : str
-        Heading, and an explanation for readers.
+    title : str
     shape : tuple of two int
         Height and width in pixels.
     names : list of str
@@ -45,86 +41,11 @@ class Gallery:
     """
 
     title: str
-    note: str
     shape: tuple[int, int]
     names: list[str]
     images: list[list[float]]
     signed: bool = False
     shows_rows: bool = False
-
-
-@dataclass(frozen=True)
-class MapDescription:
-    """The description of a map in a report.
-
-    Attributes
-    ----------
-    axis_names : list of str
-        A name for every coordinate.
-    notes : list of str
-        Preprocessing and results, one sentence each.
-    proximity_note : str
-        Meaning of a small distance on the map, one sentence.
-    comparable_axes : bool
-        Whether all axes have the same unit.
-    stress : float or None
-        Kruskal's stress-1 of the map, on a sample of pairs for sampling methods; None for methods without stress.
-    spectrum_label : str
-        Name of the values of the spectrum.
-    spectrum : list of float
-        One value an axis, first axis first.
-    spectrum_note : str
-        Explanation of the spectrum, one sentence.
-    cumulative : list of float
-        Cumulative sums of the spectrum; empty if its values are not shares of a total.
-    residuals : list of float
-        Residual norms of iterative eigensolvers; empty for direct solvers.
-    chance_spectrum : list of float
-        Expected spectrum under the null model of parallel analysis; empty if not computed.
-    chance_title, chance_note : str
-        Heading with the number of axes above the null model, and an explanation of the null model, one sentence.
-    loading_names : list of str
-    loadings : list of list of float
-        One row for each name, one value for each axis.
-    galleries : list of Gallery
-        Axes shown as images, if the columns are pixels.
-    """
-
-    axis_names: list[str]
-    notes: list[str] = field(default_factory=list)
-    proximity_note: str = "Points near each other are rows with similar values."
-    comparable_axes: bool = True
-    stress: float | None = None
-    spectrum_label: str = ""
-    spectrum: list[float] = field(default_factory=list)
-    spectrum_note: str = ""
-    cumulative: list[float] = field(default_factory=list)
-    residuals: list[float] = field(default_factory=list)
-    chance_spectrum: list[float] = field(default_factory=list)
-    chance_title: str = ""
-    chance_note: str = ""
-    loading_names: list[str] = field(default_factory=list)
-    loadings: list[list[float]] = field(default_factory=list)
-    galleries: list[Gallery] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class MapVariant:
-    """A variant of a method that a study can compute.
-
-    Attributes
-    ----------
-    name : str
-        The parameter value that distinguishes the variant; empty for methods with one variant.
-    label : str
-        Label for readers; empty for the label of the method.
-    is_default : bool
-        Whether a study computes the variant by default.
-    """
-
-    name: str = ""
-    label: str = ""
-    is_default: bool = True
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -136,8 +57,13 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         The coordinates of the rows; float32 if all numeric columns are float32, else float64.
     schema_ : Schema or None
         The columns as read by fit; `open_source(like=)` uses it to read new rows.
-    variants : tuple of MapVariant
-        The variants that a study can compute.
+    axis_names_ : list of str
+        A name for every coordinate.
+    axis_label : str
+        What a coordinate is called; `axis_names_` adds its number.
+    quadratic_cost : bool
+        Whether the cost of a fit grows with the square of the number of rows. A study then fits the map on a sample of
+        a long table.
     dissimilarities : tuple of str
         Choices of the parameter `dissimilarity`; empty for methods without it.
     """
@@ -149,7 +75,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         "feature_names_in_": Nullable(Strings("p")),
         "embedding_": FloatArray("n", "k", allow_float32=True),
     }
-    variants: ClassVar[tuple[MapVariant, ...]] = (MapVariant(),)
+    axis_label: ClassVar[str] = "Coordinate"
     dissimilarities: ClassVar[tuple[str, ...]] = ()
 
     def __sklearn_tags__(self) -> Tags:
@@ -158,36 +84,21 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
             tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @classmethod
-    @abstractmethod
-    def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:
-        """Return an unfitted estimator with the settings of a study; graph methods get the graph of the study later.
-
-        Parameters
-        ----------
-        schema : Schema
-        variant : str
-            A name in `variants`.
-        dissimilarity : str
-            The dissimilarity of the study.
-        """
+    @property
+    def quadratic_cost(self) -> bool:
+        """Whether the cost of a fit grows with the square of the number of rows."""
+        return False
 
     @property
-    def max_study_rows(self) -> int | None:
-        """Largest number of rows on which a study fits the map, a sample of the table; None is all rows.
-
-        Methods of quadratic cost return a number.
-        """
-        return None
-
-    def describe(self) -> MapDescription:
-        """Return the description of the fitted map for a report."""
+    def axis_names_(self) -> list[str]:
+        """A name for every coordinate, such as "Coordinate 1"."""
         check_is_fitted(self)
-        return self._describe()
+        return [f"{self.axis_label} {k + 1}" for k in range(self._n_features_out)]
 
-    @abstractmethod
-    def _describe(self) -> MapDescription:
-        """Return the description of the map, which is fitted."""
+    def image_sets(self) -> list[ImageSet]:
+        """Return images of the fitted map, if the columns are the pixels of an image; by default there are none."""
+        check_is_fitted(self)
+        return []
 
     @property
     def schema_(self) -> Schema | None:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.exceptions import ConvergenceWarning
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder
-from tamiz.reduction.base import MAX_STUDY_ROWS, MapDescription, MapVariant, Reducer
+from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.additive_constant import CORRECTIONS
 from tamiz.reduction.classical.extension import Extension
 from tamiz.reduction.classical.scaling import ClassicalSolution, scale_coordinates, scale_distances
@@ -20,9 +20,14 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.sources.feature_checks import check_features, record_features
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number
+
+
+def format_negative_share(share: float, error: float) -> str:
+    """Return the share of negative eigenvalues in percent, with its standard error where it is an estimate."""
+    percent = f"{100 * share:.3g} %"
+    return percent if not error else f"about {percent} (+- {100 * error:.1g} %)"
 
 
 class ClassicalMDS(Reducer):
@@ -58,6 +63,8 @@ class ClassicalMDS(Reducer):
         The sum of all eigenvalues of B, negative ones with their sign.
     smallest_eigenvalue_ : float
         The smallest eigenvalue of B, or its estimate if not all were computed. Below 0 the distances are not Euclidean.
+    is_euclidean_ : bool
+        Whether the smallest eigenvalue is below 0 by no more than the rounding of the distances.
     negative_share_ : float
         The absolute sum of the negative eigenvalues over the absolute sum of all, in [0, 1].
     negative_share_error_ : float
@@ -130,8 +137,6 @@ class ClassicalMDS(Reducer):
     (1.0, array([ 2.,  0., -2.]))
     """
 
-    # Not a default of a study: for Euclidean distances it equals PCA.
-    variants: ClassVar = (MapVariant(is_default=False),)
     dissimilarities: ClassVar = DISSIMILARITIES
     invariants: ClassVar[Invariants] = {
         "_dissimilarities": InstanceOf(Dissimilarities),
@@ -166,39 +171,10 @@ class ClassicalMDS(Reducer):
     def __sklearn_tags__(self) -> Tags:
         return metric_tags(super().__sklearn_tags__(), self.dissimilarity)
 
-    @classmethod
-    def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003
-        """Return the estimator for the dissimilarity of the study."""
-        return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity)
-
     @property
-    def max_study_rows(self) -> int | None:
-        """Largest number of rows on which a study fits; None for Euclidean distances, which need no matrix."""
-        return None if self.dissimilarity == "euclidean" else MAX_STUDY_ROWS
-
-    def _describe(self) -> MapDescription:
-        """Describe the eigenvalues, the additive constant and the share of negative eigenvalues."""
-        notes = []
-        if self.additive_constant_:
-            added = (
-                f"{self.additive_constant_:.6g} was added to every distance, by Cailliez's rule"
-                if self.correction == "cailliez"
-                else f"{2 * self.additive_constant_:.6g} was added to every squared distance, by Lingoes's rule"
-            )
-            notes.append(f"{added}, so that the distances are Euclidean.")
-        note = "The sum of squares along each coordinate."
-        if self._is_non_euclidean():
-            share = self._format_negative_share()
-            note += f" The distances are not Euclidean: {share} of the sum of absolute eigenvalues is negative."
-        return MapDescription(
-            [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
-            notes,
-            proximity_note="Points near each other are rows at small distances.",
-            spectrum_label="Eigenvalue",
-            spectrum=self.eigenvalues_.tolist(),
-            spectrum_note=note,
-            residuals=self.residuals_.tolist(),
-        )
+    def quadratic_cost(self) -> bool:
+        """Whether a fit reads all pairs of rows: for all but Euclidean distances, which need only the rows."""
+        return self.dissimilarity != "euclidean"
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Compute the coordinates.
@@ -240,9 +216,12 @@ class ClassicalMDS(Reducer):
         self.goodness_of_fit_: Floats = solution.goodness_of_fit
         self.goodness_of_fit_error_: Floats = solution.goodness_of_fit_error
 
-    def _is_non_euclidean(self) -> bool:
-        """Return whether the smallest eigenvalue is below 0 by more than the rounding of the distances."""
-        return self.smallest_eigenvalue_ < -self._dissimilarities.rounding_tolerance * float(self.eigenvalues_[0])
+    @property
+    def is_euclidean_(self) -> bool:
+        """Whether the smallest eigenvalue is below 0 by no more than the rounding of the distances."""
+        check_is_fitted(self)
+        tolerance = self._dissimilarities.rounding_tolerance * float(self.eigenvalues_[0])
+        return bool(self.smallest_eigenvalue_ >= -tolerance)
 
     def _warn_about_solution(self, solution: ClassicalSolution) -> None:
         """Warn about missing convergence, zero coordinates and negative eigenvalues."""
@@ -252,20 +231,15 @@ class ClassicalMDS(Reducer):
         if positive < k:
             ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
             warn_user([f"ClassicalMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."])
-        if self.correction is None and self._is_non_euclidean():
+        if self.correction is None and not self.is_euclidean_:
+            share = format_negative_share(self.negative_share_, self.negative_share_error_)
             warn_user(
                 [
-                    f"ClassicalMDS: the distances are not Euclidean: {self._format_negative_share()} of the sum of absolute "
-                    f"eigenvalues is negative (smallest {self.smallest_eigenvalue_:.4g}, largest {largest:.4g}), and the "
-                    "coordinates do not show this part. correction='cailliez' or correction='lingoes' makes them Euclidean."
+                    f"ClassicalMDS: the distances are not Euclidean: {share} of the sum of absolute eigenvalues is negative "
+                    f"(smallest {self.smallest_eigenvalue_:.4g}, largest {largest:.4g}), and the coordinates do not show this "
+                    "part. correction='cailliez' or correction='lingoes' makes them Euclidean."
                 ]
             )
-
-    def _format_negative_share(self) -> str:
-        exact = f"{100 * self.negative_share_:.3g} %"
-        return (
-            exact if not self.negative_share_error_ else f"about {exact} (+- {100 * self.negative_share_error_:.1g} %)"
-        )
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""

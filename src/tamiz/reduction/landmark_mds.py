@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.exceptions import ConvergenceWarning
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder
-from tamiz.reduction.base import MapDescription, MapVariant, Reducer
+from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.extension import Extension, LinearProjection, principal_axes_rotation
 from tamiz.reduction.classical.scaling import ClassicalSolution
 from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
@@ -31,7 +31,6 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.feature_checks import check_features, record_features
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, Number
 
@@ -130,8 +129,6 @@ class LandmarkMDS(Reducer):
     True
     """
 
-    # Not a default of a study: for Euclidean distances it equals PCA of the landmarks.
-    variants: ClassVar = (MapVariant(is_default=False),)
     dissimilarities: ClassVar = DISSIMILARITIES
     invariants: ClassVar[Invariants] = {
         "_landmark_dissimilarities": InstanceOf(Dissimilarities),
@@ -175,29 +172,6 @@ class LandmarkMDS(Reducer):
 
     def __sklearn_tags__(self) -> Tags:
         return metric_tags(super().__sklearn_tags__(), self.dissimilarity)
-
-    @classmethod
-    def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003
-        """Return the estimator for the dissimilarity of the study."""
-        return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity, random_state=0)
-
-    def _describe(self) -> MapDescription:
-        """Describe the eigenvalues of the landmarks and the sampled stress."""
-        error = f" +- {self.sampled_stress_error_:.1g}" if self.sampled_stress_error_ else ""
-        return MapDescription(
-            [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
-            [
-                f"All rows are mapped by their distances to {len(self.landmarks_):,} landmarks.",
-                f"Stress {self.sampled_stress_:.3g}{error}, over random pairs of rows."
-                if error
-                else f"Stress {self.sampled_stress_:.3g}.",
-            ],
-            proximity_note="Points near each other are rows with similar distances to the landmarks.",
-            stress=float(self.sampled_stress_),
-            spectrum_label="Eigenvalue",
-            spectrum=self.eigenvalues_.tolist(),
-            spectrum_note="The sum of squares of the landmarks along each of their coordinates.",
-        )
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Select landmarks, scale them and map all rows.

@@ -17,7 +17,7 @@ from tamiz.graphs.k_nearest import builder_metric, resolve_builder
 from tamiz.graphs.laplacian import LAPLACIAN_KINDS
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import row_numbers
-from tamiz.reduction.base import MapDescription, Reducer
+from tamiz.reduction.base import Reducer
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.feature_checks import check_features, record_features
@@ -103,6 +103,7 @@ class LaplacianEigenmaps(Reducer):
     (400, 2)
     """
 
+    axis_label: ClassVar = "Eigenvector"
     invariants: ClassVar[Invariants] = {
         "graph_": InstanceOf(Graph),
         "graph_.n_samples": Integer(low=1, size="n"),
@@ -242,34 +243,3 @@ class LaplacianEigenmaps(Reducer):
         """The schema of the rows from which the graph was built; None if it was built from edges."""
         check_is_fitted(self)
         return self.graph_.schema
-
-    @classmethod
-    def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003 - the graph has distances
-        """Return an estimator of up to ten coordinates on the graph of the study."""
-        return cls(max(1, min(10, schema.n_rows - 1)), disconnected="connect")
-
-    def _describe(self) -> MapDescription:
-        """Describe the eigenvalues and residuals; with "per_component" those of the largest component."""
-        # One row of values for each component; NaN where a component is too small.
-        values, residuals = np.atleast_2d(self.eigenvalues_), np.atleast_2d(self.residuals_)
-        part = int(np.argmax(np.bincount(self.component_labels_)))
-        present = np.isfinite(values[part])
-        n_zero = int((values[part][present] < 1e-12).sum())
-        notes = [
-            f"{n_zero} of the eigenvalues {'is' if n_zero == 1 else 'are'} 0 up to rounding: edges of negligible weight "
-            "connect groups of rows, and the positions of these groups are arbitrary. A larger t or binary weights connects them."
-        ]
-        return MapDescription(
-            [f"Eigenvector {k + 1}" for k in range(self.embedding_.shape[1])],
-            notes if n_zero else [],
-            proximity_note=(
-                "Points near each other are rows that are close in the graph; distances between groups have little meaning."
-            ),
-            comparable_axes=False,
-            spectrum_label="Eigenvalue",
-            spectrum=values[part][present].tolist(),
-            spectrum_note=(
-                "The smaller an eigenvalue, the less its coordinate changes along edges; 0 separates disconnected components."
-            ),
-            residuals=residuals[part][present].tolist(),
-        )

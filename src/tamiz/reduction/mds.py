@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.exceptions import ConvergenceWarning, DataError
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder, row_numbers
-from tamiz.reduction.base import MAX_STUDY_ROWS, MapDescription, MapVariant, Reducer
+from tamiz.reduction.base import Reducer
 from tamiz.reduction.dissimilarities import (
     DISSIMILARITIES,
     Dissimilarities,
@@ -40,7 +40,6 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.sources.feature_checks import check_features, record_features
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
 
@@ -49,14 +48,6 @@ _MAX_ORDINAL_ROWS = 2**16
 # An ordinal map counts as degenerate if its stress is below this and its points coincide, within the tolerance, with a few places.
 _DEGENERATE_STRESS = 1e-3
 _DEGENERATE_TOLERANCE = 1e-3
-# Rows of an ordinal map in a study: half a million pairs are fitted in a second, four times as many in five.
-_MAX_ORDINAL_STUDY_ROWS = 1_000
-# For each kind: the target of the distances, and the meaning of large distances.
-_DISTANCE_MEANINGS = {
-    "metric": ("the distances of the rows", ", and points far apart are rows at large distances"),
-    "interval": ("a linear function of the distances of the rows", ""),
-    "ordinal": ("a monotone function of the distances of the rows", "; the map preserves only the order of distances"),
-}
 
 
 class MDS(Reducer):
@@ -92,6 +83,8 @@ class MDS(Reducer):
     embedding_ : ndarray of shape (n_samples, n_components)
         Columns of mean 0 at the scale of least stress, in units of the dissimilarities, rotated to the principal axes unless init
         is an array. Equal rows have equal coordinates.
+    kind_ : str
+        The `kind` of the fit.
     stress_ : float
         Kruskal's stress-1 of the disparities f(delta) at the best scale of the map: sqrt(sum w (f - d)^2 / sum w d^2). 0 is a
         perfect map.
@@ -166,7 +159,7 @@ class MDS(Reducer):
             InstanceOf(RowEncoder),
             Condition(lambda it: it._dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"),
         ),
-        "_kind": OneOf(*MDS_KINDS),
+        "kind_": OneOf(*MDS_KINDS),
         "_unit": (Number(0.0), Condition(lambda it: it._unit > 0, "is not above 0")),
         "_curve": InstanceOf(DisparityCurve),
         "_disparities": (
@@ -183,11 +176,6 @@ class MDS(Reducer):
         "n_iter_": Integer(),
         "converged_": InstanceOf(bool),
     }
-    variants: ClassVar = (
-        MapVariant("metric", "Metric MDS"),
-        MapVariant("ordinal", "Ordinal MDS"),
-        MapVariant("interval", "Interval MDS", is_default=False),
-    )
 
     def __init__(
         self,
@@ -217,31 +205,10 @@ class MDS(Reducer):
         tags.input_tags.allow_nan = self.dissimilarity != "similarity"
         return tags
 
-    @classmethod
-    def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:
-        """Return the estimator for the dissimilarity of the study; the variant is its `kind`."""
-        return cls(max(1, min(2, schema.n_rows - 1)), kind=variant, dissimilarity=dissimilarity, random_state=0)
-
     @property
-    def max_study_rows(self) -> int | None:
-        """Largest number of rows on which a study fits; fewer for "ordinal", which is slower."""
-        return _MAX_ORDINAL_STUDY_ROWS if self.kind == "ordinal" else MAX_STUDY_ROWS
-
-    def _describe(self) -> MapDescription:
-        """Describe the stress and the convergence."""
-        target, meaning = _DISTANCE_MEANINGS[self._kind]
-        steps = f"{self.n_iter_:,} {'iteration' if self.n_iter_ == 1 else 'iterations'}"
-        ended = f"SMACOF converged in {steps}" if self.converged_ else f"SMACOF did not converge within {steps}"
-        return MapDescription(
-            [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
-            [
-                f"Distances on the map approximate {target}. Kruskal's stress-1 is {self.stress_:.3g}: the root mean square "
-                "difference divided by the root mean square distance on the map; 0 is a perfect map.",
-                f"{ended}{'.' if self.converged_ else '; the stress was still decreasing.'}",
-            ],
-            proximity_note=f"Points near each other are rows at small distances{meaning}.",
-            stress=float(self.stress_),
-        )
+    def quadratic_cost(self) -> bool:
+        """True: a fit reads all pairs of rows."""
+        return True
 
     def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:  # noqa: ARG002
         """Compute the coordinates.
@@ -309,7 +276,7 @@ class MDS(Reducer):
         self, X: Any, dissimilarities: Dissimilarities, encoder: RowEncoder, unit: float, solution: SmacofSolution
     ) -> None:
         record_features(self, X)
-        self._dissimilarities, self._row_encoder, self._kind = dissimilarities, encoder, self.kind
+        self._dissimilarities, self._row_encoder, self.kind_ = dissimilarities, encoder, self.kind
         self._unit, self._curve, self._disparities = unit, solution.curve, solution.disparities
         self.embedding_ = self._match_dtype(solution.points * unit, X)
         self.stress_ = self.normalized_stress_ = solution.stress
@@ -331,7 +298,7 @@ class MDS(Reducer):
                 ],
                 ConvergenceWarning,
             )
-        if self._kind == "ordinal" and self.stress_ < _DEGENERATE_STRESS:
+        if self.kind_ == "ordinal" and self.stress_ < _DEGENERATE_STRESS:
             points = self.embedding_ / self._unit
             n_places = len(np.unique(np.round(points / (_DEGENERATE_TOLERANCE * float(np.abs(points).max()))), axis=0))
             if n_places <= max(3, self.embedding_.shape[1] + 1) < len(points):

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from tamiz.reduction.base import Gallery, MapDescription, Reducer
+from tamiz.reduction.base import ImageSet, Reducer
 from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
 from tamiz.reduction.principal.covariance_input import read_covariance
 from tamiz.reduction.principal.decomposition import (
@@ -19,42 +19,32 @@ from tamiz.reduction.principal.decomposition import (
     check_n_components,
     decompose,
     decompose_covariance,
-)
-from tamiz.reduction.principal.descriptions import (
-    CHANCE_NOTE,
-    category_notes,
-    chance_title,
-    check_image_shape,
-    constant_column_warnings,
     decomposition_warnings,
-    eigenimages,
-    missing_value_notes,
 )
+from tamiz.reduction.principal.eigenimages import check_image_shape, eigenimages, mean_image, reconstructed_rows
 from tamiz.reduction.principal.imputed_rows import ImputedRows
 from tamiz.reduction.principal.likelihood import LikelihoodMixin, rounding_variance
-from tamiz.reduction.principal.parallel_analysis import IndependentColumns, ParallelAnalysis, compare_with_null
+from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis, ParallelAnalysisMixin
 from tamiz.reduction.principal.sparse_table import SparseTableRows
 from tamiz.reduction.principal.table_rows import TableRows
 from tamiz.runtime import parallel
-from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
+from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import check_features as compare_columns
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.in_memory import eager_frame, is_frame
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, Strings
 
 MISSING_CHOICES = ("mean", "pairwise", "iterative")
 CATEGORY_WEIGHTS = ("balanced", "famd")
 
-# Budget of parallel analysis in a report: operations, random tables, and the size above which it is omitted.
-_NULL_OPERATIONS, _MAX_NULL_TABLES, _MAX_NULL_COST = 1e9, 100, 1.5e9
+# Largest number of columns named in a warning.
+_MAX_NAMED_COLUMNS = 5
 
 
-class PCA(LikelihoodMixin, Reducer):
+class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     """Principal component analysis: the directions of largest variance.
 
     .. math:: C w = \\lambda w, \\qquad C = \\frac{1}{n - 1} \\sum_i (x_i - \\bar x)(x_i - \\bar x)'
@@ -82,8 +72,8 @@ class PCA(LikelihoodMixin, Reducer):
         Divide the coordinates of the embedding by their standard deviation, so that each has variance 1. Components without
         variance stay 0.
     image_shape : tuple of two int, default=None
-        Height and width in pixels, if the columns are the pixels of an image, row by row. The report then shows the mean and the
-        components as images.
+        Height and width in pixels, if the columns are the pixels of an image, row by row. `image_sets` then returns the mean and
+        the components as images.
 
     Attributes
     ----------
@@ -103,6 +93,14 @@ class PCA(LikelihoodMixin, Reducer):
         A coordinate is (x - mean) / scale.
     coordinate_names_ : list of str
         Numeric columns by name, then "column=level" for the categories.
+    coordinate_variances_ : ndarray of shape (n_coordinates,)
+        Variance of every coordinate; their sum is the total variance.
+    level_spans_ : list of tuple (int, int)
+        The coordinates start : stop that are the indicators of a categorical column, for each such column.
+    n_missing_ : int
+        Number of missing values in the rows of the fit.
+    parallel_analysis_ : ParallelAnalysis or None
+        `parallel_analysis` with up to 100 random tables, computed at first use; None where it would take more than about a second.
     embedding_ : ndarray of shape (n_samples, n_components)
         Coordinates of the rows; float32 if all numeric columns are float32. Not set by `fit_covariance`.
     n_components_ : int
@@ -150,6 +148,7 @@ class PCA(LikelihoodMixin, Reducer):
     1
     """
 
+    axis_label: ClassVar = "PC"
     invariants: ClassVar[Invariants] = {
         "embedding_": Nullable(FloatArray("n", "k", allow_float32=True, any_order=True)),
         "components_": FloatArray("k", "d", allow_float32=True, any_order=True),
@@ -158,10 +157,10 @@ class PCA(LikelihoodMixin, Reducer):
         "_row_encoder.mean": FloatArray("d"),
         "_row_encoder.scale": FloatArray("d"),
         "_total_weight": Number(allow_missing=True),
-        "_coordinate_variances": FloatArray("d"),
         "_parallel_analysis": Nullable(InstanceOf(ParallelAnalysis)),
         "mean_": FloatArray("d"),
         "scale_": FloatArray("d"),
+        "coordinate_variances_": FloatArray("d"),
         "coordinate_names_": Strings("d"),
         "explained_variance_": FloatArray("k"),
         "explained_variance_ratio_": FloatArray("k"),
@@ -198,11 +197,6 @@ class PCA(LikelihoodMixin, Reducer):
         tags.input_tags.sparse = True
         return tags
 
-    @classmethod
-    def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003 - lines need no distances
-        """Return the ten leading directions of the standardised columns."""
-        return cls(min(10, len(schema.used), schema.n_rows), standardize=True)
-
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:  # noqa: ARG002
         """Compute the components.
 
@@ -232,7 +226,7 @@ class PCA(LikelihoodMixin, Reducer):
         self.noise_variance_ = found.noise_variance(max(rows.n_rows, rows.total_weight))
         self.embedding_ = self._match_dtype(embedding, X)
         warn_user(rows.collect_warnings())
-        warn_user(constant_column_warnings(rows.encoder.names, rows.variances, standardize=self.standardize))
+        warn_user(_constant_column_warnings(rows.encoder.names, rows.variances, standardize=self.standardize))
         warn_user(decomposition_warnings(found, "" if rows.semidefinite else "; missing='iterative' avoids this"))
         return self
 
@@ -300,7 +294,7 @@ class PCA(LikelihoodMixin, Reducer):
         total_weight: float,
         variances: NDArray[np.float64],
     ) -> None:
-        self._row_encoder, self._total_weight, self._coordinate_variances = encoder, total_weight, variances
+        self._row_encoder, self._total_weight, self.coordinate_variances_ = encoder, total_weight, variances
         self._parallel_analysis: ParallelAnalysis | None = None
         self.components_, self.explained_variance_ = components.directions, components.variances
         share = (
@@ -318,105 +312,33 @@ class PCA(LikelihoodMixin, Reducer):
             components.residuals,
         )
 
-    def _describe(self) -> MapDescription:
-        """Describe the shares of variance, the null model and the loadings."""
-        has_numbers = sum(stop - start for start, stop in self._row_encoder.level_spans) < len(
-            self._coordinate_variances
-        )
-        notes = ["Numeric columns divided by their standard deviation."] if self.standardize and has_numbers else []
-        notes += category_notes(
-            self._row_encoder.level_spans,
-            self._coordinate_variances,
-            self.categories,
-            standardize=bool(self.standardize),
-        )
-        notes += missing_value_notes(self._row_encoder.n_missing, self.missing)
-        if self.solver_ == "randomized":
-            notes.append(
-                f"Directions found by block Krylov from a random start: residuals up to {float(self.residuals_.max()):.1g}."
-            )
-        if self.whiten:
-            notes.append("Each coordinate divided by its standard deviation (whitened).")
-        total = float(self._coordinate_variances.sum())
-        chance = self._report_parallel_analysis() if total > 0 else None
-        return MapDescription(
-            [f"PC {k + 1}" for k in range(self.n_components_)],
-            notes,
-            spectrum_label="Share of the total variance",
-            spectrum=self.explained_variance_ratio_.tolist(),
-            cumulative=np.cumsum(self.explained_variance_ratio_).tolist(),
-            chance_spectrum=(chance.reference / total).tolist() if chance else [],
-            chance_title=chance_title(chance, self.explained_variance_ratio_) if chance else "",
-            chance_note=CHANCE_NOTE if chance else "",
-            loading_names=self.coordinate_names_,
-            loadings=self.loadings_.tolist(),
-            galleries=self._eigenimages(),
-        )
+    @property
+    def level_spans_(self) -> list[tuple[int, int]]:
+        """The coordinates start : stop that are the indicators of a categorical column, for each such column."""
+        check_is_fitted(self)
+        return self._row_encoder.level_spans
 
-    def _eigenimages(self) -> list[Gallery]:
-        return [] if self.image_shape is None else eigenimages(self, self.image_shape, vars(self).get("embedding_"))
+    @property
+    def n_missing_(self) -> int:
+        """Number of missing values in the rows of the fit."""
+        check_is_fitted(self)
+        return self._row_encoder.n_missing
 
-    def _report_parallel_analysis(self) -> ParallelAnalysis | None:
-        """Return the parallel analysis for a report, None if it is too expensive or the number of rows is unknown."""
-        q = len(self._coordinate_variances)
-        size = min(self._total_weight, q) if np.isfinite(self._total_weight) else np.inf
-        if size**2 * q > _MAX_NULL_COST:
-            return None
-        if self._parallel_analysis is None:
-            draws = int(np.clip(_NULL_OPERATIONS / (size**2 * q), 3, _MAX_NULL_TABLES))
-            self._parallel_analysis = self.parallel_analysis(n_draws=draws, random_state=0)
-        return self._parallel_analysis
+    def image_sets(self) -> list[ImageSet]:
+        """Return the mean, the components and reconstructed rows as images; an empty list without `image_shape`.
 
-    def parallel_analysis(
-        self, *, n_draws: int = 100, quantile: float | None = None, random_state: Seed = 0
-    ) -> ParallelAnalysis:
-        """Compare the variances with those of random tables of independent normal columns (Horn's parallel analysis).
-
-        Random columns have the observed variances, and the indicators of a category keep their dependence. Standardised columns are
-        standardised in every random table. Random tables have no missing values, so that the reference is slightly too small for
-        missing="pairwise".
-
-        Parameters
-        ----------
-        n_draws : int, default=100
-        quantile : float, default=None
-            None compares with the mean over the random tables, as Horn does; 0.95 with their 95 % quantile.
-        random_state : int, Generator or None, default=0
-
-        Returns
-        -------
-        ParallelAnalysis
-            `explained_variance`, `reference`, both of shape (n_components,), and `n_components`: the number of components
-            before the first that is not above its reference.
-
-        Notes
-        -----
-        Cost O(q^3) for each table, for any number of rows, because a square root of the cross products is drawn.
-
-        References
-        ----------
-        Horn (1965), A rationale and test for the number of factors in factor analysis, Psychometrika 30; Bartlett (1933), On the
-        theory of statistical regression, Proceedings of the Royal Society of Edinburgh 53.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from tamiz.reduction import PCA
-        >>> PCA(4, standardize=True).fit(load_iris().data).parallel_analysis().n_components
-        1
+        The rows are those at the ends and in the middle of the first component, each reconstructed from more and more components.
         """
         check_is_fitted(self)
-        if not np.isfinite(self._total_weight):
-            raise ValueError("parallel_analysis needs the number of rows: pass n_samples to fit_covariance.")
-        draws = check_integer("n_draws", n_draws, low=1)
-        if quantile is not None and not 0 < check_real("quantile", quantile, low=0.0) < 1:
-            raise ValueError(f"quantile must be between 0 and 1, got {quantile}.")
-        standardized = bool(self.standardize)
-        null = IndependentColumns.from_encoder(
-            self._row_encoder, self._coordinate_variances, self._total_weight, standardized=standardized
-        )
-        drawn = null.draw_eigenvalues(self.n_components_, draws, make_rng(random_state))
-        return compare_with_null(self.explained_variance_, drawn, quantile)
+        if self.image_shape is None:
+            return []
+        shape = (int(self.image_shape[0]), int(self.image_shape[1]))
+        found = [
+            mean_image(shape, self.mean_),
+            eigenimages(shape, self.components_, self.scale_, self.explained_variance_ratio_),
+        ]
+        embedding = vars(self).get("embedding_")
+        return found if embedding is None else found + reconstructed_rows(shape, embedding, self.inverse_transform)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
@@ -489,3 +411,16 @@ class PCA(LikelihoodMixin, Reducer):
 def _standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
     """Return the standard deviations of components, infinite for variances at rounding level."""
     return np.where(variances > rounding_variance(variances, n_coordinates), np.sqrt(variances), np.inf)
+
+
+def _constant_column_warnings(names: list[str], variances: Floats, *, standardize: bool) -> list[str]:
+    """Return a warning about constant columns if they matter."""
+    constant = [name for name, variance in zip(names, variances, strict=True) if not variance > 0]
+    if len(constant) == len(names):
+        return ["PCA: all columns are constant, so that every component is 0."]
+    if not constant or not standardize:
+        return []
+    named = ", ".join(constant[:_MAX_NAMED_COLUMNS])
+    more = f" and {len(constant) - _MAX_NAMED_COLUMNS:,} more" if len(constant) > _MAX_NAMED_COLUMNS else ""
+    verb = "is" if len(constant) == 1 else "are"
+    return [f"PCA: {named}{more} {verb} constant and cannot be standardised; the coordinates are 0."]

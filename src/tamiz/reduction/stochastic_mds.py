@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import ConvergenceWarning, DataError
 from tamiz.neighbors.row_encoders import RowEncoder
-from tamiz.reduction.base import MapDescription, MapVariant, Reducer
+from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.extension import principal_axes_rotation
 from tamiz.reduction.dissimilarities import Dissimilarities, read_dissimilarities, read_new_rows
 from tamiz.reduction.landmarks import create_subsets
@@ -25,7 +25,6 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.sources.feature_checks import check_features, record_features
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
 
@@ -115,8 +114,6 @@ class StochasticMDS(Reducer):
     0.03
     """
 
-    # Not a default of a study, which uses MDS on a sample of rows.
-    variants: ClassVar = (MapVariant(is_default=False),)
     dissimilarities: ClassVar = tuple(KERNEL_METRICS)
     invariants: ClassVar[Invariants] = {
         "_dissimilarities": InstanceOf(Dissimilarities),
@@ -154,25 +151,6 @@ class StochasticMDS(Reducer):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
-
-    @classmethod
-    def for_study(cls, schema: Schema, variant: str, dissimilarity: str) -> Self:  # noqa: ARG003
-        """Return the estimator for the dissimilarity of the study."""
-        return cls(max(1, min(2, schema.n_rows - 1)), dissimilarity=dissimilarity, random_state=0)
-
-    def _describe(self) -> MapDescription:
-        """Describe the sampled stress."""
-        error = self.sampled_stress_error_
-        of = f" +- {error:.1g}, over random pairs of rows" if error else ""
-        return MapDescription(
-            [f"Coordinate {k + 1}" for k in range(self.embedding_.shape[1])],
-            [
-                f"Distances on the map approximate the dissimilarities ({self.n_rounds_:,} rounds of stochastic descent). "
-                f"Kruskal's stress-1 is {self.sampled_stress_:.3g}{of}."
-            ],
-            proximity_note="Points near each other are rows at small distances.",
-            stress=float(self.sampled_stress_),
-        )
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Compute the coordinates.

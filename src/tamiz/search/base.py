@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,33 +122,6 @@ def _subset_sums(widths: Iterable[int]) -> int:
     return sums
 
 
-@dataclass(frozen=True)
-class ShorthandParameter:
-    """The parameter that the text after a search's name sets: 20 in "beam:20", "backward" in "best-first:backward".
-
-    Attributes
-    ----------
-    parameter : str
-        The parameter of the constructor.
-    choices : tuple of str
-        The allowed values; empty where the value is an integer of at least 1.
-    """
-
-    parameter: str
-    choices: tuple[str, ...] = ()
-
-    def parse(self, text: str) -> str | int:
-        """Return the value of the parameter."""
-        if text in self.choices:
-            return text
-        if self.choices:
-            known = ", ".join(self.choices)
-            raise ValueError(f"{self.parameter} must be one of {known}, got {text!r}{suggestion(text, self.choices)}.")
-        if not text.isdecimal() or int(text) < 1:
-            raise ValueError(f"{self.parameter} must be a whole number of at least 1, got {text!r}.")
-        return int(text)
-
-
 class Search(BaseEstimator, ABC):
     """A search over sets of columns.
 
@@ -156,12 +129,9 @@ class Search(BaseEstimator, ABC):
     ----------
     min_gain : float
         A set is better than the best so far when its merit is higher by more than this.
-    shorthand : ShorthandParameter or None
-        The parameter that text after the search's name sets, None where there is none.
     """
 
     min_gain: float = 0.0
-    shorthand: ClassVar[ShorthandParameter | None] = None
 
     def __init__(
         self,
@@ -175,28 +145,6 @@ class Search(BaseEstimator, ABC):
         self.fixed = fixed
         self.excluded = excluded
         self.column_groups = column_groups
-
-    @classmethod
-    def from_shorthand(cls, text: str, **settings: Any) -> Self:
-        """Return the search with the parameter that text after its name sets, with defaults where the text is empty.
-
-        Parameters
-        ----------
-        text : str
-            `Beam.from_shorthand("20")` is `Beam(width=20)`.
-        **settings
-            Other parameters of the constructor.
-
-        Raises
-        ------
-        ValueError
-            When the search accepts no such text.
-        """
-        if text and cls.shorthand is None:
-            raise ValueError(f"{cls.__name__} accepts nothing after a colon, got {text!r}.")
-        if text and cls.shorthand is not None:
-            settings[cls.shorthand.parameter] = cls.shorthand.parse(text)
-        return cls(**settings)
 
     @abstractmethod
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:

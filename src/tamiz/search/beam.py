@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.runtime.validation import check_integer
-from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk, max_moves
+from tamiz.search.base import Columns, Problem, Search, Walk, max_moves
 from tamiz.search.forward import starting_mask
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import Floats
@@ -49,8 +49,6 @@ class Beam(Search):
     >>> SubsetSelector(CFS(), Beam(3)).fit(X, y).get_support(indices=True)
     array([2, 3])
     """
-
-    shorthand = ShorthandParameter("width")
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.runtime.validation import check_choice, check_integer, check_real
-from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
+from tamiz.search.base import Columns, Problem, Search, Walk
 from tamiz.search.forward import starting_mask
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import Floats
@@ -61,8 +61,6 @@ class BestFirst(Search):
     >>> SubsetSelector(CFS(), BestFirst(patience=3)).fit(X, y).get_support(indices=True)
     array([2, 3])
     """
-
-    shorthand = ShorthandParameter("direction", _DIRECTIONS)
 
     def __init__(
         self,

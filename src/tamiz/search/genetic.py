@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tamiz.runtime.validation import check_integer, check_real
-from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
+from tamiz.search.base import Columns, Problem, Search, Walk
 from tamiz.search.forward import starting_mask
 from tamiz.search.subset_index import SubsetIndex
 from tamiz.search.unit_sets import UnitSetSampler, count_sets, expand_units
@@ -64,8 +64,6 @@ class Genetic(Search):
     >>> selector.get_support(indices=True)
     array([ 1,  6,  7, 13, 20, 22, 23, 26, 27])
     """
-
-    shorthand = ShorthandParameter("population")
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tamiz.runtime.validation import check_integer
-from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
+from tamiz.search.base import Columns, Problem, Search, Walk
 from tamiz.search.subset_index import SubsetIndex
 from tamiz.search.unit_sets import UnitSetSampler, count_sets, expand_units
 from tamiz.subsets.candidates import Candidates
@@ -49,8 +49,6 @@ class RandomSubsets(Search):
     >>> SubsetSelector(CFS(), RandomSubsets(16), random_state=0).fit(X, y).get_support(indices=True)
     array([2, 3])
     """
-
-    shorthand = ShorthandParameter("n_subsets")
 
     def __init__(
         self,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.runtime.validation import check_integer, check_real
-from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk, max_moves
+from tamiz.search.base import Columns, Problem, Search, Walk, max_moves
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import MeritProperties
 
@@ -68,8 +67,6 @@ class RecursiveElimination(Search):
     >>> selector.get_support(indices=True), selector.n_evaluations_
     (array([3]), 5)
     """
-
-    shorthand: ClassVar[ShorthandParameter] = ShorthandParameter("step")
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ DIGITS = load_digits().data
 
 def test_the_galleries_are_the_mean_the_components_and_rows_reconstructed():
     pca = PCA(20, image_shape=(8, 8)).fit(DIGITS)
-    mean, components, *reconstructed = pca.describe().galleries
+    mean, components, *reconstructed = pca.image_sets()
     np.testing.assert_allclose(mean.images, [DIGITS.mean(axis=0)], atol=1e-10)
     np.testing.assert_allclose(components.images, pca.components_[:15], atol=1e-12)
     assert (mean.shape, components.names[0]) == ((8, 8), f"PC 1 ({pca.explained_variance_ratio_[0]:.1%})")
@@ -60,4 +60,4 @@ def test_a_category_is_no_pixel():
 
 def test_a_mean_alone_is_shown_where_there_are_no_rows():
     pca = PCA(2, image_shape=(8, 8)).fit_covariance(pd.DataFrame(DIGITS).cov(), mean=DIGITS.mean(axis=0))
-    assert [gallery.title for gallery in pca.describe().galleries] == ["The mean", "The components"]
+    assert [gallery.title for gallery in pca.image_sets()] == ["The mean", "The components"]

@@ -31,7 +31,7 @@ def test_there_are_no_places_of_rows_that_were_not_there():
         pca.transform(WINE)
     with pytest.raises(ValueError, match="parallel_analysis needs the number of rows: pass n_samples"):
         pca.parallel_analysis()
-    assert pca.describe().chance_spectrum == []
+    assert pca.parallel_analysis_ is None
 
 
 def test_the_names_of_a_frame_are_those_of_the_coordinates():

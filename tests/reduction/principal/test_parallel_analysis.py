@@ -45,19 +45,17 @@ def test_indicators_of_one_category_hang_together_by_chance_as_well():
     np.testing.assert_allclose(found.reference, np.mean(drawn, axis=0), rtol=0.01)
 
 
-def test_the_same_seed_gives_the_same_reference_and_facts_hold_it():
+def test_the_same_seed_gives_the_same_reference_and_the_fitted_map_stores_one():
     pca = PCA(4, standardize=True).fit(load_wine().data)
     one, two = pca.parallel_analysis(random_state=7), pca.parallel_analysis(random_state=7)
     np.testing.assert_array_equal(one.reference, two.reference)
-    facts = pca.describe()
-    assert len(facts.chance_spectrum) == 4
-    np.testing.assert_allclose(facts.chance_spectrum, pca.parallel_analysis().reference / 13, rtol=0.05)
-    assert facts.chance_title == "3 of the first 4 components explain more variance than expected by chance"
-    every = PCA(13, standardize=True).fit(load_wine().data).describe()
-    assert every.chance_title == "3 of 13 components explain more variance than expected by chance"
-    assert facts.chance_note.startswith(
-        "The expectation by chance is the mean over random tables with as many rows and independent"
-    )
+    stored = pca.parallel_analysis_
+    assert (len(stored.reference), stored.n_draws) == (4, 100)
+    np.testing.assert_allclose(stored.reference, pca.parallel_analysis().reference, rtol=0.05)
+    assert pca.parallel_analysis_ is stored
+    with pytest.warns(match="all columns are constant"):
+        constant = PCA(2).fit(np.ones((5, 3)))
+    assert constant.parallel_analysis_ is None
 
 
 def test_weights_count_as_rows():
@@ -84,4 +82,3 @@ def test_of_two_rows_no_component_holds_more_than_chance():
     for seed in range(5):
         pca = PCA(2, standardize=True).fit(np.random.default_rng(seed).normal(size=(2, 3)))
         assert pca.parallel_analysis().n_components == 0
-        assert pca.describe().chance_title == "No component explains more variance than expected by chance"

@@ -28,6 +28,8 @@ _SUBSET_SHARE = 1 / 7
 _EXTRA_COLUMNS = 12
 # Tolerance for ties of absolute entries that determine the sign of a direction.
 _SIGN_TOLERANCE = 1e-9
+# Negative eigenvalues below this share of the largest count as rounding; residuals above this share cause a warning.
+_EIGENVALUE_TOLERANCE, _LARGE_RESIDUAL = 1e-9, 1e-6
 
 
 @dataclass(frozen=True)
@@ -178,3 +180,19 @@ def _fix_signs(components: PrincipalComponents) -> PrincipalComponents:
         components.residuals,
         components.smallest_eigenvalue,
     )
+
+
+def decomposition_warnings(components: PrincipalComponents, advice: str = "") -> list[str]:
+    """Return warnings about negative eigenvalues and large residuals of a decomposition."""
+    warnings, largest = [], float(components.variances[0])
+    if components.smallest_eigenvalue < -_EIGENVALUE_TOLERANCE * largest:
+        warnings.append(
+            f"PCA: the covariance is not positive semidefinite (smallest eigenvalue {components.smallest_eigenvalue:.3g}), so that "
+            f"ratios of explained variance may sum to more than 1. Negative variances are set to 0{advice}."
+        )
+    worst = float(components.residuals.max(initial=0.0))
+    if worst > _LARGE_RESIDUAL * largest:
+        warnings.append(
+            f"PCA: a component did not converge: its residual is {worst:.2g}, and the largest variance {largest:.4g}."
+        )
+    return warnings

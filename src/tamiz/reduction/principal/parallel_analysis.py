@@ -7,15 +7,19 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import linalg
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.reduction.principal.base import CoordinateEncoder
 from tamiz.runtime import parallel
-from tamiz.runtime.validation import check_memory
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.validation import check_integer, check_memory, check_real
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants
 
 # Variances of nothing but rounding, and those of two rows, which are the same in every table, differ by less than this.
 _EQUAL_TOLERANCE = 1e-9
+# Budget of `parallel_analysis_`: operations, random tables, and the size above which it is omitted.
+_NULL_OPERATIONS, _MAX_NULL_TABLES, _MAX_NULL_COST = 1e9, 100, 1.5e9
 
 
 @dataclass(frozen=True)
@@ -138,3 +142,82 @@ def compare_with_null(observed: Floats, null_eigenvalues: Floats, quantile: floa
     reference = null_eigenvalues.mean(axis=0) if quantile is None else np.quantile(null_eigenvalues, quantile, axis=0)
     below = np.flatnonzero(observed <= reference + _EQUAL_TOLERANCE * observed.max(initial=0.0))
     return ParallelAnalysis(observed, reference, int(below[0]) if len(below) else len(observed), len(null_eigenvalues))
+
+
+class ParallelAnalysisMixin:
+    """Parallel analysis of a fitted PCA."""
+
+    explained_variance_: Floats
+    coordinate_variances_: Floats
+    n_components_: int
+    standardize: bool
+    _row_encoder: CoordinateEncoder
+    _total_weight: float
+    _parallel_analysis: ParallelAnalysis | None
+
+    @property
+    def parallel_analysis_(self) -> ParallelAnalysis | None:
+        """Parallel analysis with up to 100 random tables, as many as about a second allows; computed at first use.
+
+        None for very many rows and columns, for a covariance without the number of rows, and where all columns are constant.
+        """
+        check_is_fitted(self)
+        q = len(self.coordinate_variances_)
+        size = min(self._total_weight, q) if np.isfinite(self._total_weight) else np.inf
+        if size**2 * q > _MAX_NULL_COST or not self.coordinate_variances_.sum() > 0:
+            return None
+        if self._parallel_analysis is None:
+            draws = int(np.clip(_NULL_OPERATIONS / (size**2 * q), 3, _MAX_NULL_TABLES))
+            self._parallel_analysis = self.parallel_analysis(n_draws=draws, random_state=0)
+        return self._parallel_analysis
+
+    def parallel_analysis(
+        self, *, n_draws: int = 100, quantile: float | None = None, random_state: Seed = 0
+    ) -> ParallelAnalysis:
+        """Compare the variances with those of random tables of independent normal columns (Horn's parallel analysis).
+
+        Random columns have the observed variances, and the indicators of a category keep their dependence. Standardised columns are
+        standardised in every random table. Random tables have no missing values, so that the reference is slightly too small for
+        missing="pairwise".
+
+        Parameters
+        ----------
+        n_draws : int, default=100
+        quantile : float, default=None
+            None compares with the mean over the random tables, as Horn does; 0.95 with their 95 % quantile.
+        random_state : int, Generator or None, default=0
+
+        Returns
+        -------
+        ParallelAnalysis
+            `explained_variance`, `reference`, both of shape (n_components,), and `n_components`: the number of components
+            before the first that is not above its reference.
+
+        Notes
+        -----
+        Cost O(q^3) for each table, for any number of rows, because a square root of the cross products is drawn.
+
+        References
+        ----------
+        Horn (1965), A rationale and test for the number of factors in factor analysis, Psychometrika 30; Bartlett (1933), On the
+        theory of statistical regression, Proceedings of the Royal Society of Edinburgh 53.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tamiz.reduction import PCA
+        >>> PCA(4, standardize=True).fit(load_iris().data).parallel_analysis().n_components
+        1
+        """
+        check_is_fitted(self)
+        if not np.isfinite(self._total_weight):
+            raise ValueError("parallel_analysis needs the number of rows: pass n_samples to fit_covariance.")
+        draws = check_integer("n_draws", n_draws, low=1)
+        if quantile is not None and not 0 < check_real("quantile", quantile, low=0.0) < 1:
+            raise ValueError(f"quantile must be between 0 and 1, got {quantile}.")
+        standardized = bool(self.standardize)
+        null = IndependentColumns.from_encoder(
+            self._row_encoder, self.coordinate_variances_, self._total_weight, standardized=standardized
+        )
+        drawn = null.draw_eigenvalues(self.n_components_, draws, make_rng(random_state))
+        return compare_with_null(self.explained_variance_, drawn, quantile)

@@ -1,0 +1,359 @@
+"""Descriptions of fitted maps for readers: what their axes, distances, spectra and images mean, in sentences.
+
+`describe_reducer` describes any map by its public fitted attributes. A method about which there is more to report has a function
+of its own in `_DESCRIPTIONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tamiz._study.map_settings import method_name
+from tamiz.reduction.base import ImageSet, Reducer
+
+if TYPE_CHECKING:
+    from tamiz.reduction.classical_mds import ClassicalMDS
+    from tamiz.reduction.landmark_mds import LandmarkMDS
+    from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
+    from tamiz.reduction.mds import MDS
+    from tamiz.reduction.pca import PCA
+    from tamiz.reduction.stochastic_mds import StochasticMDS
+
+# Shares of the variance that sum to 1 but for this are those of all components.
+_SHARE_TOLERANCE = 1e-9
+# An eigenvalue of a graph below this is 0 up to rounding.
+_ZERO_EIGENVALUE = 1e-12
+# For each kind of MDS: the target of the distances, and the meaning of large distances.
+_DISTANCE_MEANINGS = {
+    "metric": ("the distances of the rows", ", and points far apart are rows at large distances"),
+    "interval": ("a linear function of the distances of the rows", ""),
+    "ordinal": ("a monotone function of the distances of the rows", "; the map preserves only the order of distances"),
+}
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """A group of images of one shape in a report.
+
+    Attributes
+    ----------
+    title, note : str
+        Heading, and an explanation for readers.
+    shape : tuple of two int
+        Height and width in pixels.
+    names : list of str
+        One name for each image.
+    images : list of list of float
+        Pixels, row by row.
+    signed : bool
+        Whether the colour scale is centred at 0; else it spans the values of each image.
+    shows_rows : bool
+        Whether the images show rows of the table.
+    """
+
+    title: str
+    note: str
+    shape: tuple[int, int]
+    names: list[str]
+    images: list[list[float]]
+    signed: bool = False
+    shows_rows: bool = False
+
+
+@dataclass(frozen=True)
+class MapDescription:
+    """The description of a map in a report.
+
+    Attributes
+    ----------
+    axis_names : list of str
+        A name for every coordinate.
+    notes : list of str
+        Preprocessing and results, one sentence each.
+    proximity_note : str
+        Meaning of a small distance on the map, one sentence.
+    comparable_axes : bool
+        Whether all axes have the same unit.
+    stress : float or None
+        Kruskal's stress-1 of the map, on a sample of pairs for sampling methods; None for methods without stress.
+    spectrum_label : str
+        Name of the values of the spectrum.
+    spectrum : list of float
+        One value an axis, first axis first.
+    spectrum_note : str
+        Explanation of the spectrum, one sentence.
+    cumulative : list of float
+        Cumulative sums of the spectrum; empty if its values are not shares of a total.
+    residuals : list of float
+        Residual norms of iterative eigensolvers; empty for direct solvers.
+    chance_spectrum : list of float
+        Expected spectrum under the null model of parallel analysis; empty if not computed.
+    chance_title, chance_note : str
+        Heading with the number of axes above the null model, and an explanation of the null model, one sentence.
+    loading_names : list of str
+    loadings : list of list of float
+        One row for each name, one value for each axis.
+    galleries : list of Gallery
+        Axes shown as images, if the columns are pixels.
+    """
+
+    axis_names: list[str]
+    notes: list[str] = field(default_factory=list)
+    proximity_note: str = "Points near each other are rows with similar values."
+    comparable_axes: bool = True
+    stress: float | None = None
+    spectrum_label: str = ""
+    spectrum: list[float] = field(default_factory=list)
+    spectrum_note: str = ""
+    cumulative: list[float] = field(default_factory=list)
+    residuals: list[float] = field(default_factory=list)
+    chance_spectrum: list[float] = field(default_factory=list)
+    chance_title: str = ""
+    chance_note: str = ""
+    loading_names: list[str] = field(default_factory=list)
+    loadings: list[list[float]] = field(default_factory=list)
+    galleries: list[Gallery] = field(default_factory=list)
+
+
+def describe_reducer(reducer: Reducer) -> MapDescription:
+    """Return the description of a fitted map, also of one of a class that derives from a method of the registry."""
+    return _DESCRIPTIONS.get(method_name(reducer), _describe_attributes)(reducer)
+
+
+def _describe_attributes(reducer: Reducer) -> MapDescription:
+    """Describe `stress_`, `eigenvalues_`, `residuals_`, `loadings_` with `coordinate_names_`, and `image_sets()`."""
+    stress = getattr(reducer, "stress_", None)
+    eigenvalues = np.ravel(getattr(reducer, "eigenvalues_", ()))
+    residuals = np.ravel(getattr(reducer, "residuals_", ()))
+    names, loadings = getattr(reducer, "coordinate_names_", None), getattr(reducer, "loadings_", None)
+    if names is None or loadings is None:
+        names = loadings = ()
+    return MapDescription(
+        reducer.axis_names_,
+        [] if stress is None else [f"Stress {stress:.3g}."],
+        stress=None if stress is None else float(stress),
+        spectrum_label="Eigenvalue" if len(eigenvalues) else "",
+        spectrum=eigenvalues.tolist(),
+        residuals=residuals.tolist(),
+        loading_names=list(names),
+        loadings=np.asarray(loadings).tolist(),
+        galleries=[_to_gallery(images, "") for images in reducer.image_sets()],
+    )
+
+
+def _to_gallery(images: ImageSet, note: str) -> Gallery:
+    return Gallery(
+        images.title, note, images.shape, images.names, images.images, images.signed, shows_rows=images.shows_rows
+    )
+
+
+def _describe_pca(pca: PCA) -> MapDescription:
+    """Describe the preprocessing, the shares of variance, the null model and the loadings."""
+    shares, total = pca.explained_variance_ratio_, float(pca.coordinate_variances_.sum())
+    chance = pca.parallel_analysis_
+    return MapDescription(
+        pca.axis_names_,
+        _pca_notes(pca),
+        spectrum_label="Share of the total variance",
+        spectrum=shares.tolist(),
+        cumulative=np.cumsum(shares).tolist(),
+        chance_spectrum=[] if chance is None else (chance.reference / total).tolist(),
+        chance_title="" if chance is None else _chance_title(pca, chance.n_components),
+        chance_note=""
+        if chance is None
+        else "The expectation by chance is the mean over random tables with as many rows and independent columns "
+        "(parallel analysis, Horn 1965).",
+        loading_names=pca.coordinate_names_,
+        loadings=pca.loadings_.tolist(),
+        galleries=[_to_gallery(images, _image_note(images)) for images in pca.image_sets()],
+    )
+
+
+def _pca_notes(pca: PCA) -> list[str]:
+    """Return notes on scaling, categories, missing values and the solver."""
+    n_indicators = sum(stop - start for start, stop in pca.level_spans_)
+    notes = []
+    if pca.standardize and n_indicators < len(pca.coordinate_variances_):
+        notes.append("Numeric columns divided by their standard deviation.")
+    notes += _category_notes(pca)
+    notes += _missing_value_notes(pca.n_missing_, pca.missing)
+    if pca.solver_ == "randomized":
+        notes.append(
+            f"Directions found by block Krylov from a random start: residuals up to {float(pca.residuals_.max()):.1g}."
+        )
+    if pca.whiten:
+        notes.append("Each coordinate divided by its standard deviation (whitened).")
+    return notes
+
+
+def _missing_value_notes(n_missing: int, missing: str) -> list[str]:
+    if not n_missing:
+        return []
+    values = "missing value" if n_missing == 1 else "missing values"
+    treatment = {
+        "mean": f"{'was' if n_missing == 1 else 'were'} imputed with the mean of the column",
+        "pairwise": f"{'was' if n_missing == 1 else 'were'} excluded pairwise: each covariance uses the rows with both values",
+        "iterative": f"{'was' if n_missing == 1 else 'were'} imputed by the components, by least squares",
+    }
+    return [f"{n_missing:,} {values} {treatment[missing]}."]
+
+
+def _category_notes(pca: PCA) -> list[str]:
+    """Return a note on the weights of categorical columns; with FAMD weights also their share of the total variance."""
+    levels, variances = pca.level_spans_, pca.coordinate_variances_
+    if not levels:
+        return []
+    indicator = (
+        "A categorical column is one indicator (0 or 1) for each of its K levels, divided by the square root of the level's "
+        "share"
+    )
+    if pca.categories == "balanced":
+        count = sum(bool(variances[start:stop].any()) for start, stop in levels)
+        count += int((variances[: levels[0][0]] > 0).sum())
+        shares = f": proportions are shares of {count:,} columns" if pca.standardize and count > 1 else ""
+        return [f"{indicator} and of K - 1, so that each categorical column has total variance 1{shares}."]
+    total = float(variances.sum())
+    share = sum(float(variances[start:stop].sum()) for start, stop in levels) / total if total > 0 else 0.0
+    return [
+        f"{indicator} (FAMD): its total variance is K - 1, and categorical columns account for {share:.1%} of the "
+        "total; categories='balanced' gives each column total variance 1."
+    ]
+
+
+def _chance_title(pca: PCA, n_above: int) -> str:
+    """Return the heading with the number of components above the null model, of all or of the first components."""
+    if n_above == 0:
+        return "No component explains more variance than expected by chance"
+    k = pca.n_components_
+    first = "" if pca.explained_variance_ratio_.sum() >= 1 - _SHARE_TOLERANCE else "the first "
+    verb = "explains" if n_above == 1 else "explain"
+    return f"{n_above:,} of {first}{k:,} component{'s' * (k > 1)} {verb} more variance than expected by chance"
+
+
+def _image_note(images: ImageSet) -> str:
+    """Return what images of a PCA show."""
+    if images.shows_rows:
+        return "The reconstruction from the mean and this number of components."
+    if images.signed:
+        return "Changes along each component: light pixels become lighter, dark pixels darker, and grey pixels do not change."
+    return "The average of every pixel."
+
+
+def _describe_mds(mds: MDS) -> MapDescription:
+    """Describe the stress and the convergence."""
+    target, meaning = _DISTANCE_MEANINGS[mds.kind_]
+    steps = f"{mds.n_iter_:,} {'iteration' if mds.n_iter_ == 1 else 'iterations'}"
+    ended = f"SMACOF converged in {steps}" if mds.converged_ else f"SMACOF did not converge within {steps}"
+    return MapDescription(
+        mds.axis_names_,
+        [
+            f"Distances on the map approximate {target}. Kruskal's stress-1 is {mds.stress_:.3g}: the root mean square "
+            "difference divided by the root mean square distance on the map; 0 is a perfect map.",
+            f"{ended}{'.' if mds.converged_ else '; the stress was still decreasing.'}",
+        ],
+        proximity_note=f"Points near each other are rows at small distances{meaning}.",
+        stress=float(mds.stress_),
+    )
+
+
+def _describe_classical_mds(mds: ClassicalMDS) -> MapDescription:
+    """Describe the eigenvalues, the additive constant and the share of negative eigenvalues."""
+    from tamiz.reduction.classical_mds import format_negative_share
+
+    notes = []
+    if mds.additive_constant_:
+        added = (
+            f"{mds.additive_constant_:.6g} was added to every distance, by Cailliez's rule"
+            if mds.correction == "cailliez"
+            else f"{2 * mds.additive_constant_:.6g} was added to every squared distance, by Lingoes's rule"
+        )
+        notes.append(f"{added}, so that the distances are Euclidean.")
+    note = "The sum of squares along each coordinate."
+    if not mds.is_euclidean_:
+        share = format_negative_share(mds.negative_share_, mds.negative_share_error_)
+        note += f" The distances are not Euclidean: {share} of the sum of absolute eigenvalues is negative."
+    return MapDescription(
+        mds.axis_names_,
+        notes,
+        proximity_note="Points near each other are rows at small distances.",
+        spectrum_label="Eigenvalue",
+        spectrum=mds.eigenvalues_.tolist(),
+        spectrum_note=note,
+        residuals=mds.residuals_.tolist(),
+    )
+
+
+def _describe_landmark_mds(mds: LandmarkMDS) -> MapDescription:
+    """Describe the eigenvalues of the landmarks and the sampled stress."""
+    error = f" +- {mds.sampled_stress_error_:.1g}" if mds.sampled_stress_error_ else ""
+    return MapDescription(
+        mds.axis_names_,
+        [
+            f"All rows are mapped by their distances to {len(mds.landmarks_):,} landmarks.",
+            f"Stress {mds.sampled_stress_:.3g}{error}, over random pairs of rows."
+            if error
+            else f"Stress {mds.sampled_stress_:.3g}.",
+        ],
+        proximity_note="Points near each other are rows with similar distances to the landmarks.",
+        stress=float(mds.sampled_stress_),
+        spectrum_label="Eigenvalue",
+        spectrum=mds.eigenvalues_.tolist(),
+        spectrum_note="The sum of squares of the landmarks along each of their coordinates.",
+    )
+
+
+def _describe_stochastic_mds(mds: StochasticMDS) -> MapDescription:
+    """Describe the sampled stress."""
+    error = mds.sampled_stress_error_
+    of = f" +- {error:.1g}, over random pairs of rows" if error else ""
+    return MapDescription(
+        mds.axis_names_,
+        [
+            f"Distances on the map approximate the dissimilarities ({mds.n_rounds_:,} rounds of stochastic descent). "
+            f"Kruskal's stress-1 is {mds.sampled_stress_:.3g}{of}."
+        ],
+        proximity_note="Points near each other are rows at small distances.",
+        stress=float(mds.sampled_stress_),
+    )
+
+
+def _describe_laplacian_eigenmaps(eigenmaps: LaplacianEigenmaps) -> MapDescription:
+    """Describe the eigenvalues and residuals; with "per_component" those of the largest component."""
+    # One row of values for each component; NaN where a component is too small.
+    values, residuals = np.atleast_2d(eigenmaps.eigenvalues_), np.atleast_2d(eigenmaps.residuals_)
+    part = int(np.argmax(np.bincount(eigenmaps.component_labels_)))
+    present = np.isfinite(values[part])
+    n_zero = int((values[part][present] < _ZERO_EIGENVALUE).sum())
+    notes = [
+        f"{n_zero} of the eigenvalues {'is' if n_zero == 1 else 'are'} 0 up to rounding: edges of negligible weight "
+        "connect groups of rows, and the positions of these groups are arbitrary. A larger t or binary weights connects them."
+    ]
+    return MapDescription(
+        eigenmaps.axis_names_,
+        notes if n_zero else [],
+        proximity_note=(
+            "Points near each other are rows that are close in the graph; distances between groups have little meaning."
+        ),
+        comparable_axes=False,
+        spectrum_label="Eigenvalue",
+        spectrum=values[part][present].tolist(),
+        spectrum_note=(
+            "The smaller an eigenvalue, the less its coordinate changes along edges; 0 separates disconnected components."
+        ),
+        residuals=residuals[part][present].tolist(),
+    )
+
+
+# By the name of the method in the registry: only the method of a map that is described needs to be imported.
+_DESCRIPTIONS: dict[str, Callable[[Any], MapDescription]] = {
+    "pca": _describe_pca,
+    "classical_mds": _describe_classical_mds,
+    "mds": _describe_mds,
+    "landmark_mds": _describe_landmark_mds,
+    "stochastic_mds": _describe_stochastic_mds,
+    "laplacian_eigenmaps": _describe_laplacian_eigenmaps,
+}

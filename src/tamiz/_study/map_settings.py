@@ -1,0 +1,117 @@
+"""The settings of the maps of a study: their variants, their parameters for a table, and the rows that they are fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tamiz.reduction import registry
+from tamiz.reduction.base import Reducer
+from tamiz.runtime.registry import Entry
+from tamiz.sources.schema import Schema
+
+# Largest number of rows on which a study fits a map of quadratic cost. Ordinal MDS fits half a million pairs in a second, and four
+# times as many in five.
+_MAX_ROWS, _MAX_ORDINAL_ROWS = 2_000, 1_000
+# Coordinates of maps without a stress: the first two are drawn, and the spectrum shows how many more there are.
+_N_COMPONENTS = 10
+
+
+@dataclass(frozen=True)
+class MapVariant:
+    """A variant of a method that a study can compute.
+
+    Attributes
+    ----------
+    name : str
+        The parameter value that distinguishes the variant; empty for methods with one variant.
+    label : str
+        Label for readers; empty for the label of the method.
+    is_default : bool
+        Whether a study computes the variant by default.
+    """
+
+    name: str = ""
+    label: str = ""
+    is_default: bool = True
+
+
+# The variants of a method by its name in the registry, where they are not one variant that a study computes by default.
+_VARIANTS = {
+    "mds": (
+        MapVariant("metric", "Metric MDS"),
+        MapVariant("ordinal", "Ordinal MDS"),
+        MapVariant("interval", "Interval MDS", is_default=False),
+    ),
+    # For Euclidean distances these two are PCA, of all rows and of the landmarks.
+    "classical_mds": (MapVariant(is_default=False),),
+    "landmark_mds": (MapVariant(is_default=False),),
+    # MDS on a sample of rows shows the same.
+    "stochastic_mds": (MapVariant(is_default=False),),
+}
+
+
+def method_name(reducer: Reducer) -> str:
+    """Return the name in the registry of a map's class, or of the class that it derives from; "" if there is none."""
+    names = {(f"{entry.package}.{entry.module}", entry.attribute): entry.name for entry in registry}
+    return next(filter(None, (names.get((base.__module__, base.__name__)) for base in type(reducer).__mro__)), "")
+
+
+def map_variants(entry: Entry) -> tuple[MapVariant, ...]:
+    """Return the variants of a method that a study can compute."""
+    return _VARIANTS.get(entry.name, (MapVariant(),))
+
+
+def make_reducer(entry: Entry, schema: Schema, variant: str, dissimilarity: str) -> Reducer:
+    """Return an unfitted map with the settings of a study; a map on a graph gets the graph of the study later.
+
+    Parameters
+    ----------
+    entry : Entry
+        The method in the registry.
+    schema : Schema
+    variant : str
+        The name of one of its variants.
+    dissimilarity : str
+        The dissimilarity of the study, for methods with one.
+    """
+    reducer: Reducer = entry.load()()
+    defaults = reducer.get_params(deep=False)
+    settings: dict[str, Any] = {"dissimilarity": dissimilarity, "random_state": 0}
+    if isinstance(n_components := defaults.get("n_components"), int):
+        # Distances of n rows span at most n - 1 coordinates.
+        settings["n_components"] = max(1, min(n_components, schema.n_rows - 1))
+    if (own := _OWN_SETTINGS.get(entry.name)) is not None:
+        settings |= own(schema, variant)
+    return reducer.set_params(**{name: value for name, value in settings.items() if name in defaults})
+
+
+def _pca_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
+    del variant
+    return {"n_components": min(_N_COMPONENTS, len(schema.used), schema.n_rows), "standardize": True}
+
+
+def _mds_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
+    del schema
+    return {"kind": variant}
+
+
+def _eigenmaps_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
+    del variant
+    return {"n_components": max(1, min(_N_COMPONENTS, schema.n_rows - 1)), "disconnected": "connect"}
+
+
+# Parameters of a method in a study, by its name in the registry, beyond those of every map.
+_OWN_SETTINGS: dict[str, Callable[[Schema, str], Mapping[str, Any]]] = {
+    "pca": _pca_settings,
+    "mds": _mds_settings,
+    "laplacian_eigenmaps": _eigenmaps_settings,
+}
+
+
+def max_fitted_rows(reducer: Reducer) -> int | None:
+    """Return the largest number of rows on which a study fits a map, a sample of the table; None is all rows."""
+    if method_name(reducer) == "mds" and reducer.get_params(deep=False)["kind"] == "ordinal":
+        return _MAX_ORDINAL_ROWS
+    return _MAX_ROWS if reducer.quadratic_cost else None
