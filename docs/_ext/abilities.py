@@ -151,7 +151,7 @@ class Abilities(SphinxDirective):
         name, page = cell
         source = StringList([f"{{doc}}`{name} <{page}>`"], "abilities")
         self.state.nested_parse(source, 0, parsed)
-        return parsed.breed[0]
+        return parsed.children[0]
 
     @staticmethod
     def _row(cells: list[nodes.Node]) -> nodes.row:
