@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tamiz.graphs.builder import ClassLabels, GraphBuilder, read_points
-from tamiz.graphs.edge_graph import EdgeGraph
+from tamiz.graphs.graph import EdgeGraph
 from tamiz.graphs.radius import build_radius_graph
 from tamiz.graphs.weights import Weight
 from tamiz.neighbors.search_choice import choose_exact_search

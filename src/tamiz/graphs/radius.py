@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import ClassLabels, GraphBuilder, directed_edges, read_points
-from tamiz.graphs.edge_graph import EdgeGraph, NeighborRule
+from tamiz.graphs.attachment import NeighborRule
+from tamiz.graphs.builder import ClassLabels, GraphBuilder, read_points
+from tamiz.graphs.edges import directed_edges
+from tamiz.graphs.graph import EdgeGraph
 from tamiz.graphs.weights import Weight
 from tamiz.neighbors.base import NeighborIndex
 from tamiz.neighbors.row_encoders import RowEncoder
