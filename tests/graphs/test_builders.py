@@ -343,6 +343,20 @@ def test_every_graph_of_rows_has_the_lengths_of_its_edges(builder):
 
 
 @quiet
+def test_a_directed_graph_is_made_symmetric_with_its_lengths():
+    X = rows(23, kind="duplicates")
+    directed = KNearest(4, symmetry="directed").build(X)
+    lengths = directed.edges.length_matrix()
+    assert lengths.nnz == directed.adjacency.nnz
+    assert not lengths.data.all()
+    with pytest.raises(DataError, match=r"lengths=graph\.edges\.length_matrix\(\), symmetrize='mean'"):
+        directed.laplacian()
+    graph = Graph.from_sparse(directed.adjacency, lengths=lengths, symmetrize="mean")
+    assert_lengths_are_distances(graph, plain.distances(X))
+    assert graph.adjacency.nnz == KNearest(4).build(X).adjacency.nnz
+
+
+@quiet
 @pytest.mark.parametrize("weight", [HeatKernel(), Binary(), HeatKernel(1e-3)])
 def test_a_connected_graph_has_the_lengths_of_old_and_new_edges(weight):
     X = rows(22, kind="duplicates")

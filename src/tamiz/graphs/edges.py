@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tamiz.kernels.sparse_graphs import merge_edges, transpose_edges
 from tamiz.neighbors.base import Neighbors
@@ -38,6 +39,11 @@ class Edges:
     def upper_triangle(self) -> NDArray[np.bool_]:
         """Mask of the entries above the diagonal, which contain every undirected edge once."""
         return self.rows < self.indices
+
+    def length_matrix(self) -> sparse.csr_array:
+        """Return the lengths as a sparse matrix, which stores those of 0 too; sums with other sparse matrices drop them."""
+        n = len(self.indptr) - 1
+        return sparse.csr_array((self.lengths, self.indices, self.indptr), shape=(n, n))
 
     def select(self, mask: NDArray[np.bool_]) -> Edges:
         """Return the edges of the entries in the mask."""

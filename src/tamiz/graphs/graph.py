@@ -428,7 +428,7 @@ class EdgeGraph(Graph):
         if self.directed:
             raise DataError(
                 f"A directed graph {reason}; build it with symmetry='or' or 'mutual', or pass "
-                "Graph.from_sparse(graph.adjacency, symmetrize='mean')."
+                "Graph.from_sparse(graph.adjacency, lengths=graph.edges.length_matrix(), symmetrize='mean')."
             )
 
     def _refuse_class_weight(self, reason: str) -> None:
