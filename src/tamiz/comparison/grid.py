@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.display.figures import INK, make_panels
 from tamiz.exceptions import DataError
-from tamiz.graphs.attachment import NeighborRule
 from tamiz.graphs.builder import read_points
 from tamiz.graphs.components import Components
-from tamiz.graphs.edges import undirected_edges
+from tamiz.graphs.edges import NeighborRule, undirected_edges
 from tamiz.graphs.graph import EdgeGraph
 from tamiz.graphs.weights import Binary, HeatKernel
 from tamiz.neighbors.base import NeighborSearch

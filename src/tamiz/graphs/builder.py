@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.attachment import NeighborRule
-from tamiz.graphs.edges import Edges
+from tamiz.graphs.edges import Edges, NeighborRule
 from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.weights import HeatKernel, Weight
 from tamiz.neighbors.metric_registry import registry

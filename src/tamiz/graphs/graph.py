@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.attachment import Attachment, NeighborRule
 from tamiz.graphs.components import Components
-from tamiz.graphs.edges import Edges
+from tamiz.graphs.edges import Attachment, Edges, NeighborRule
 from tamiz.graphs.graph_import import read_edges, read_matrix
 from tamiz.graphs.laplacian import Laplacian
 from tamiz.graphs.variation import Variation, as_row_major, check_n_rows, total_variation, variation_along_edges

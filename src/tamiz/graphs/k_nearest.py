@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.attachment import NeighborRule
 from tamiz.graphs.builder import (
     ClassLabels,
     GraphBuilder,
     check_builder_or_graph,
     read_points,
 )
-from tamiz.graphs.edges import directed_edges, undirected_edges
+from tamiz.graphs.edges import NeighborRule, directed_edges, undirected_edges
 from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.weights import Weight
 from tamiz.neighbors.base import Neighbors, NeighborSearch

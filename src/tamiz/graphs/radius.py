@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.attachment import NeighborRule
 from tamiz.graphs.builder import ClassLabels, GraphBuilder, read_points
-from tamiz.graphs.edges import directed_edges
+from tamiz.graphs.edges import NeighborRule, directed_edges
 from tamiz.graphs.graph import EdgeGraph
 from tamiz.graphs.weights import Weight
 from tamiz.neighbors.base import NeighborIndex

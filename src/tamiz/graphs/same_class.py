@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.attachment import Attachment, NeighborRule
 from tamiz.graphs.builder import ClassLabels, GraphBuilder, read_points
 from tamiz.graphs.components import Components
-from tamiz.graphs.edges import Edges
+from tamiz.graphs.edges import Attachment, Edges, NeighborRule
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.variation import ClassSums, Variation, as_row_major, check_n_rows
 from tamiz.graphs.weights import InverseClassSize, Weight

@@ -452,17 +452,8 @@ def _update_best(sums, members, best_merit, best_size, best_members):
     )
 )
 def branch_and_bound(
-    terms,
-    duplicate_of,
-    members,
-    undecided,
-    optimality_gap,
-    max_bounds,
-    max_evaluated,
-    best,
-    open_members,
-    open_undecided,
-):
+    terms, duplicate_of, members, undecided, optimality_gap, max_bounds, max_evaluated, best, open_members, open_undecided
+):  # fmt: skip
     """Search the sets of the members and undecided units depth first; return how many were evaluated, and how many nodes are open.
 
     The search stops after `max_bounds` bounds or `max_evaluated` sets. The sets not decided by then are those of the open
