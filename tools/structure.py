@@ -9,9 +9,16 @@ import ast
 import statistics
 import sys
 from collections import Counter, defaultdict
+from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1] / "src"
+# Public functions, constructors and commands have one documented option for each parameter.
+PUBLIC = [
+    "tamiz", "tamiz.assessment", "tamiz.cluster", "tamiz.comparison", "tamiz.criteria", "tamiz.display", "tamiz.graphs",
+    "tamiz.metrics", "tamiz.neighbors", "tamiz.reduction", "tamiz.search", "tamiz.sources",
+]  # fmt: skip
+LIMITS = {"kernels": 12, "public functions and commands": None, "other functions": 8}
 
 
 def module_name(path: Path) -> str:
@@ -61,6 +68,24 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     return found
 
 
+def parse_package() -> dict[str, tuple[Path, ast.Module]]:
+    """Return the path and the syntax tree of every module by name."""
+    return {module_name(path): (path, ast.parse(path.read_text())) for path in sorted(ROOT.rglob("*.py"))}
+
+
+def import_graph(trees: dict[str, tuple[Path, ast.Module]]) -> dict[str, set[str]]:
+    """Return the other modules that each module imports."""
+    return {name: imports(tree, set(trees)) - {name} for name, (_, tree) in trees.items()}
+
+
+def signature_group(module: str, name: str, function: ast.FunctionDef | ast.AsyncFunctionDef, public: set[str]) -> str:
+    """Return the group of LIMITS that a function or a constructor belongs to, named by its class."""
+    if module.startswith("tamiz.kernels."):
+        return "kernels"
+    is_command = module.startswith("tamiz.cli.") and function.decorator_list
+    return "public functions and commands" if is_command or name in public else "other functions"
+
+
 def files_called(call) -> int:
     """Return how many files of the package run code in a call, those of other threads left out."""
     seen = set()
@@ -78,18 +103,17 @@ def files_called(call) -> int:
 
 
 def main() -> None:
-    trees = {module_name(p): (p, ast.parse(p.read_text())) for p in sorted(ROOT.rglob("*.py"))}
-    modules = set(trees)
+    trees = parse_package()
     sizes = {name: len(path.read_text().splitlines()) for name, (path, _) in trees.items()}
     code = {name: size for name, size in sizes.items() if trees[name][0].name != "__init__.py"}
-    graph, importers = {}, Counter()
-    for name, (_, tree) in trees.items():
-        graph[name] = imports(tree, modules) - {name}
-        importers.update(graph[name])
-    files, classes, longest, widest = Counter(), defaultdict(int), [], []
+    graph = import_graph(trees)
+    importers = Counter(name for imported in graph.values() for name in imported)
+    public = {name for package in PUBLIC for name in import_module(package).__all__}
+    files, classes, longest, widest = Counter(), defaultdict(int), [], defaultdict(list)
     for name, (path, tree) in trees.items():
         if path.name != "__init__.py":
             files[path.name] += 1
+        owners = {part: node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for part in node.body}
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 classes[node.name] += 1
@@ -97,15 +121,18 @@ def main() -> None:
                 doc = ast.get_docstring(node, clean=False)
                 length = node.end_lineno - node.lineno + 1 - (doc.count("\n") + 1 if doc else 0)
                 n_parameters = len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs)
+                called = owners.get(node, node.name) if node.name == "__init__" else node.name
                 longest.append((length, f"{name}.{node.name}"))
-                widest.append((n_parameters, f"{name}.{node.name}"))
+                widest[signature_group(name, called, node, public)].append((n_parameters, f"{name}.{called}"))
     print("modules:", len(code), "| lines:", sum(sizes.values()), "| median lines:", statistics.median(code.values()))
     print("modules with one importer:", sum(importers[name] == 1 for name in code))
     print("repeated file names:", sorted(name for name, count in files.items() if count > 1))
     print("repeated public class names:", sorted(name for name, count in classes.items() if count > 1))
     print("circles of imports:", circles(graph))
     print("longest functions:", sorted(longest, reverse=True)[:3])
-    print("largest signatures:", sorted(widest, reverse=True)[:3])
+    for group, limit in LIMITS.items():
+        above = "" if limit is None else f" ({sum(n > limit for n, _ in widest[group])} above {limit})"
+        print(f"largest signatures of {group}{above}:", sorted(widest[group], reverse=True)[:5])
     print("largest modules:", sorted(((size, name) for name, size in code.items()), reverse=True)[:5])
 
     from sklearn.datasets import load_breast_cancer

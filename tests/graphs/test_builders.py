@@ -312,6 +312,77 @@ def test_a_graph_in_pieces_is_joined_by_the_shortest_edges_when_asked():
     assert joined.connect_components() is joined
 
 
+def assert_lengths_are_distances(graph, D):
+    """Check that edges are the entries of the matrix of weights, with the distances of their rows."""
+    edges, S = graph.edges, graph.adjacency
+    np.testing.assert_array_equal(edges.indptr, S.indptr)
+    np.testing.assert_array_equal(edges.indices, S.indices)
+    assert edges.indptr.dtype == np.int64
+    assert edges.indices.dtype == np.int32
+    np.testing.assert_allclose(edges.lengths, D[edges.rows, edges.indices], rtol=1e-12, atol=0)
+
+
+@quiet
+@pytest.mark.parametrize(
+    "builder",
+    [
+        KNearest(5),
+        KNearest(5, symmetry="mutual"),
+        KNearest(5, symmetry="directed"),
+        KNearest(5, weight=Binary()),
+        KNearest(5, weight=InverseClassSize(), within_class=True),
+        KNearest(5, weight=HeatKernel(1e-3)),
+        Radius(1.0),
+        ConnectedRadius(),
+        SameClass(weight=HeatKernel(t=np.inf)),
+    ],
+)
+def test_every_graph_of_rows_has_the_lengths_of_its_edges(builder):
+    X = rows(21, kind="duplicates")
+    assert_lengths_are_distances(builder.build(X, ["a", "b", "b"] * 20), plain.distances(X))
+
+
+@quiet
+def test_a_directed_graph_is_made_symmetric_with_its_lengths():
+    X = rows(23, kind="duplicates")
+    directed = KNearest(4, symmetry="directed").build(X)
+    lengths = directed.edges.length_matrix()
+    assert lengths.nnz == directed.adjacency.nnz
+    assert not lengths.data.all()
+    with pytest.raises(DataError, match=r"lengths=graph\.edges\.length_matrix\(\), symmetrize='mean'"):
+        directed.laplacian()
+    graph = Graph.from_sparse(directed.adjacency, lengths=lengths, symmetrize="mean")
+    assert_lengths_are_distances(graph, plain.distances(X))
+    assert graph.adjacency.nnz == KNearest(4).build(X).adjacency.nnz
+
+
+@quiet
+@pytest.mark.parametrize("weight", [HeatKernel(), Binary(), HeatKernel(1e-3)])
+def test_a_connected_graph_has_the_lengths_of_old_and_new_edges(weight):
+    X = rows(22, kind="duplicates")
+    X[30:45] += 50.0
+    X[45:] -= 50.0
+    graph = KNearest(2, weight=weight).build(X)
+    joined = graph.connect_components()
+    assert len(graph.components) > 3
+    assert len(joined.components) == 1
+    assert_lengths_are_distances(joined, plain.distances(X))
+    # The weights are those of a sum of matrices.
+    added = joined.adjacency - graph.adjacency
+    assert added.nnz == 2 * (len(graph.components) - 1)
+    assert (graph.adjacency + added).toarray().tobytes() == joined.adjacency.toarray().tobytes()
+    np.testing.assert_array_equal(joined.adjacency.toarray(), joined.adjacency.toarray().T)
+
+
+@pytest.mark.parametrize("weight", [InverseClassSize(), Binary()])
+def test_a_graph_of_classes_names_the_builder_whose_graph_has_lengths(weight):
+    graph = SameClass(weight=weight).build([[1.0], [2.0], [4.0]], ["a", "a", "b"])
+    with pytest.raises(
+        DataError, match=rf"{type(weight).__name__}\(\).*no lengths; SameClass\(weight=HeatKernel\(t=np\.inf"
+    ):
+        _ = graph.edges
+
+
 @quiet
 def test_new_rows_are_attached_each_by_itself():
     X, new = rows(16), rows(17, n=7)

@@ -169,3 +169,81 @@ def test_a_directed_matrix_is_refused_with_the_way_to_make_it_symmetric():
         DataError, match="The edge from row 0 to row 1 is listed 2 times; list every direction of a pair"
     ):
         Graph.from_edges([0, 0], [1, 1], symmetrize="mean")
+
+
+def test_listed_lengths_are_those_of_both_directions():
+    heads, tails, lengths = [2, 0, 1, 0], [1, 1, 1, 3], [0.0, 1.5, 0.0, 4.0]
+    graph = Graph.from_edges(heads, tails, [1.0, 2.0, 3.0, 4.0], lengths=lengths)
+    expected = np.full((4, 4), np.nan)
+    expected[heads, tails] = expected[tails, heads] = lengths
+    edges = graph.edges
+    np.testing.assert_array_equal(edges.indptr, graph.adjacency.indptr)
+    np.testing.assert_array_equal(edges.lengths, expected[edges.rows, edges.indices])
+    without = Graph.from_edges(heads, tails, [1.0, 2.0, 3.0, 4.0])
+    assert graph.adjacency.toarray().tobytes() == without.adjacency.toarray().tobytes()
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array, sparse.coo_matrix])
+@pytest.mark.parametrize("symmetrize", ["max", "mean", "min"])
+def test_lengths_of_one_direction_or_both_are_enough(form, symmetrize):
+    distances = np.array([[0.0, 2.0, 5.0], [2.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+    graph = Graph.from_sparse(ASYMMETRIC, lengths=form(distances), symmetrize=symmetrize)
+    np.testing.assert_array_equal(graph.edges.lengths, distances[graph.edges.rows, graph.edges.indices])
+    heads, tails = np.nonzero(ASYMMETRIC)
+    weights = ASYMMETRIC[heads, tails]
+    listed = Graph.from_edges(heads, tails, weights, lengths=distances[heads, tails], symmetrize=symmetrize)
+    np.testing.assert_array_equal(listed.edges.lengths, graph.edges.lengths)
+    one_way = sparse.csr_array((distances[heads, tails], (heads, tails)), shape=(3, 3))
+    np.testing.assert_array_equal(
+        Graph.from_sparse(ASYMMETRIC, lengths=one_way, symmetrize=symmetrize).edges.lengths, graph.edges.lengths
+    )
+
+
+def test_lengths_of_zero_and_loops_keep_their_edges():
+    weights = sparse.csr_array(np.ones((2, 2)))
+    stored_zero = sparse.csr_array(([0.0, 0.0], [1, 0], [0, 1, 2]), shape=(2, 2))
+    for lengths in (stored_zero, np.zeros((2, 2))):
+        assert Graph.from_sparse(weights, lengths=lengths).edges.lengths.tolist() == [0.0] * 4
+
+
+def test_lengths_that_differ_by_rounding_are_averaged():
+    lengths = np.array([[0.0, 1.0], [1.0 + 1e-7, 0.0]])
+    graph = Graph.from_sparse(1.0 - np.eye(2), lengths=lengths)
+    np.testing.assert_allclose(graph.edges.lengths, 1.0 + 0.5e-7, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "kind", "sentence"),
+    [
+        (np.ones((3, 3)), DataError, r"lengths has the shape \(3, 3\) and the matrix of weights \(2, 2\)"),
+        (
+            np.ones((2, 2)) * 1j,
+            TypeError,
+            "lengths must contain real numbers, sparse or dense, got ndarray of complex128",
+        ),
+        (-np.ones((2, 2)), DataError, "The edge of rows 0 and 1 has length -1; lengths must be finite and at least 0"),
+        ([[0.0, np.inf], [np.inf, 0.0]], DataError, "The edge of rows 0 and 1 has length inf"),
+        ([[0.0, 1.0], [2.0, 0.0]], DataError, "The edge of rows 0 and 1 has the lengths 1 and 2"),
+        (sparse.csr_array((2, 2)), DataError, "The edge of rows 0 and 1 has a weight and no length"),
+    ],
+    ids=range(6),
+)
+def test_lengths_that_no_edge_has_are_refused(lengths, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        Graph.from_sparse(1.0 - np.eye(2), lengths=lengths)
+
+
+def test_listed_lengths_are_checked_edge_by_edge():
+    with pytest.raises(DataError, match=r"lengths has the shape \(1,\) for 2 edges; pass one length per edge"):
+        Graph.from_edges([0, 1], [1, 2], lengths=[1.0])
+    with pytest.raises(DataError, match="The edge of rows 1 and 2 has length nan"):
+        Graph.from_edges([0, 1], [1, 2], lengths=[1.0, np.nan])
+    with pytest.raises(DataError, match="The edge of rows 0 and 1 has the lengths 1 and 3"):
+        Graph.from_edges([0, 1], [1, 0], lengths=[1.0, 3.0], symmetrize="max")
+
+
+def test_a_graph_of_weights_alone_has_edges_without_lengths():
+    for graph in (Graph.from_edges([0], [1]), Graph.from_sparse(np.ones((2, 2)))):
+        with pytest.raises(DataError, match=r"made from weights alone.*pass lengths= to Graph\.from_edges"):
+            _ = graph.edges
+    assert Graph.from_edges([], [], lengths=[], n_samples=3).edges.lengths.tolist() == []

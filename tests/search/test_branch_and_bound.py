@@ -122,11 +122,6 @@ def sums_of(evaluator, n_features=None, **parts):
     return UnitQuadraticForm.from_problem(problem_of(BranchAndBound(**parts), len(evaluator.c), n_features, evaluator))
 
 
-def arrays(sums, relaxed):
-    parts = (sums.c, sums.self_terms, sums.pair_terms, sums.widths, sums.fixed_terms, sums.size_limits)
-    return (*parts, relaxed.convex, relaxed.negative_terms)
-
-
 def test_no_set_of_a_node_exceeds_its_bound_and_good_bounds_are_close():
     excess = []
     for seed in range(60):
@@ -142,7 +137,7 @@ def test_no_set_of_a_node_exceeds_its_bound_and_good_bounds_are_close():
             chosen = (code >> np.arange(n) & 1).astype(bool)
             if (chosen <= undecided).all() and least <= (chosen | members).sum() <= most:
                 merits.append(evaluator.merit(np.flatnonzero(chosen | members)))
-        bound = kernels.upper_bound(*arrays(sums, relaxed), members, undecided, 1e-6, np.inf)
+        bound = kernels.upper_bound(relaxed.bound_terms(sums), members, undecided, 1e-6, np.inf)
         if merits:
             assert max(merits) <= bound, seed
             if max(merits) > 0 and seed // 3 % 8 != 4:
@@ -170,16 +165,7 @@ def test_a_unit_that_is_not_wanted_is_in_no_best_set():
         relaxed = ConvexRelaxation.from_form(sums)
         best, _ = plain(problem_of(Exhaustive(), 9, sizes, evaluator), evaluator.merit)
         wanted = np.empty(9, dtype=bool)
-        parts = (
-            sums.c,
-            sums.self_terms,
-            sums.widths,
-            sums.fixed_terms,
-            sums.size_limits,
-            relaxed.convex,
-            relaxed.negative_terms,
-        )
-        kernels.mark_possible_units(*parts, evaluator.merit(best), wanted)
+        kernels.mark_possible_units(relaxed.bound_terms(sums), evaluator.merit(best), wanted)
         assert wanted[list(best)].all(), seed
         dropped += (~wanted).sum()
     assert dropped > 100

@@ -92,20 +92,12 @@ def test_codes_and_combinations_agree_to_the_bit_on_millions_of_sets():
         sums = UnitQuadraticForm.from_problem(
             problem_of(Exhaustive(), 22, None if sizes == (0, 22) else sizes, evaluator)
         )
-        arrays = (
-            sums.c,
-            sums.self_terms,
-            sums.pair_terms,
-            sums.widths,
-            sums.fixed_terms,
-            sums.magnitudes,
-            sums.size_limits,
-        )
+        terms = sums.unit_terms()
         best, found = np.array([-np.inf]), np.array([-1, 0])
-        n_codes = kernels.evaluate_codes(*arrays, 9, 0, 2**13, 2**62, best, found)
+        n_codes = kernels.evaluate_codes(terms, 9, 0, 2**13, 2**62, best, found)
         beside, units = np.array([-np.inf]), np.full(24, -1)
         prefix = np.empty(0, dtype=np.int64)
-        n_combinations = kernels.evaluate_combinations(*arrays, prefix, 0, 22, True, 2**62, beside, units)
+        n_combinations = kernels.evaluate_combinations(terms, prefix, 0, 22, True, 2**62, beside, units)
         # Combinations do not contain the set without units.
         assert n_codes == n_combinations + (sizes[0] == 0) == sum(comb(22, k) for k in range(sizes[0], sizes[1] + 1))
         assert best[0] == beside[0]

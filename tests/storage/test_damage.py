@@ -13,7 +13,7 @@ from scipy import sparse
 
 from tamiz import __version__, load, save
 from tamiz.graphs import Binary, KNearest
-from tamiz.graphs.edge_graph import EdgeGraph, Edges
+from tamiz.graphs.graph import EdgeGraph
 from tamiz.graphs.same_class import ClassGraph
 from tamiz.neighbors import BruteForce
 from tamiz.runtime import validation
@@ -301,11 +301,12 @@ def test_a_sparse_matrix_that_points_outside_itself_is_refused(tmp_path, shape, 
 
 def test_a_graph_that_points_outside_itself_is_refused(path):
     matrix = sparse.csr_array(np.ones((2, 2)))
-    edges = Edges(np.array([0, 1, 2]), np.array([1, 7], dtype=np.int32), np.ones(2))
-    refused(
-        save(EdgeGraph(matrix, edges=edges), path),
-        r"contains a tamiz\.graphs\.edge_graph:EdgeGraph that cannot be restored: ",
-    )
+    refused(save(EdgeGraph(matrix, np.ones(3)), path), r"damaged: in its EdgeGraph, edge_lengths ")
+    refused(save(EdgeGraph(matrix, -np.ones(4)), path), r"damaged: in its EdgeGraph, edge_lengths ")
+    inside, outside = sparse.csr_array(np.eye(2)), sparse.csr_array(np.eye(2))
+    outside.indices[1] = 7
+    refused(save(EdgeGraph(outside), path), r"is damaged: ")
+    assert load(save(EdgeGraph(inside, np.ones(2)), path)).edges.lengths.tolist() == [1.0, 1.0]
     labels = np.array([0, 7], dtype=np.int32)
     refused(
         save(ClassGraph(labels, 2, Binary()), path),

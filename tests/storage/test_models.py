@@ -173,6 +173,10 @@ def test_a_graph_that_was_given_comes_back(tmp_path):
         assert alike(loaded.degrees, graph.degrees)
     with pytest.raises(DataError, match="no distances to new rows"):
         again(edges, tmp_path).attach([[0.0]])
+    with pytest.raises(DataError, match="made from weights alone"):
+        _ = again(edges, tmp_path).edges
+    measured = Graph.from_edges([0, 1], [1, 2], lengths=[0.0, 2.5])
+    assert alike(again(measured, tmp_path).edges, measured.edges)
 
 
 def test_what_can_be_made_again_is_not_stored(tmp_path):

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.display.figures import INK, make_panels
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import read_points, undirected_edges
+from tamiz.graphs.builder import read_points
 from tamiz.graphs.components import Components
-from tamiz.graphs.edge_graph import EdgeGraph, NeighborRule
+from tamiz.graphs.edges import NeighborRule, undirected_edges
+from tamiz.graphs.graph import EdgeGraph
 from tamiz.graphs.weights import Binary, HeatKernel
 from tamiz.neighbors.base import NeighborSearch
 from tamiz.neighbors.row_encoders import row_numbers

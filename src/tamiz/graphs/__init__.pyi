@@ -1,7 +1,7 @@
 from tamiz.runtime.registry import Registry
-from tamiz.graphs.connected_radius import ConnectedRadius as ConnectedRadius
 from tamiz.graphs.graph import Graph as Graph
 from tamiz.graphs.k_nearest import KNearest as KNearest
+from tamiz.graphs.radius import ConnectedRadius as ConnectedRadius
 from tamiz.graphs.radius import Radius as Radius
 from tamiz.graphs.same_class import SameClass as SameClass
 from tamiz.graphs.weights import Binary as Binary

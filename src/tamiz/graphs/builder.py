@@ -8,15 +8,12 @@ from shlex import quote
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.edge_graph import EdgeGraph, Edges, NeighborRule
-from tamiz.graphs.graph import Graph
+from tamiz.graphs.edges import Edges, NeighborRule
+from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.weights import HeatKernel, Weight
-from tamiz.kernels.sparse_graphs import merge_edges, transpose_edges
-from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.metric_registry import registry
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import RowEncoder, count_rows, row_numbers
@@ -163,31 +160,6 @@ def read_points(X: Any, metric: str, *, fill_missing: bool) -> tuple[Points, Row
         samples = "1 sample (row)" if points.n_samples == 1 else f"{points.n_samples} samples (rows)"
         raise DataError(f"X has {samples}; a graph needs at least 2.")
     return points, encoder
-
-
-def undirected_edges(neighbors: Neighbors, *, mutual: bool = False) -> Edges:
-    """Return an edge for each pair that are neighbours in at least one direction, or with `mutual` in both."""
-    n, m = neighbors.n_rows, len(neighbors.indices)
-    transposed = _transpose_csr(neighbors.indptr, neighbors.indices, neighbors.distances, n)
-    # Transposing twice sorts the neighbours of every row by their row number.
-    ordered = _transpose_csr(*transposed, n)
-    out = np.empty(n + 1, dtype=np.int64), np.empty(2 * m, dtype=np.int32), np.empty(2 * m)
-    filled = merge_edges(*ordered, *transposed, mutual, *out)
-    return Edges(out[0], out[1][:filled].copy(), out[2][:filled].copy())
-
-
-def directed_edges(neighbors: Neighbors) -> Edges:
-    """Return a directed edge from every row to each of its neighbours, sorted by row number."""
-    n = neighbors.n_rows
-    return Edges(*_transpose_csr(*_transpose_csr(neighbors.indptr, neighbors.indices, neighbors.distances, n), n))
-
-
-def _transpose_csr(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], lengths: Floats, n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
-    out = np.empty(n + 1, dtype=np.int64), np.empty(len(indices), dtype=np.int32), np.empty(len(indices))
-    transpose_edges(indptr, indices, np.ascontiguousarray(lengths), *out)
-    return out
 
 
 def _class_labels(X: Any, y: Any, owner: str) -> ClassLabels:

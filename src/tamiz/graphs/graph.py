@@ -1,9 +1,8 @@
-"""The base class of graphs of rows: weights, degrees, Laplacian, variation of columns, attachment of new rows."""
+"""Graphs of rows: edges with lengths and weights, degrees, Laplacian, variation of columns, attachment of new rows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -13,35 +12,27 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
+from tamiz.graphs.edges import Attachment, Edges, NeighborRule
+from tamiz.graphs.graph_import import read_edges, read_matrix
 from tamiz.graphs.laplacian import Laplacian
-from tamiz.graphs.variation import Variation
-from tamiz.neighbors.base import Neighbors
+from tamiz.graphs.variation import Variation, as_row_major, check_n_rows, total_variation, variation_along_edges
+from tamiz.graphs.weights import Weight
 from tamiz.neighbors.row_encoders import count_rows
+from tamiz.neighbors.spanning_tree import connecting_edges
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import (
+    Condition,
+    FloatArray,
+    InstanceOf,
+    Integer,
+    IntegerArray,
+    Invariants,
+    Nullable,
+    Number,
+)
 from tamiz.storage.records import Serializable
-
-
-@dataclass(frozen=True)
-class Attachment:
-    """The neighbours of new rows among the rows of a graph.
-
-    Attributes
-    ----------
-    neighbors : Neighbors
-        Neighbours of the new rows, at least one for each.
-    relative_weights : ndarray of shape (n_pairs,)
-        Weights of the edges to these neighbours, divided by the weight of the edge to the nearest one.
-    nearest_weights : ndarray of shape (n_new,)
-        Weight of the edge from each new row to its nearest neighbour.
-    duplicate_of : ndarray of shape (n_new,)
-        The lowest row of the graph that is equal to the new row, -1 if there is none.
-    """
-
-    neighbors: Neighbors
-    relative_weights: Floats
-    nearest_weights: Floats
-    duplicate_of: NDArray[np.intp]
 
 
 class Graph(Serializable, ABC):
@@ -55,6 +46,9 @@ class Graph(Serializable, ABC):
         Number of rows, and number of pairs of rows joined by an edge.
     adjacency : csr_array of shape (n_samples, n_samples)
         Matrix S of the edge weights.
+    edges : Edges
+        The entries of `adjacency` and their lengths, in CSR form: `indptr`, `indices` and `lengths`. A graph that was made from
+        weights alone has no lengths, nor has a same-class graph whose weights depend on the class alone; they raise DataError.
     degrees : ndarray of shape (n_samples,)
         Diagonal of D: the sum of the weights of each row's edges.
     components : Components
@@ -99,6 +93,7 @@ class Graph(Serializable, ABC):
         tails: ArrayLike,
         weights: ArrayLike | None = None,
         *,
+        lengths: ArrayLike | None = None,
         n_samples: int | None = None,
         symmetrize: str | None = None,
     ) -> Graph:
@@ -110,32 +105,44 @@ class Graph(Serializable, ABC):
             The two rows of each edge, counted from 0. Without `symmetrize`, list each pair once, in either direction.
         weights : array-like of shape (n_edges,), default=None
             Weights of at least 1e-290; None is 1 for each edge.
+        lengths : array-like of shape (n_edges,), default=None
+            Lengths of at least 0: the distance between the two rows of each edge. None leaves them unknown: reading `edges` then
+            raises DataError.
         n_samples : int, default=None
             Number of rows; None is one more than the largest row in an edge.
         symmetrize : {None, "max", "mean", "min"}, default=None
             Read the edges as directed from head to tail, and weight each pair by the maximum, mean or minimum of its two
             directions, as `from_sparse` does. None reads the edges as undirected.
         """
-        from tamiz.graphs.graph_import import build_from_edges
-
-        return build_from_edges(heads, tails, weights, n_samples, symmetrize)
+        return EdgeGraph(*read_edges(heads, tails, weights, lengths, n_samples=n_samples, symmetrize=symmetrize))
 
     @staticmethod
-    def from_sparse(adjacency: Any, *, symmetrize: str | None = None) -> Graph:
+    def from_sparse(adjacency: Any, *, lengths: Any = None, symmetrize: str | None = None) -> Graph:
         """Return the graph of a sparse or dense matrix of weights; a zero is no edge.
 
         Parameters
         ----------
         adjacency : sparse or dense matrix of shape (n_samples, n_samples)
             Finite weights of at least 0; symmetric, unless `symmetrize` is given.
+        lengths : sparse or dense matrix of shape (n_samples, n_samples), default=None
+            Lengths of at least 0 of the edges; other entries are ignored. A zero that a sparse matrix stores is a length of 0.
+            The length of an edge may be in one direction or both, and the length of a loop is 0 if it is not stored. None leaves
+            the lengths unknown: reading `edges` then raises DataError.
         symmetrize : {None, "max", "mean", "min"}, default=None
             Weight of a pair of rows: the maximum, mean or minimum of its two directions, where a missing edge has weight 0.
             So "max" joins rows with an edge in at least one direction, and "min" joins rows with edges in both. None raises
             DataError if the matrix is not symmetric.
-        """
-        from tamiz.graphs.graph_import import build_from_matrix
 
-        return build_from_matrix(adjacency, symmetrize)
+        Examples
+        --------
+        >>> from sklearn.neighbors import kneighbors_graph
+        >>> from tamiz.graphs import Graph
+        >>> X = [[0.0], [1.0], [3.0]]
+        >>> joined, distances = (kneighbors_graph(X, 1, mode=mode) for mode in ("connectivity", "distance"))
+        >>> Graph.from_sparse(joined, lengths=distances, symmetrize="max").edges.lengths
+        array([1., 1., 2., 2.])
+        """
+        return EdgeGraph(*read_matrix(adjacency, lengths, symmetrize=symmetrize))
 
     @property
     def schema(self) -> Schema | None:
@@ -146,6 +153,11 @@ class Graph(Serializable, ABC):
     @abstractmethod
     def adjacency(self) -> sparse.csr_array:
         """The weight matrix S."""
+
+    @cached_property
+    @abstractmethod
+    def edges(self) -> Edges:
+        """The edges with their lengths; raises DataError if the lengths are not known."""
 
     @property
     @abstractmethod
@@ -212,3 +224,214 @@ class Graph(Serializable, ABC):
             f"{name}={value:.6g}" for name in ("radius", "t", "recall") if (value := getattr(self, name)) is not None
         ]
         return f"<Graph of {', '.join(parts)}>"
+
+
+class EdgeGraph(Graph):
+    """A graph that stores its edges. It has the attributes of `Graph` and the following ones.
+
+    Attributes
+    ----------
+    edge_lengths : ndarray of shape (adjacency.nnz,) or None
+        Length of each entry of `adjacency`; None for a graph made from weights alone.
+    weight : Weight or None
+        The weight of the edges, with every parameter set.
+    directed : bool
+        Whether the edges are directed.
+    """
+
+    invariants: ClassVar[Invariants] = {
+        "adjacency.shape": Condition(lambda it: len({*it.adjacency.shape}) == 1, "is not that of a square matrix"),
+        "adjacency.data": FloatArray("m", low=0.0),
+        "adjacency.indptr": IntegerArray("n+1"),
+        "edge_lengths": Nullable(FloatArray("m", low=0.0)),
+        "weight": (
+            Nullable(InstanceOf(Weight)),
+            Condition(
+                lambda it: not it.weight or it.weight.t is not None or not it.weight.needs_lengths, "has no width"
+            ),
+        ),
+        "weight.t": Nullable(Number(0.0, allow_infinite=True)),
+        "neighbor_rule": Nullable(InstanceOf(NeighborRule)),
+        "neighbor_rule.index.points.n_samples": Nullable(Integer(size="n")),
+        "radius": Nullable(Number(0.0)),
+        "directed": InstanceOf(bool),
+    }
+
+    def __init__(
+        self,
+        adjacency: sparse.csr_array,
+        edge_lengths: Floats | None = None,
+        *,
+        weight: Weight | None = None,
+        neighbor_rule: NeighborRule | None = None,
+        radius: float | None = None,
+        directed: bool = False,
+    ) -> None:
+        self._adjacency = adjacency
+        self.edge_lengths = edge_lengths
+        self.weight = weight
+        self.neighbor_rule = neighbor_rule
+        self.radius = radius
+        self.directed = directed
+        self.n_samples = adjacency.shape[0]
+        loops = int(np.count_nonzero(adjacency.diagonal()))
+        self.n_edges = adjacency.nnz - loops if directed else (adjacency.nnz - loops) // 2
+        self.t = None if weight is None else weight.t
+        if neighbor_rule is not None:
+            self.search_description, self.recall = neighbor_rule.search_description, neighbor_rule.recall
+
+    @property
+    def schema(self) -> Schema | None:
+        """The columns of the table that the graph was built from, or None."""
+        return None if self.neighbor_rule is None else self.neighbor_rule.row_encoder.table_schema()
+
+    @property
+    def adjacency(self) -> sparse.csr_array:
+        """The weight matrix."""
+        return self._adjacency
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The edges with their lengths; raises DataError if the graph was made from weights alone."""
+        if self.edge_lengths is None:
+            raise DataError(
+                "The graph was made from weights alone, so its edges have no lengths; pass lengths= to Graph.from_edges or "
+                "Graph.from_sparse, or build the graph from rows."
+            )
+        S = self._adjacency
+        return Edges(S.indptr.astype(np.int64), S.indices.astype(np.int32, copy=False), self.edge_lengths)
+
+    @cached_property
+    def degrees(self) -> Floats:
+        """The sum of the weights of each row's edges."""
+        return np.asarray(self._adjacency.sum(axis=1)).ravel()
+
+    @cached_property
+    def components(self) -> Components:
+        """The connected components."""
+        return Components.from_adjacency(self._adjacency, directed=self.directed)
+
+    def dot(self, F: ArrayLike) -> Floats:
+        """Return S F."""
+        F = np.asarray(F, dtype=np.float64)
+        check_n_rows("F", F, self.n_samples)
+        return np.asarray(self._adjacency @ F)
+
+    def laplacian(self, kind: str = "unnormalized", rows: NDArray[np.intp] | None = None) -> Laplacian:
+        """Return the Laplacian as an operator."""
+        self._refuse_directed("has no symmetric Laplacian")
+        return super().laplacian(kind, rows)
+
+    @classmethod
+    def from_edge_lengths(
+        cls,
+        edges: Edges,
+        weight: Weight,
+        class_sizes: Floats | None = None,
+        *,
+        neighbor_rule: NeighborRule | None = None,
+        radius: float | None = None,
+        directed: bool = False,
+    ) -> EdgeGraph:
+        """Return the graph of these edges, weighted by `weight`."""
+        if (
+            neighbor_rule is not None
+            and not edges.lengths.any()
+            and not neighbor_rule.index.points.first_occurrences().any()
+        ):
+            raise DataError(f"All {len(edges.indptr) - 1:,} rows are equal, so no row is nearer than another.")
+        each_once = slice(None) if directed else edges.upper_triangle
+        fitted = weight.resolve_parameters(edges.lengths[each_once])
+        weights = fitted.edge_weights(edges.lengths, class_sizes)
+        fitted.check_weights(edges.lengths[each_once], weights[each_once])
+        if not weights.all():
+            edges, weights = edges.select(weights != 0), weights[weights != 0]
+        n = len(edges.indptr) - 1
+        # With an int64 indptr, scipy would copy the indices to int64 too.
+        indptr = edges.indptr if len(edges.indices) > np.iinfo(np.int32).max else edges.indptr.astype(np.int32)
+        adjacency = sparse.csr_array((weights, edges.indices, indptr), shape=(n, n))
+        return cls(
+            adjacency, edges.lengths, weight=fitted, neighbor_rule=neighbor_rule, radius=radius, directed=directed
+        )
+
+    def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
+        """Return the variation of columns along the edges and in total."""
+        self._refuse_directed("has no Laplacian score")
+        weight = np.ones(self.n_samples) if sample_weight is None else sample_weight
+        check_n_rows("X", rows, self.n_samples)
+        check_n_rows("sample_weight", weight, self.n_samples)
+        S = self._adjacency
+        scaled = S.data if sample_weight is None else S.data * np.repeat(weight, np.diff(S.indptr)) * weight[S.indices]
+        degrees = self.degrees if sample_weight is None else weight * (S @ weight)
+        rows = as_row_major(rows)
+        return Variation(variation_along_edges(rows, S, scaled), *total_variation(rows, degrees))
+
+    def attach(self, X: Any) -> Attachment:
+        """Return the neighbours of new rows among the graph's rows, with the weights of their edges."""
+        if self.neighbor_rule is None or self.weight is None:
+            raise DataError("A graph made from edges has no distances to new rows; build the graph from rows.")
+        self._refuse_class_weight("a new row has no class")
+        queries = self.neighbor_rule.query_points(X)
+        near = self.neighbor_rule.find_neighbors(queries)
+        nearest = near.distances[near.indptr[:-1]]
+        relative = self.weight.relative_weights(near.distances, nearest[near.rows])
+        equal = np.full(near.n_rows, -1, dtype=np.intp)
+        alike = np.flatnonzero(nearest == 0)
+        if alike.size:
+            found, known = self.neighbor_rule.index.points.match_rows(queries.take(alike))
+            equal[alike[found]] = known
+        return Attachment(near, relative, self.weight.edge_weights(nearest, None), equal)
+
+    def first_occurrences(self) -> NDArray[np.intp]:
+        """Return for every row the lowest row equal to it; the row itself if there is none or the rows are not known."""
+        return (
+            np.arange(self.n_samples)
+            if self.neighbor_rule is None
+            else self.neighbor_rule.index.points.first_occurrences()
+        )
+
+    def connect_components(self) -> Graph:
+        """Return the graph with the shortest edges that join its components; the graph itself if it is connected."""
+        self._refuse_directed("cannot be connected")
+        if len(self.components) == 1:
+            return self
+        if self.neighbor_rule is None or self.weight is None:
+            raise DataError(
+                f"The graph falls into {self.components.describe()}. It has no distances to find joining edges by; "
+                "add edges between the components."
+            )
+        self._refuse_class_weight("an edge between components may join rows of two classes")
+        index = self.neighbor_rule.index
+        heads, tails, lengths = connecting_edges(index, self.components.labels)
+        several = f"{len(heads):,} edges of lengths {lengths.min():.4g} to {lengths.max():.4g} join"
+        edges = several if len(heads) > 1 else f"1 edge of length {lengths[0]:.4g} joins"
+        warn_user([f"{edges} the {len(self.components):,} components of the graph."])
+        weights = np.maximum(self.weight.edge_weights(lengths, None), self._adjacency.data.min(initial=1.0))
+        radius = None if self.radius is None else max(self.radius, float(lengths.max()))
+        rows, columns = np.concatenate([heads, tails]), np.concatenate([tails, heads])
+        order = np.lexsort((columns, rows))
+        rows, columns, each = rows[order].astype(np.int64), columns[order], order % len(heads)
+        # The new entries are inserted, because the sum of two sparse matrices drops entries of length 0.
+        S, n = self._adjacency, self.n_samples
+        entries = np.repeat(np.arange(n), np.diff(S.indptr)) * n + S.indices
+        at = np.searchsorted(entries, rows * n + columns)
+        indptr = S.indptr.copy()
+        indptr[1:] += np.cumsum(np.bincount(rows, minlength=n))
+        joined = sparse.csr_array(
+            (np.insert(S.data, at, weights[each]), np.insert(S.indices, at, columns), indptr), shape=(n, n)
+        )
+        edge_lengths = np.insert(self.edges.lengths, at, lengths[each])
+        return EdgeGraph(joined, edge_lengths, weight=self.weight, neighbor_rule=self.neighbor_rule, radius=radius)
+
+    def _refuse_directed(self, reason: str) -> None:
+        if self.directed:
+            raise DataError(
+                f"A directed graph {reason}; build it with symmetry='or' or 'mutual', or pass "
+                "Graph.from_sparse(graph.adjacency, lengths=graph.edges.length_matrix(), symmetrize='mean')."
+            )
+
+    def _refuse_class_weight(self, reason: str) -> None:
+        if self.weight is not None and self.weight.needs_classes:
+            raise DataError(
+                f"{type(self.weight).__name__} requires edges within classes, and {reason}; use Binary() or HeatKernel()."
+            )

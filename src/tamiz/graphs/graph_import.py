@@ -1,4 +1,4 @@
-"""Graphs from a list of edges or a matrix of weights."""
+"""Weights and lengths of edges from a list of edges, or from a matrix of weights and a matrix of lengths."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.edge_graph import EdgeGraph
 from tamiz.graphs.weights import MIN_WEIGHT
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.statistics.base import Floats
 
 # Largest difference of mirror entries that counts as rounding, relative to the largest weight.
 _SYMMETRY_TOLERANCE = 1e-12
+# The same for the two lengths of an edge, which may have been computed in float32.
+_LENGTH_TOLERANCE = 1e-6
 # Kernels index rows by int32.
 _MAX_ROWS = int(np.iinfo(np.int32).max)
 _SYMMETRIZERS: dict[str, Callable[[sparse.csr_array], sparse.csr_array]] = {
@@ -28,14 +29,16 @@ _SYMMETRIZERS: dict[str, Callable[[sparse.csr_array], sparse.csr_array]] = {
 _BYTES_PER_ROW = 24
 
 
-def build_from_edges(
+def read_edges(
     heads: ArrayLike,
     tails: ArrayLike,
     weights: ArrayLike | None,
+    lengths: ArrayLike | None,
+    *,
     n_samples: int | None,
-    symmetrize: str | None = None,
-) -> EdgeGraph:
-    """Return the graph of a list of edges, as documented in `Graph.from_edges`."""
+    symmetrize: str | None,
+) -> tuple[sparse.csr_array, Floats | None]:
+    """Return the matrix of weights of a list of edges and the lengths of its entries, as documented in `Graph.from_edges`."""
     _check_symmetrize(symmetrize)
     i, j = _check_ends(heads, "heads"), _check_ends(tails, "tails")
     if len(i) != len(j):
@@ -49,9 +52,12 @@ def build_from_edges(
             raise DataError(f"{name} contains row {ends[ends >= n][0]}, but rows are numbered from 0 to {n - 1}.")
     check_memory(_BYTES_PER_ROW * float(n), f"A graph of {n:,} rows", "Number the rows that have edges from 0 on.")
     w = np.ones(len(i)) if weights is None else _check_reals(weights, "weights")
-    if w.shape != i.shape:
-        raise DataError(f"weights has the shape {w.shape} for {len(i):,} edges; pass one weight per edge.")
-    _check_weights(w, i, j)
+    d = None if lengths is None else _check_reals(lengths, "lengths")
+    for name, values in (("weight", w), ("length", d)):
+        if values is not None:
+            if values.shape != i.shape:
+                raise DataError(f"{name}s has the shape {values.shape} for {len(i):,} edges; pass one {name} per edge.")
+            _check_edge_values(name, values, i, j)
     if not w.all():
         at = int(np.flatnonzero(w == 0)[0])
         raise DataError(f"The edge of rows {i[at]} and {j[at]} has weight 0; leave it out.")
@@ -69,15 +75,25 @@ def build_from_edges(
         )
         raise DataError(f"The edge {edge} is listed {count} times; {remedy}")
     if directed:
-        return build_from_matrix(sparse.csr_array((w, (i, j)), shape=(n, n)), symmetrize)
-    loop = low == high
-    rows, columns = np.r_[low, high[~loop]], np.r_[high, low[~loop]]
-    return _build_graph(_canonicalize(sparse.csr_array((np.r_[w, w[~loop]], (rows, columns)), shape=(n, n))))
+        S = read_matrix(sparse.csr_array((w, (i, j)), shape=(n, n)), None, symmetrize=symmetrize)[0]
+    else:
+        loop = low == high
+        rows, columns = np.r_[low, high[~loop]], np.r_[high, low[~loop]]
+        S = _check_scale(_canonicalize(sparse.csr_array((np.r_[w, w[~loop]], (rows, columns)), shape=(n, n))))
+    return S, None if d is None else _entry_lengths(S, i, j, d)
 
 
-def build_from_matrix(adjacency: Any, symmetrize: str | None = None) -> EdgeGraph:
-    """Return the graph of a weight matrix, as documented in `Graph.from_sparse`."""
+def read_matrix(adjacency: Any, lengths: Any, *, symmetrize: str | None) -> tuple[sparse.csr_array, Floats | None]:
+    """Return the symmetric matrix of weights and the lengths of its entries, as documented in `Graph.from_sparse`."""
     _check_symmetrize(symmetrize)
+    S = _read_square_matrix(adjacency)
+    rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+    _check_edge_values("weight", S.data, rows, S.indices)
+    joined = _check_scale(_make_symmetric(S, symmetrize))
+    return joined, None if lengths is None else _entry_lengths(joined, *_read_lengths(lengths, rows, S))
+
+
+def _read_square_matrix(adjacency: Any) -> sparse.csr_array:
     matrix = adjacency if sparse.issparse(adjacency) else _to_array(adjacency, "A graph's matrix")
     if matrix.dtype.kind not in "biuf":
         raise TypeError(
@@ -85,11 +101,13 @@ def build_from_matrix(adjacency: Any, symmetrize: str | None = None) -> EdgeGrap
         )
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise DataError(f"A graph's matrix must be square, got the shape {matrix.shape}.")
-    S = _canonicalize(sparse.csr_array(matrix, dtype=np.float64, copy=True))
-    rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
-    _check_weights(S.data, rows, S.indices)
+    return _canonicalize(sparse.csr_array(matrix, dtype=np.float64, copy=True))
+
+
+def _make_symmetric(S: sparse.csr_array, symmetrize: str | None) -> sparse.csr_array:
+    """Return the symmetric matrix that `symmetrize` means; raise DataError if it is None and S is not symmetric."""
     if symmetrize is not None:
-        return _build_graph(_canonicalize(sparse.csr_array(_SYMMETRIZERS[symmetrize](S))))
+        return _canonicalize(sparse.csr_array(_SYMMETRIZERS[symmetrize](S)))
     asymmetry = abs(S - S.T).tocoo()
     scale = float(S.data.max(initial=0.0))
     if asymmetry.nnz and asymmetry.data.max() > _SYMMETRY_TOLERANCE * scale:
@@ -100,7 +118,57 @@ def build_from_matrix(adjacency: Any, symmetrize: str | None = None) -> EdgeGrap
             "Pass symmetrize='max', 'mean' or 'min' to use one weight for both directions."
         )
     # The mean of both halves removes rounding differences, so that the operator is exactly symmetric.
-    return _build_graph(_canonicalize(sparse.csr_array(S * 0.5 + S.T * 0.5)) if asymmetry.nnz else S)
+    return _canonicalize(sparse.csr_array(S * 0.5 + S.T * 0.5)) if asymmetry.nnz else S
+
+
+def _read_lengths(lengths: Any, rows: NDArray[Any], S: sparse.csr_array) -> tuple[NDArray[Any], NDArray[Any], Floats]:
+    """Return the lengths of a matrix as rows, columns and values: those that a sparse matrix stores, or those at entries of S."""
+    matrix = lengths if sparse.issparse(lengths) else _to_array(lengths, "lengths")
+    if matrix.dtype.kind not in "biuf":
+        raise TypeError(
+            f"lengths must contain real numbers, sparse or dense, got {type(lengths).__name__} of {matrix.dtype}."
+        )
+    if matrix.shape != S.shape:
+        raise DataError(
+            f"lengths has the shape {matrix.shape} and the matrix of weights {S.shape}; they must be equal."
+        )
+    if sparse.issparse(matrix):
+        stored = sparse.coo_array(matrix)
+        i, j, d = stored.row, stored.col, stored.data.astype(np.float64)
+    else:
+        i, j, d = rows, S.indices, matrix[rows, S.indices].astype(np.float64)
+    _check_edge_values("length", d, i, j)
+    return i, j, d
+
+
+def _entry_lengths(S: sparse.csr_array, i: NDArray[Any], j: NDArray[Any], lengths: Floats) -> Floats:
+    """Return the length of every entry of S from those of edges in one direction or both; that of a loop is 0 if not listed."""
+    n = S.shape[0]
+    pairs, inverse, counts = np.unique(_pair_numbers(i, j, n), return_inverse=True, return_counts=True)
+    means = np.bincount(inverse, lengths, len(pairs)) / counts
+    differ = np.flatnonzero(np.abs(lengths - means[inverse]) > 0.5 * _LENGTH_TOLERANCE * lengths.max(initial=0.0))
+    if differ.size:
+        first, *others = lengths[inverse == inverse[differ[0]]]
+        raise DataError(
+            f"The edge of rows {i[differ[0]]} and {j[differ[0]]} has the lengths {first:.6g} and {others[0]:.6g}; an edge has one "
+            "length in both directions."
+        )
+    rows, columns = np.repeat(np.arange(n), np.diff(S.indptr)), S.indices
+    wanted = _pair_numbers(rows, columns, n)
+    at = np.searchsorted(pairs, wanted)
+    found = np.append(pairs, -1)[at] == wanted
+    missing = np.flatnonzero(~found & (rows != columns))
+    if missing.size:
+        raise DataError(
+            f"The edge of rows {rows[missing[0]]} and {columns[missing[0]]} has a weight and no length; a matrix of lengths has an "
+            "entry for every edge, also for those of length 0."
+        )
+    return np.where(found, np.append(means, 0.0)[at], 0.0)
+
+
+def _pair_numbers(i: NDArray[Any], j: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Return one number for each unordered pair of rows."""
+    return np.minimum(i, j).astype(np.int64) * n + np.maximum(i, j)
 
 
 def _check_symmetrize(symmetrize: str | None) -> None:
@@ -132,17 +200,17 @@ def _check_reals(numbers: ArrayLike, name: str) -> Floats:
     return values.astype(np.float64)
 
 
-def _check_weights(weights: Floats, rows: NDArray[Any], columns: NDArray[Any]) -> None:
-    bad = ~(np.isfinite(weights) & (weights >= 0))
+def _check_edge_values(name: str, values: Floats, rows: NDArray[Any], columns: NDArray[Any]) -> None:
+    bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         raise DataError(
-            f"The edge of rows {rows[at]} and {columns[at]} has weight {weights[at]:g}; weights must be finite and at least 0."
+            f"The edge of rows {rows[at]} and {columns[at]} has {name} {values[at]:g}; {name}s must be finite and at least 0."
         )
 
 
-def _build_graph(S: sparse.csr_array) -> EdgeGraph:
-    """Return the graph of a symmetric weight matrix; raise DataError if degrees or their inverses would over- or underflow."""
+def _check_scale(S: sparse.csr_array) -> sparse.csr_array:
+    """Return a symmetric weight matrix; raise DataError if degrees or their inverses would over- or underflow."""
     small = np.flatnonzero(S.data < MIN_WEIGHT)
     if small.size:
         at = int(small[0])
@@ -158,7 +226,7 @@ def _build_graph(S: sparse.csr_array) -> EdgeGraph:
             f"The weights are up to {S.data.max():.4g}, and their sum is above {np.finfo(np.float64).max:.4g}, the largest "
             "float64. Divide all weights by a number, which changes no result."
         )
-    return EdgeGraph(S)
+    return S
 
 
 def _canonicalize(S: sparse.csr_array) -> sparse.csr_array:

@@ -11,12 +11,10 @@ from tamiz.graphs.builder import (
     ClassLabels,
     GraphBuilder,
     check_builder_or_graph,
-    directed_edges,
     read_points,
-    undirected_edges,
 )
-from tamiz.graphs.edge_graph import EdgeGraph, NeighborRule
-from tamiz.graphs.graph import Graph
+from tamiz.graphs.edges import NeighborRule, directed_edges, undirected_edges
+from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.weights import Weight
 from tamiz.neighbors.base import Neighbors, NeighborSearch
 from tamiz.neighbors.points import Points

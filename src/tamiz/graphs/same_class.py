@@ -16,8 +16,8 @@ from scipy import sparse
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import ClassLabels, GraphBuilder, read_points
 from tamiz.graphs.components import Components
-from tamiz.graphs.edge_graph import Edges, NeighborRule
-from tamiz.graphs.graph import Attachment, Graph
+from tamiz.graphs.edges import Attachment, Edges, NeighborRule
+from tamiz.graphs.graph import Graph
 from tamiz.graphs.variation import ClassSums, Variation, as_row_major, check_n_rows
 from tamiz.graphs.weights import InverseClassSize, Weight
 from tamiz.neighbors.brute_force import BruteForce
@@ -79,6 +79,14 @@ class ClassGraph(Graph):
             (np.ones(self.n_samples), (np.arange(self.n_samples), self.labels)), shape=(self.n_samples, self.n_classes)
         )
         return sparse.csr_array(members @ sparse.diags_array(self._pair_weights(self._counts)) @ members.T)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """Raise DataError: the rows were not read, so the pairs of a class have no lengths."""
+        raise DataError(
+            f"A same-class graph with {type(self.weight).__name__}() stores classes and does not read the rows, so its edges have "
+            "no lengths; SameClass(weight=HeatKernel(t=np.inf)) has the edges with their lengths, each of weight 1."
+        )
 
     def dot(self, F: ArrayLike) -> Floats:
         """Return S F."""

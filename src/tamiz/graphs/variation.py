@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.kernels.sparse_graphs import class_squared_deviations, class_sums_and_extremes
+from tamiz.kernels.sparse_graphs import (
+    class_squared_deviations,
+    class_sums_and_extremes,
+    edge_variation,
+    sparse_edge_variation,
+)
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Codes, Floats
 
-# Values per block of work.
-_CHUNK_VALUES = 2**20
+# Values per block of work: sums over classes, and sums over edges.
+_CHUNK_VALUES, _EDGE_CHUNK_VALUES = 2**20, 2**19
 
 
 @dataclass(frozen=True)
@@ -181,3 +186,33 @@ def _column_extremes(rows: Any) -> tuple[Floats, Floats]:
     """Return the least and the largest value of every column."""
     least, largest = rows.min(axis=0), rows.max(axis=0)
     return (least.toarray().ravel(), largest.toarray().ravel()) if sparse.issparse(rows) else (least, largest)
+
+
+def variation_along_edges(rows: Any, S: sparse.csr_array, weights: Floats) -> Floats:
+    """Return f'Lf of every column of dense or sparse rows, for edges at the entries of S that have these weights."""
+    edges = (S.indptr.astype(np.int64, copy=False), S.indices.astype(np.int32, copy=False), weights)
+    return _sparse_edge_variation(rows, edges) if sparse.issparse(rows) else _dense_edge_variation(rows, edges)
+
+
+def _dense_edge_variation(rows: Floats, edges: tuple[Any, ...]) -> Floats:
+    n, q = rows.shape
+
+    def vary(span: tuple[int, int]) -> Floats:
+        out = np.zeros(q)
+        edge_variation(rows, *edges, *span, out)
+        return out
+
+    return sum(parallel.map_blocks(vary, parallel.block_ranges(n, max(1, _EDGE_CHUNK_VALUES // q))), start=np.zeros(q))
+
+
+def _sparse_edge_variation(rows: Any, edges: tuple[Any, ...]) -> Floats:
+    n, q = rows.shape
+    csr = (rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False), rows.data)
+
+    def vary(span: tuple[int, int]) -> Floats:
+        out = np.zeros(q)
+        sparse_edge_variation(*edges, *csr, *span, out)
+        return out
+
+    spans = parallel.block_ranges(n, max(1, _EDGE_CHUNK_VALUES * n // max(n, rows.nnz)))
+    return sum(parallel.map_blocks(vary, spans), start=np.zeros(q))

@@ -21,6 +21,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
 # LLVM may reorder sums so that they vectorise; NaN and infinities keep their meaning.
 SUM_FLAGS = frozenset({"reassoc", "contract", "nsz", "arcp"})
@@ -190,3 +191,22 @@ def ro(dtype: Any, ndim: int = 1) -> types.Array:
 def rw(dtype: Any, ndim: int = 1) -> types.Array:
     """Return the type of a C-contiguous array that a kernel writes."""
     return types.Array(dtype, ndim, "C")
+
+
+def record(cls: type, *fields: Any) -> types.BaseNamedTuple:
+    """Return the type of a named tuple of arrays, a parameter of a kernel; `cls` is in the file of the kernel.
+
+    Numba converts no array inside a tuple: a field of type `ro` needs a read-only array, as from `read_only`, and a field of type
+    `rw` an array that is not. The compiled kernel loads from the cache as fast as with the arrays as parameters (0.21 s), and a
+    call takes 4 microseconds more; inside kernels, unpacking costs about 0.2 microseconds, too much for small steps.
+    """
+    if len(set(fields)) == 1:
+        return types.NamedUniTuple(fields[0], len(fields), cls)
+    return types.NamedTuple(fields, cls)
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -21,12 +21,59 @@ transform quadratic 0-1 problems into this convex form.)
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba.types import UniTuple, boolean, float64, int64, void
+from numpy.typing import NDArray
 
-from tamiz.kernels import jit, ro, rw
+from tamiz.kernels import jit, record, ro, rw
 
+
+class BoundTerms(NamedTuple):
+    """Read-only arrays of a merit by units (as in `subset_merits.UnitTerms`), its convex part B, and negative pair terms."""
+
+    c: NDArray[np.float64]
+    unit_totals: NDArray[np.float64]
+    pairs: NDArray[np.float64]
+    unit_sizes: NDArray[np.int64]
+    base: NDArray[np.float64]
+    size_limits: NDArray[np.int64]
+    convex: NDArray[np.float64]
+    negative_pairs: NDArray[np.float64]
+
+
+class BestSet(NamedTuple):
+    """The best set so far: its merit and its size (-1 for none), arrays of one number each, and its members."""
+
+    merit: NDArray[np.float64]
+    size: NDArray[np.int64]
+    members: NDArray[np.bool_]
+
+
+class _Relaxation(NamedTuple):
+    """What bounds are computed from: relevances, negative pair terms, the convex part and the sizes of the units."""
+
+    c: NDArray[np.float64]
+    negative_pairs: NDArray[np.float64]
+    convex: NDArray[np.float64]
+    unit_sizes: NDArray[np.int64]
+
+
+class _Ascent(NamedTuple):
+    """The state of an ascent: y, By, and which limit on columns is active (as in `_ascent_step`)."""
+
+    y: NDArray[np.float64]
+    products: NDArray[np.float64]
+    side: NDArray[np.int64]
+
+
+_TERMS = record(
+    BoundTerms, ro(float64, 2), ro(float64, 2), ro(float64, 3), ro(int64), ro(float64), ro(int64), ro(float64, 2), ro(float64)
+)  # fmt: skip
+_BEST_SET = record(BestSet, rw(float64), rw(int64), rw(boolean))
+_RELAXATION = record(_Relaxation, rw(float64), ro(float64), ro(float64, 2), ro(int64))
+_ASCENT = record(_Ascent, rw(float64), rw(float64), rw(int64))
 # Safety margin of every proof, relative to the numbers compared: rounding errors are a million times smaller.
 PROOF_MARGIN = 1e-9
 # Rounds of ascent for a cell, and cells for a node, before a proof is abandoned.
@@ -118,15 +165,18 @@ def _ascent_step(c, convex, unit_sizes, slope, increments, units, min_columns, m
 
 @jit(
     UniTuple(float64, 3)(
-        *(ro(float64), ro(float64, 2), ro(int64), float64, float64, float64, ro(float64), ro(int64)),
+        *(ro(float64), ro(float64, 2), ro(int64), float64, float64, ro(float64), ro(int64)),
         *(int64, int64, float64, ro(float64), ro(float64)),
     )
 )
 def _bound_and_value(
-    c, convex, unit_sizes, slope, r, t, increments, units, min_columns, max_columns, price, y, products
+    c, convex, unit_sizes, slope, start, increments, units, min_columns, max_columns, price, y, products
 ):
-    """Return an upper bound of slope r(X) - t(X), the concave function at y, and the number of columns of y."""
-    reached = slope * r - t
+    """Return an upper bound of slope r(X) - t(X), the concave function at y, and the number of columns of y.
+
+    `start` is slope r - t.
+    """
+    reached = start
     bound, y_columns = reached + (price * max_columns if price > 0.0 else price * min_columns), 0.0
     for u in units:
         gain = slope * c[u] - increments[u] + convex[u, u]
@@ -153,17 +203,17 @@ def _relevance_range(c, negative_pairs, r, t, increments, units, merit):
 
 @jit(
     boolean(
-        *(ro(float64), ro(float64, 2), ro(int64), float64, float64, ro(float64), ro(int64)),
-        *(int64, int64, float64, float64, float64, rw(float64), rw(int64), rw(float64)),
+        *(_RELAXATION, float64, float64, ro(float64), ro(int64)),
+        *(int64, int64, float64, float64, float64, _ASCENT),
     )
 )
-def _may_beat(
-    c, convex, unit_sizes, r, t, increments, units, min_columns, max_columns, low, high, merit, y, side, products
-):
+def _may_beat(relaxation, r, t, increments, units, min_columns, max_columns, low, high, merit, ascent):
     """Return whether adding undecided units may yield a set with a relevance from low to high that exceeds `merit`.
 
-    The units added have min_columns .. max_columns columns. y is the start of the ascent and is updated to its end; products is By.
+    The units added have min_columns .. max_columns columns. `ascent` is the start of the ascent and is updated to its end.
     """
+    c, _, convex, unit_sizes = relaxation
+    y, products, side = ascent
     square = merit * merit
     below, above = np.empty(MAX_CELLS + 2), np.empty(MAX_CELLS + 2)
     below[0], above[0] = low, high
@@ -180,7 +230,18 @@ def _may_beat(
         proven, n_rounds = False, 0
         while True:
             bound, reached, y_columns = _bound_and_value(
-                c, convex, unit_sizes, slope, r, t, increments, units, min_columns, max_columns, price, y, products
+                c,
+                convex,
+                unit_sizes,
+                slope,
+                slope * r - t,
+                increments,
+                units,
+                min_columns,
+                max_columns,
+                price,
+                y,
+                products,
             )
             proven = bound + spare <= end
             allowed = y_columns >= min_columns - 1e-6 and y_columns <= max_columns + 1e-6
@@ -204,14 +265,14 @@ def _may_beat(
 
 @jit(
     boolean(
-        *(ro(float64), ro(float64), ro(float64, 2), ro(int64), float64, float64, ro(float64), ro(int64)),
-        *(int64, int64, float64, rw(float64), rw(int64), rw(float64)),
+        *(_RELAXATION, float64, float64, ro(float64), ro(int64)),
+        *(int64, int64, float64, _ASCENT),
     )
 )
-def _may_contain_better(
-    c, negative_pairs, convex, unit_sizes, r, t, increments, units, min_columns, max_columns, merit, y, side, products
-):
+def _may_contain_better(relaxation, r, t, increments, units, min_columns, max_columns, merit, ascent):
     """Return whether adding one or more undecided units may yield a set of an allowed size with at least `merit`."""
+    c, negative_pairs, convex, unit_sizes = relaxation
+    y, products, side = ascent
     columns = 0
     for u in units:
         columns += unit_sizes[u]
@@ -230,22 +291,16 @@ def _may_contain_better(
                 products[j] += y[u] * convex[u, j]
     if (side[0] > 0 and max_columns >= columns) or (side[0] < 0 and min_columns <= 0):
         side[0] = 0
-    return _may_beat(
-        c, convex, unit_sizes, r, t, increments, units, min_columns, max_columns, low, high, merit, y, side, products
-    )
+    return _may_beat(relaxation, r, t, increments, units, min_columns, max_columns, low, high, merit, ascent)
 
 
-@jit(
-    void(
-        *(ro(float64, 2), ro(float64, 2), ro(int64), ro(float64), ro(int64)),
-        *(ro(float64, 2), ro(float64), float64, rw(boolean)),
-    )
-)
-def mark_possible_units(c, unit_totals, unit_sizes, base, size_limits, convex, negative_pairs, merit, possible):
+@jit(void(_TERMS, float64, rw(boolean)))
+def mark_possible_units(terms, merit, possible):
     """Mark the units that a set with at least `merit` may contain; no such set contains any of the others.
 
     A set with a unit that costs more than it adds has a bound that is lower by the difference.
     """
+    c, unit_totals, _, unit_sizes, base, size_limits, convex, negative_pairs = terms
     n = unit_sizes.shape[0]
     relevances, increments, units = c[0] + c[1], unit_totals[0] + unit_totals[1], np.arange(n)
     r, t = base[0] + base[1], base[2] + base[3]
@@ -268,7 +323,7 @@ def mark_possible_units(c, unit_totals, unit_sizes, base, size_limits, convex, n
                 relevances, convex, unit_sizes, slope, increments, units, fewest, most, y, side, products
             )
         bound, _, _ = _bound_and_value(
-            relevances, convex, unit_sizes, slope, r, t, increments, units, fewest, most, price, y, products
+            relevances, convex, unit_sizes, slope, slope * r - t, increments, units, fewest, most, price, y, products
         )
         bound += PROOF_MARGIN * (below + above) * slope
         narrow = above < 1.02 * below or n_ends == ends.shape[0]
@@ -314,19 +369,13 @@ def _precedes(members, others):
     return False
 
 
-@jit(
-    float64(
-        *(ro(float64, 2), ro(float64, 2), ro(float64, 3), ro(int64), ro(float64), ro(int64)),
-        *(ro(float64, 2), ro(float64), ro(boolean), ro(boolean), float64, float64),
-    )
-)
-def upper_bound(
-    c, unit_totals, pairs, unit_sizes, base, size_limits, convex, negative_pairs, members, undecided, low, high
-):
+@jit(float64(_TERMS, ro(boolean), ro(boolean), float64, float64))
+def upper_bound(terms, members, undecided, low, high):
     """Return an upper bound of the merits of the members with one or more undecided units, between low and high.
 
     high is a known upper bound, or infinity; the search for a tighter one ends at low.
     """
+    c, unit_totals, pairs, unit_sizes, base, size_limits, convex, negative_pairs = terms
     n = members.shape[0]
     sums, increments = np.zeros(5), np.empty((3, n))
     sums[:4] = base
@@ -337,7 +386,8 @@ def upper_bound(
     for u in range(n):
         if not undecided[u]:
             y[u] = 0.0
-    relevances = c[0] + c[1]
+    relaxation = _Relaxation(c[0] + c[1], negative_pairs, convex, unit_sizes)
+    ascent = _Ascent(y, products, side)
     size = int(sums[4])
     # Without a known upper bound, low is doubled until it is one.
     known, middle = math.isfinite(high), high
@@ -346,17 +396,8 @@ def upper_bound(
             break
         middle = 0.5 * (low + high) if known else 2.0 * low
         if _may_contain_better(
-            *(
-                relevances,
-                negative_pairs,
-                convex,
-                unit_sizes,
-                sums[0] + sums[1],
-                sums[2] + sums[3],
-                increments[2],
-                units,
-            ),
-            *(size_limits[1] - size, size_limits[2] - size, middle, y, side, products),
+            *(relaxation, sums[0] + sums[1], sums[2] + sums[3], increments[2], units),
+            *(size_limits[1] - size, size_limits[2] - size, middle, ascent),
         ):
             low = middle
         else:
@@ -406,25 +447,24 @@ def _update_best(sums, members, best_merit, best_size, best_members):
 
 @jit(
     UniTuple(int64, 2)(
-        *(ro(float64, 2), ro(float64, 2), ro(float64, 3), ro(int64), ro(float64), ro(int64)),
-        *(ro(float64, 2), ro(float64), ro(int64), ro(boolean), ro(boolean), float64, int64, int64),
-        *(rw(float64), rw(int64), rw(boolean), rw(boolean, 2), rw(boolean, 2)),
+        *(_TERMS, ro(int64), ro(boolean), ro(boolean), float64, int64, int64),
+        *(_BEST_SET, rw(boolean, 2), rw(boolean, 2)),
     )
 )
 def branch_and_bound(
-    c, unit_totals, pairs, unit_sizes, base, size_limits, convex, negative_pairs, duplicate_of, members, undecided, optimality_gap,
-    max_bounds, max_evaluated, best_merit, best_size, best_members, open_members, open_undecided,
+    terms, duplicate_of, members, undecided, optimality_gap, max_bounds, max_evaluated, best, open_members, open_undecided
 ):  # fmt: skip
     """Search the sets of the members and undecided units depth first; return how many were evaluated, and how many nodes are open.
 
     The search stops after `max_bounds` bounds or `max_evaluated` sets. The sets not decided by then are those of the open
-    nodes: row k of `open_members` with one or more units of row k of `open_undecided`. best_merit, best_size (-1 for none) and
-    best_members are the best set, on entry and on return; a node is searched if it may exceed best_merit by more than
-    `optimality_gap`. duplicate_of[j] is the first unit with the same numbers as unit j: a duplicate is selected only after the
-    earlier ones.
+    nodes: row k of `open_members` with one or more units of row k of `open_undecided`. `best` is the best set, on entry and on
+    return; a node is searched if it may exceed its merit by more than `optimality_gap`. duplicate_of[j] is the first unit with
+    the same numbers as unit j: a duplicate is selected only after the earlier ones.
     """
+    c, unit_totals, pairs, unit_sizes, base, size_limits, convex, negative_pairs = terms
+    best_merit, best_size, best_members = best
     n, n_levels = members.shape[0], open_members.shape[0]
-    relevances = c[0] + c[1]
+    relaxation = _Relaxation(c[0] + c[1], negative_pairs, convex, unit_sizes)
     sums, increments = np.zeros((n_levels, 5)), np.empty((n_levels, 3, n))
     y, products = np.full((n_levels, n), 0.5), np.empty(n)
     units, n_units = np.empty((n_levels, n), dtype=np.int64), np.zeros(n_levels, dtype=np.int64)
@@ -442,16 +482,9 @@ def branch_and_bound(
         size = int(sums[level, 4])
         n_bounds += 1
         if not _may_contain_better(
-            *(
-                relevances,
-                negative_pairs,
-                convex,
-                unit_sizes,
-                sums[level, 0] + sums[level, 1],
-                sums[level, 2] + sums[level, 3],
-            ),
+            *(relaxation, sums[level, 0] + sums[level, 1], sums[level, 2] + sums[level, 3]),
             *(increments[level, 2], units[level, : n_units[level]], size_limits[1] - size, size_limits[2] - size),
-            *(best_merit[0] + optimality_gap, y[level], sides[level], products),
+            *(best_merit[0] + optimality_gap, _Ascent(y[level], products, sides[level])),
         ):
             level -= 1
             if level >= 0:

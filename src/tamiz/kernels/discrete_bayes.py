@@ -12,11 +12,13 @@ constant + scale * (x - centre)**2, or 0 if x is missing. `slots` has for every 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba.types import bool_, float64, int64, uint32, void
+from numpy.typing import NDArray
 
-from tamiz.kernels import jit, ro, rw
+from tamiz.kernels import jit, record, ro, rw
 
 # Rows of a block: their sums stay in the first-level cache.
 _BLOCK_ROWS = 256
@@ -40,9 +42,24 @@ def _add_codes(codes, log_likelihoods, sign, sums):
         sums[i] += sign * log_likelihoods[codes[i]]
 
 
-@jit(void(_F2, _C2, int64, _F2, _F2, _F2, _F, _I, _I, int64, int64, float64, rw(float64, 2)))
-def _add_column(numbers, codes, slot, centre, scale, constant, table, table_starts, n_codes, first, stop, sign, sums):
+class _Columns(NamedTuple):
+    """The parameters of all columns from the training rows of one fold, as the head of this file describes them."""
+
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    constant: NDArray[np.float64]
+    table: NDArray[np.float64]
+    table_starts: NDArray[np.int64]
+    n_codes: NDArray[np.int64]
+
+
+_COLUMNS = record(_Columns, _F2, _F2, _F2, _F, _I, _I)
+
+
+@jit(void(_F2, _C2, int64, _COLUMNS, int64, int64, float64, rw(float64, 2)))
+def _add_column(numbers, codes, slot, parameters, first, stop, sign, sums):
     """Add the log likelihoods of one column under every class to the sums of the rows first .. stop, or subtract them (sign -1)."""
+    centre, scale, constant, table, table_starts, n_codes = parameters
     p, q = slot, -1 - slot
     for k in range(sums.shape[0]):
         # A slice: its indices cannot be negative, so that loops over it are vectorised.
@@ -58,9 +75,10 @@ def _add_column(numbers, codes, slot, centre, scale, constant, table, table_star
 def joint_log_likelihoods(numbers, codes, slots, centre, scale, constant, table, table_starts, n_codes, prior, sums):
     """Fill the joint log likelihoods of one model, by class and row: the columns added in their order, then the prior."""
     n_rows = sums.shape[1]
+    parameters = _Columns(centre, scale, constant, table, table_starts, n_codes)
     sums[:] = 0.0
     for slot in slots:
-        _add_column(numbers, codes, slot, centre, scale, constant, table, table_starts, n_codes, 0, n_rows, 1.0, sums)
+        _add_column(numbers, codes, slot, parameters, 0, n_rows, 1.0, sums)
     for k in range(sums.shape[0]):
         for i in range(n_rows):
             sums[k, i] += prior[k]
@@ -108,11 +126,10 @@ def _first_argmax(sums, present):
     return chosen
 
 
-@jit(int64(_F2, _C2, _I, _F2, _F2, _F2, _F, _I, _I, _F, _B, _B, int64, rw(float64)))
-def _predict_in_order(
-    numbers, codes, slots, centre, scale, constant, table, table_starts, n_codes, prior, present, inside, row, sums
-):
+@jit(int64(_F2, _C2, _I, _COLUMNS, _F, _B, _B, int64, rw(float64)))
+def _predict_in_order(numbers, codes, slots, parameters, prior, present, inside, row, sums):
     """Return the class of one row from sums in the order of the columns: the same bits as `joint_log_likelihoods`."""
+    centre, scale, constant, table, table_starts, n_codes = parameters
     for k in range(prior.shape[0]):
         total = 0.0
         for j in range(slots.shape[0]):
@@ -152,6 +169,7 @@ def coded_confusion(
     chosen, is_certain_row = np.empty(_BLOCK_ROWS, dtype=np.int64), np.empty(_BLOCK_ROWS, dtype=np.bool_)
     inside, exact = np.empty(n_columns, dtype=np.bool_), np.empty(n_classes)
     for f in range(n_folds):
+        parameters = _Columns(centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f])
         largest = 0.0
         for k in range(n_classes):
             for p in range(centre.shape[2]):
@@ -169,10 +187,7 @@ def coded_confusion(
                     for j in range(n_columns):
                         if parents[last, j]:
                             n_base += 1
-                            _add_column(
-                                numbers, codes, slots[j], centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
-                                row, end, 1.0, base,
-                            )  # fmt: skip
+                            _add_column(numbers, codes, slots[j], parameters, row, end, 1.0, base)
                     for i in range(n_rows):
                         reach[i] = 0.0
                     for k in range(n_classes):
@@ -186,10 +201,7 @@ def coded_confusion(
                 for t in range(starts[c], starts[c + 1]):
                     j = flipped[t]
                     sign = -1.0 if parents[last, j] else 1.0
-                    _add_column(
-                        numbers, codes, slots[j], centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
-                        row, end, sign, sums,
-                    )  # fmt: skip
+                    _add_column(numbers, codes, slots[j], parameters, row, end, sign, sums)
                 n_terms = n_base + starts[c + 1] - starts[c] + 2
                 # Positive terms are at most `largest`; negative ones have at most the size of `largest` and the sum together.
                 for i in range(n_rows):
@@ -202,9 +214,8 @@ def coded_confusion(
                             inside_known = True
                             _fill_members(parents, parent, starts, flipped, c, inside)
                         chosen[i] = _predict_in_order(
-                            numbers, codes, slots, centre[f], scale[f], constant[f], table, table_starts[f], n_codes[f],
-                            prior[f], present[f], inside, row + i, exact,
-                        )  # fmt: skip
+                            numbers, codes, slots, parameters, prior[f], present[f], inside, row + i, exact
+                        )
                         if chosen[i] < 0:
                             needs_refit[c, f] = True
                             chosen[i] = 0

@@ -109,16 +109,6 @@ def euclidean_distance(a, i, b, j):
     return np.sqrt(total)
 
 
-@jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), reassociate=True)
-def squared_distance(a, i, b, j):
-    """Return the sum of squared differences of row i of a and row j of b."""
-    total = np.float32(0.0)
-    for k in range(a.shape[1]):
-        difference = a[i, k] - b[j, k]
-        total += difference * difference
-    return total
-
-
 @jit(void(ro(float64, 2), ro(int32), ro(float64, 2), ro(int32), rw(float64)))
 def pair_distances(a, i, b, j, out):
     """Fill out[p] with the distance between row i[p] of a and row j[p] of b."""
@@ -190,19 +180,6 @@ def offer_duplicates(factor, members, starts, limits, dist, rows, size):
         limits[i // RUN_LENGTH, i % RUN_LENGTH] = dist[i * size] * dist[i * size] * factor
 
 
-_FINE_COORDINATES = (ro(float32, 2), ro(float64), float64)
-_ROWS = (ro(float64, 2), ro(float32, 2), ro(float64))
-
-
-@jit(boolean(ro(float32, 2), int64, ro(float64), ro(float32, 2), int64, ro(float64), float64, float64))
-def exceeds_limit(a, i, a_slack, b, j, b_slack, growth, limit):
-    """Return whether finer coordinates prove that the squared distance of two rows is above a limit; False without coordinates."""
-    if a.shape[1] == 0:
-        return False
-    allowed = np.sqrt(limit) + a_slack[i] + b_slack[j]
-    return squared_distance(a, i, b, j) > allowed * allowed * growth
-
-
 @jit(void(ro(float32, 2), ro(int32), ro(float64, 2), float64, int64, rw(float32, 2)))
 def tighten_limits(tile, points, values, factor, size, limits):
     """Lower the limits of some points to the distance of the last of their `size` nearest among them by the bounds of a tile."""
@@ -221,8 +198,8 @@ def tighten_limits(tile, points, values, factor, size, limits):
         )
 
 
-@jit(void(ro(float32, 3), int64, int64, ro(float64, 2), *_FINE_COORDINATES, float64, *_HEAPS))
-def scan_tile_pairs(tile, i0, j0, values, fine, slack, growth, factor, members, starts, limits, dist, rows, size):
+@jit(void(ro(float32, 3), int64, int64, ro(float64, 2), float64, *_HEAPS))
+def scan_tile_pairs(tile, i0, j0, values, factor, members, starts, limits, dist, rows, size):
     """Offer the points i0, i0 + 1, ... and j0, j0 + 1, ... to each other, every pair i < j once.
 
     `limits` is the largest bound at which a point still accepts a candidate: that of its farthest entry, or less.
@@ -244,8 +221,6 @@ def scan_tile_pairs(tile, i0, j0, values, fine, slack, growth, factor, members, 
                 bound = tile[r, a, b]
                 j = j0 + a * RUN_LENGTH + b
                 if j > i and (bound <= mine or bound <= theirs[a, b]):
-                    if exceeds_limit(fine, i, slack, fine, j, slack, growth, max(mine, theirs[a, b])):
-                        continue
                     d = euclidean_distance(values, i, values, j)
                     bound = np.float32(d * d * factor)
                     if bound <= mine and offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1]):
@@ -257,10 +232,8 @@ def scan_tile_pairs(tile, i0, j0, values, fine, slack, growth, factor, members, 
         limits[i // RUN_LENGTH, i % RUN_LENGTH] = mine
 
 
-@jit(void(ro(float32, 3), int64, *_ROWS, ro(float64, 2), *_FINE_COORDINATES, float64, *_HEAPS))
-def scan_tile_rows(
-    tile, j0, queries, query_fine, query_slack, values, fine, slack, growth, factor, members, starts, limits, dist, rows, size
-):  # fmt: skip
+@jit(void(ro(float32, 3), int64, ro(float64, 2), ro(float64, 2), float64, *_HEAPS))
+def scan_tile_rows(tile, j0, queries, values, factor, members, starts, limits, dist, rows, size):
     """Offer the points j0, j0 + 1, ... to every query; `limits` has one row."""
     n_rows, n_runs, run = tile.shape
     for i in range(n_rows):
@@ -274,8 +247,6 @@ def scan_tile_rows(
             for b in range(run):
                 if tile[i, a, b] <= mine:
                     j = j0 + a * RUN_LENGTH + b
-                    if exceeds_limit(query_fine, i, query_slack, fine, j, slack, growth, mine):
-                        continue
                     d = euclidean_distance(queries, i, values, j)
                     if offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1]):
                         mine = np.float32(dist[i * size] * dist[i * size] * factor)
@@ -306,12 +277,8 @@ def count_bounds(tile, limit):
 _PAIRS = (rw(int32), rw(int32), rw(float64))
 
 
-@jit(
-    int64(ro(float32, 3), int64, int64, boolean, *_ROWS, ro(float64, 2), *_FINE_COORDINATES, float32, float64, *_PAIRS)
-)
-def collect_pairs(
-    tile, i0, j0, upper_triangle, queries, query_fine, query_slack, values, fine, slack, growth, limit, radius, low, high, dist
-):  # fmt: skip
+@jit(int64(ro(float32, 3), int64, int64, boolean, ro(float64, 2), ro(float64, 2), float32, float64, *_PAIRS))
+def collect_pairs(tile, i0, j0, upper_triangle, queries, values, limit, radius, low, high, dist):
     """Fill low, high and dist with the pairs (i0 + i, j0 + j) at a distance of at most `radius`; return their number.
 
     With `upper_triangle` only the pairs with i0 + i < j0 + j. The arrays must be long enough for every bound of at most `limit`.
@@ -328,8 +295,6 @@ def collect_pairs(
             for b in range(run):
                 j = j0 + a * RUN_LENGTH + b
                 if tile[i, a, b] <= limit and (j > i0 + i or not upper_triangle):
-                    if exceeds_limit(query_fine, i, query_slack, fine, j, slack, growth, limit):
-                        continue
                     d = euclidean_distance(queries, i, values, j)
                     if d <= radius:
                         low[found], high[found], dist[found] = i0 + i, j, d

@@ -17,11 +17,33 @@ margin for rounding; only a block in which a set passes is evaluated exactly.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba.types import boolean, float64, int64, void
+from numpy.typing import NDArray
 
-from tamiz.kernels import jit, ro, rw
+from tamiz.kernels import jit, record, ro, rw
+
+
+class UnitTerms(NamedTuple):
+    """Read-only arrays of a merit by units, as the head of this file describes them, and the limits on the sizes of sets.
+
+    `size_limits` has the number of fixed columns, and the least and largest number of columns of a set.
+    """
+
+    c: NDArray[np.float64]
+    unit_totals: NDArray[np.float64]
+    pairs: NDArray[np.float64]
+    unit_sizes: NDArray[np.int64]
+    base: NDArray[np.float64]
+    absolute_sums: NDArray[np.float64]
+    size_limits: NDArray[np.int64]
+
+
+_TERMS = record(
+    UnitTerms, ro(float64, 2), ro(float64, 2), ro(float64, 3), ro(int64), ro(float64), ro(float64), ro(int64)
+)
 
 
 @jit(void(ro(float64, 2), ro(int64), float64, rw(float64), rw(float64)))
@@ -111,34 +133,15 @@ def _toggle_unit(u, sign, c, unit_totals, pairs, unit_sizes, sums, increments):
     return int(sign) * unit_sizes[u]
 
 
-@jit(
-    int64(
-        *(ro(float64, 2), ro(float64, 2), ro(float64, 3), ro(int64), ro(float64), ro(float64)),
-        *(ro(int64), int64, int64, int64, int64, rw(float64), rw(int64)),
-    )
-)
-def evaluate_codes(
-    c,
-    unit_totals,
-    pairs,
-    unit_sizes,
-    base,
-    absolute_sums,
-    size_limits,
-    n_low,
-    first,
-    last,
-    max_sets,
-    best_merit,
-    best_set,
-):
+@jit(int64(_TERMS, int64, int64, int64, int64, rw(float64), rw(int64)))
+def evaluate_codes(terms, n_low, first, last, max_sets, best_merit, best_set):
     """Evaluate the sets of the codes first * 2^n_low .. last * 2^n_low, at most `max_sets`, and return their number.
 
     The low bits of a code are the last n_low units, the last unit being the lowest bit; the higher bits are the other units in
-    Gray code order. `size_limits` has the number of fixed columns, and the least and largest number of columns of a set.
-    best_merit[0] is the best merit so far, and best_set the size (-1 for none) and code of its set, with the first unit as the
-    highest bit.
+    Gray code order. best_merit[0] is the best merit so far, and best_set the size (-1 for none) and code of its set, with the
+    first unit as the highest bit.
     """
+    c, unit_totals, pairs, unit_sizes, base, absolute_sums, size_limits = terms
     n = c.shape[1]
     n_high, n_sets = n - n_low, 1 << n_low
     slack_r, slack_t = ROUNDING_SLACK * absolute_sums[0], ROUNDING_SLACK * absolute_sums[1]
@@ -225,32 +228,37 @@ def _precedes(prefix, depth, j, best_set):
     return False
 
 
+class _Path(NamedTuple):
+    """Sets along a path of the search: a set at every level, one unit larger than that of the level above.
+
+    `units` has the units of the prefix and then those added, `columns` the number of columns, `sums` the sums of the set, and
+    `increments` what each unit adds to the total.
+    """
+
+    units: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    increments: NDArray[np.float64]
+
+
+_PATH = record(_Path, rw(int64), rw(int64), rw(float64, 2), rw(float64, 3))
+
+
 @jit(
     int64(
-        *(ro(float64, 2), ro(int64), ro(int64), ro(float64, 2), ro(float64, 3), ro(int64), int64, ro(int64)),
-        *(int64, int64, int64, float64, float64, int64, rw(float64), rw(int64)),
+        *(ro(float64, 2), ro(int64), ro(int64), _PATH, int64, int64, int64, int64),
+        *(ro(float64), int64, rw(float64), rw(int64)),
     )
 )
 def _evaluate_children(
-    c,
-    unit_sizes,
-    size_limits,
-    sums,
-    increments,
-    units,
-    depth,
-    columns,
-    top,
-    first,
-    last,
-    slack_r,
-    slack_t,
-    max_sets,
-    best_merit,
-    best_set,
+    c, unit_sizes, size_limits, path, level, depth, first, last, slack, max_sets, best_merit, best_set
 ):
-    """Evaluate the set at a depth with each one of the units first .. last added, at most `max_sets`; return their number."""
-    level = depth - top
+    """Evaluate the set of a level with each one of the units first .. last added, at most `max_sets`; return their number.
+
+    `depth` is the number of its units, and `slack` the margins for rounding of a relevance and of a total.
+    """
+    units, columns, sums, increments = path
+    slack_r, slack_t = slack[0], slack[1]
     fewest, most = size_limits[1] - columns[level], size_limits[2] - columns[level]
     allowed = 0
     # Views that begin at 0: loops with indices that could be negative are not vectorised.
@@ -293,35 +301,17 @@ def _evaluate_children(
     return n_evaluated
 
 
-@jit(
-    int64(
-        *(ro(float64, 2), ro(float64, 2), ro(float64, 3), ro(int64), ro(float64), ro(float64), ro(int64)),
-        *(ro(int64), int64, int64, boolean, int64, rw(float64), rw(int64)),
-    )
-)
-def evaluate_combinations(
-    c,
-    unit_totals,
-    pairs,
-    unit_sizes,
-    base,
-    absolute_sums,
-    size_limits,
-    prefix,
-    first,
-    last,
-    include_descendants,
-    max_sets,
-    best_merit,
-    best_set,
-):
+@jit(int64(_TERMS, ro(int64), int64, int64, boolean, int64, rw(float64), rw(int64)))
+def evaluate_combinations(terms, prefix, first, last, include_descendants, max_sets, best_merit, best_set):
     """Evaluate the sets of the prefix, one unit of first .. last, and any later units, at most `max_sets`; return their number.
 
-    Without `include_descendants` there are no later units. `size_limits` and `best_merit` are those of `evaluate_codes`;
-    `best_set` has the size (-1 for none), the number of units and the units, in order, of the best set.
+    Without `include_descendants` there are no later units. `best_merit` is that of `evaluate_codes`; `best_set` has the size (-1
+    for none), the number of units and the units, in order, of the best set.
     """
+    c, unit_totals, pairs, unit_sizes, base, absolute_sums, size_limits = terms
     n, top = c.shape[1], prefix.shape[0]
-    slack_r, slack_t = ROUNDING_SLACK * absolute_sums[0], ROUNDING_SLACK * absolute_sums[1]
+    slack = np.empty(2)
+    slack[0], slack[1] = ROUNDING_SLACK * absolute_sums[0], ROUNDING_SLACK * absolute_sums[1]
     # after[j]: number of columns of the units j, j + 1, ...
     after = np.zeros(n + 1, dtype=np.int64)
     narrowest = unit_sizes[0]
@@ -341,9 +331,9 @@ def evaluate_combinations(
         columns[0] += _toggle_unit(prefix[d], 1.0, c, unit_totals, pairs, unit_sizes, sums[0], row)
     increments[0, 0], increments[0, 1] = unit_totals[0] + row[0], unit_totals[1] + row[1]
     increments[0, 2] = increments[0, 0] + increments[0, 1]
+    path = _Path(units, columns, sums, increments)
     n_evaluated = _evaluate_children(
-        *(both, unit_sizes, size_limits, sums, increments, units, top, columns, top, first, last),
-        *(slack_r, slack_t, max_sets, best_merit, best_set),
+        both, unit_sizes, size_limits, path, 0, top, first, last, slack, max_sets, best_merit, best_set
     )
     level = 0
     cursor[0] = first
@@ -367,8 +357,8 @@ def evaluate_combinations(
             here[0, i], here[1, i], here[2, i] = head, tail, head + tail
         level += 1
         columns[level], cursor[level] = size, j + 1
+        n_left = max_sets - n_evaluated
         n_evaluated += _evaluate_children(
-            *(both, unit_sizes, size_limits, sums, increments, units, top + level, columns, top, j + 1, n),
-            *(slack_r, slack_t, max_sets - n_evaluated, best_merit, best_set),
+            both, unit_sizes, size_limits, path, level, top + level, j + 1, n, slack, n_left, best_merit, best_set
         )
     return n_evaluated

@@ -148,9 +148,8 @@ class ProductIndex(EuclideanIndex):
 
     def __init__(self, points: Points, distinct: DistinctRows) -> None:
         super().__init__(points, distinct)
-        self.bounds = bounds = DistanceBounds(distinct.values, *choose_projection(distinct))
-        self._tiles = BoundTiles(bounds)
-        self._measure_args = distinct.values, bounds.fine_coordinates, bounds.slack, bounds.rounding_growth
+        self.bounds = DistanceBounds(distinct.values, *choose_projection(distinct))
+        self._tiles = BoundTiles(self.bounds)
 
     def nearest_to_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
         """Return the `size` nearest rows of every point, including the rows equal to it."""
@@ -162,7 +161,7 @@ class ProductIndex(EuclideanIndex):
         self._tighten_limits(limits, size)
 
         def scan(tile: NDArray[np.float32], row_start: int, column_start: int, triangle: bool) -> None:  # noqa: ARG001
-            scan_tile_pairs(tile, row_start, column_start, *self._measure_args, bounds.bound_factor, *state)
+            scan_tile_pairs(tile, row_start, column_start, self.distinct.values, bounds.bound_factor, *state)
 
         for _ in self._tiles.map_point_tiles(scan):
             pass
@@ -192,21 +191,12 @@ class ProductIndex(EuclideanIndex):
 
         def search(span: tuple[int, int]) -> None:
             part, entries = values[slice(*span)], slice(span[0] * size, span[1] * size)
-            right, fine, slack = self.bounds.query_factors(part)
+            right = self.bounds.query_factors(part)
             limits = np.full((1, len(part)), np.inf, dtype=np.float32)
             heaps = dist[entries], rows[entries], size
             for tile, first_point in self._tiles.query_tiles(right):
                 scan_tile_rows(
-                    tile,
-                    first_point,
-                    part,
-                    fine,
-                    slack,
-                    *self._measure_args,
-                    self.bounds.bound_factor,
-                    *groups,
-                    limits,
-                    *heaps,
+                    tile, first_point, part, self.distinct.values, self.bounds.bound_factor, *groups, limits, *heaps
                 )
             for far in np.flatnonzero(np.isnan(right[:, -1])):
                 scan_query(part, far, self.distinct.values, *groups, *heaps)
@@ -226,29 +216,18 @@ class ProductIndex(EuclideanIndex):
         return self._pairs_of_points(max_distance) if among_points else self._pairs_of_rows(values, max_distance)
 
     def _pairs_of_points(self, max_distance: float) -> Iterator[PairArrays]:
-        bounds, values = self.bounds, self.distinct.values
-
         def pairs(tile: NDArray[np.float32], row_start: int, column_start: int, triangle: bool) -> PairArrays:
-            part = slice(row_start, row_start + len(tile))
-            return self._collect_pairs(
-                tile,
-                row_start,
-                column_start,
-                triangle,
-                values[part],
-                bounds.fine_coordinates[part],
-                bounds.slack[part],
-                max_distance,
-            )
+            rows = self.distinct.values[row_start : row_start + len(tile)]
+            return self._collect_pairs(tile, row_start, column_start, triangle, rows, max_distance)
 
         return self._tiles.map_point_tiles(pairs)
 
     def _pairs_of_rows(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
         def pairs(span: tuple[int, int]) -> list[PairArrays]:
             part = values[slice(*span)]
-            right, fine, slack = self.bounds.query_factors(part)
+            right = self.bounds.query_factors(part)
             found = [
-                self._collect_pairs(tile, span[0], first_point, False, part, fine, slack, max_distance)
+                self._collect_pairs(tile, span[0], first_point, False, part, max_distance)
                 for tile, first_point in self._tiles.query_tiles(right)
             ]
             for far in np.flatnonzero(np.isnan(right[:, -1])):
@@ -263,9 +242,8 @@ class ProductIndex(EuclideanIndex):
             yield from found
 
     def _collect_pairs(
-        self, tile: NDArray[np.float32], start: int, first_point: int, triangle: bool, rows: Floats,
-        fine: NDArray[np.float32], slack: Floats, max_distance: float,
-    ) -> PairArrays:  # fmt: skip
+        self, tile: NDArray[np.float32], start: int, first_point: int, triangle: bool, rows: Floats, max_distance: float
+    ) -> PairArrays:
         """Return the pairs of a tile within a distance."""
         # The limit must stay within the range of float32.
         limit = np.float32(min(max_distance * max_distance * self.bounds.bound_factor, 3e38))
@@ -273,18 +251,6 @@ class ProductIndex(EuclideanIndex):
         low, high = np.empty(n_candidates, dtype=np.int32), np.empty(n_candidates, dtype=np.int32)
         dist = np.empty(n_candidates)
         n = collect_pairs(
-            tile,
-            start,
-            first_point,
-            triangle,
-            rows,
-            fine,
-            slack,
-            *self._measure_args,
-            limit,
-            max_distance,
-            low,
-            high,
-            dist,
+            tile, start, first_point, triangle, rows, self.distinct.values, limit, max_distance, low, high, dist
         )
         return low[:n].copy(), high[:n].copy(), dist[:n].copy()

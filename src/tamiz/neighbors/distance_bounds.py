@@ -103,11 +103,10 @@ _CENTRE_ROWS, _DIRECTION_ROWS, _TRIAL_ROWS, _TRIAL_QUERIES = 1024, 2048, 2048, 1
 _MIN_POINTS = 8192
 # Number of neighbours that the trial assumes.
 _TYPICAL_NEIGHBORS = 15
-# Candidate numbers of directions for the product, and the number of directions of the finer coordinates.
+# Candidate numbers of directions for the product.
 _PRODUCT_DIRECTIONS = (32, 64, 96, 128, 192)
-_MAX_DIRECTIONS = 256
-# Measured nanoseconds on one thread: a column of a float32 product, a bound compared, a finer bound, and a distance computed.
-_PRODUCT_NS, _BOUND_NS, _FINE_BOUND_NS, _DISTANCE_NS = 0.028, 0.5, 70.0, 200.0
+# Measured nanoseconds on one thread: a column of a float32 product, a bound compared, and a distance computed.
+_PRODUCT_NS, _BOUND_NS, _DISTANCE_NS = 0.028, 0.5, 200.0
 _DISTANCE_COLUMN_NS = 0.8
 # Ratio of all candidates of a search to those within the final limits; the limits decrease during the search.
 _EARLY_CANDIDATE_FACTOR = 4.0
@@ -125,8 +124,6 @@ class ContractiveProjection:
     directions : ndarray of shape (n_columns, n_directions) or None
         Orthonormal up to rounding. The coordinates are the projections on the directions and the length of the remainder. None
         uses all columns.
-    n_product_directions : int
-        Directions used in the matrix product. All directions and the remainder beyond them are the finer coordinates.
     orthogonality_error : float
         Bound of the deviation from orthonormality, in the spectral norm.
     """
@@ -134,7 +131,6 @@ class ContractiveProjection:
     centre: Floats
     scale: float
     directions: Floats | None = None
-    n_product_directions: int = 0
     orthogonality_error: float = 0.0
 
     @property
@@ -147,21 +143,18 @@ class ContractiveProjection:
         # The remainder is the root of a difference, so its error is at most the root of the difference's error.
         return float(rotation + np.sqrt(self.orthogonality_error + 4 * rotation + 4 * n_columns * 2.0**-53))
 
-    def project(self, rows: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the coordinates for the product, the finer coordinates, and the lengths of the centred rows."""
+    def project(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Return the coordinates, and the lengths of the centred rows."""
         centred = rows - self.centre
         centred *= self.scale
         squares = np.einsum("ij,ij->i", centred, centred)
         if self.directions is None:
-            return centred, centred[:, :0], np.sqrt(squares)
+            return centred, np.sqrt(squares)
         along = centred @ self.directions
-        coarse, fine = (
-            np.column_stack([part, np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", part, part), 0.0))])
-            for part in (along[:, : self.n_product_directions], along)
-        )
+        remainder = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", along, along), 0.0))
         # Directions slightly longer than 1 would lengthen distances, so the coordinates are shortened.
         shrinkage = 1.0 - 2.0 * self.orthogonality_error
-        return coarse * shrinkage, fine * shrinkage, np.sqrt(squares)
+        return np.column_stack([along, remainder]) * shrinkage, np.sqrt(squares)
 
 
 def choose_projection(points: DistinctRows) -> tuple[ContractiveProjection, type[np.floating]]:
@@ -182,7 +175,8 @@ def choose_projection(points: DistinctRows) -> tuple[ContractiveProjection, type
         directions, error = _projection_directions(values, identity)
         for n_directions in _PRODUCT_DIRECTIONS:
             if 3 * n_directions <= values.shape[1]:
-                projection = ContractiveProjection(centre, scale, directions, n_directions, error)
+                leading = np.ascontiguousarray(directions[:, :n_directions])
+                projection = ContractiveProjection(centre, scale, leading, error)
                 costs.append((trial.cost(projection, 2.0**-24), projection, np.float32))
     _, projection, dtype = min(costs, key=lambda entry: entry[0])
     return projection, dtype
@@ -210,11 +204,11 @@ class _CostTrial:
 
     def cost(self, projection: ContractiveProjection, unit_roundoff: float) -> float:
         """Return the estimated seconds on one thread for all pairs of points."""
-        (coarse, fine, lengths), (row_coarse, row_fine, row_lengths) = (
+        (coordinates, lengths), (row_coordinates, row_lengths) = (
             projection.project(self.queries),
             projection.project(self.rows),
         )
-        width = coarse.shape[1] + 2
+        width = coordinates.shape[1] + 2
         rounding = (
             4.0
             * (width * unit_roundoff + projection.relative_error + unit_roundoff)
@@ -222,19 +216,12 @@ class _CostTrial:
         )
         product = width * _PRODUCT_NS * (1 if unit_roundoff > 2.0**-53 else 2)
         distance = _DISTANCE_NS + self.n_columns * _DISTANCE_COLUMN_NS
-        if projection.directions is None:
-            pair = product + _BOUND_NS
-            pair += _EARLY_CANDIDATE_FACTOR * distance * np.mean(self.squares - rounding <= self.limits)
-            return float(pair) * self._billion_pairs()
-        bounds = _squared_distances(coarse, row_coarse) - rounding
-        fine_bounds = _squared_distances(fine, row_fine)
-        pair = product + _BOUND_NS + _EARLY_CANDIDATE_FACTOR * _FINE_BOUND_NS * np.mean(bounds <= self.limits)
-        pair += _EARLY_CANDIDATE_FACTOR * distance * np.mean(fine_bounds <= self.limits)
-        rotation = 2.0 * self.n_points * self.n_columns * projection.directions.shape[1] * 2 * _PRODUCT_NS
-        return float(pair) * self._billion_pairs() + rotation * 1e-9
-
-    def _billion_pairs(self) -> float:
-        return 0.5e-9 * self.n_points**2
+        n_directions = 0 if projection.directions is None else projection.directions.shape[1]
+        squares = _squared_distances(coordinates, row_coordinates) if n_directions else self.squares
+        pair = product + _BOUND_NS
+        pair += _EARLY_CANDIDATE_FACTOR * distance * np.mean(squares - rounding <= self.limits)
+        rotation = 2.0 * self.n_points * self.n_columns * n_directions * 2 * _PRODUCT_NS
+        return 1e-9 * (float(pair) * 0.5 * self.n_points**2 + rotation)
 
 
 def _squared_distances(a: Floats, b: Floats) -> Floats:
@@ -246,8 +233,8 @@ def _projection_directions(values: Floats, identity: ContractiveProjection) -> t
 
     The directions affect the time of a search, not its result.
     """
-    rows, _, _ = identity.project(values[evenly_spaced_rows(len(values), _DIRECTION_ROWS)])
-    rough = leading_directions(rows.astype(np.float32), min(_MAX_DIRECTIONS, rows.shape[1]))
+    rows, _ = identity.project(values[evenly_spaced_rows(len(values), _DIRECTION_ROWS)])
+    rough = leading_directions(rows.astype(np.float32), min(_PRODUCT_DIRECTIONS[-1], rows.shape[1]))
     # Orthonormalised in float64, because a deviation weakens the bounds.
     directions = np.ascontiguousarray(np.linalg.qr(rough.astype(np.float64))[0])
     gram = directions.T @ directions
@@ -289,13 +276,8 @@ class DistanceBounds:
     n_points : int
     right_factors : ndarray of shape (n_points padded to a multiple of RUN_LENGTH, m)
         The rows (g, 1, |g|^2). Padding rows are NaN, so that they compare as not near.
-    fine_coordinates : ndarray of shape (n_points, n_fine), float32
-    slack : ndarray of shape (n_points,)
-        Error bound of the finer coordinates.
     bound_factor : float
         A pair at distance d has a bound of at most bound_factor d^2, including rounding.
-    rounding_growth : float
-        The part of `bound_factor` that is due to rounding.
     """
 
     def __init__(
@@ -304,42 +286,35 @@ class DistanceBounds:
         self.projection = projection
         self.dtype = np.dtype(dtype)
         self.n_points = n_points = len(values)
-        coarse, fine, _ = projection.project(values[:0])
-        self.width = coarse.shape[1] + 2
+        self.width = projection.project(values[:0])[0].shape[1] + 2
         unit = _UNIT_ROUNDOFF[self.dtype]
         error = projection.relative_error + 1.01 * unit
         self._loss = 1.05 * (2.0 * self.width * unit / (1.0 - self.width * unit) + 4.0 * error + self.width * 2.0**-53)
-        self._error = projection.relative_error + 1.01 * _UNIT_ROUNDOFF[np.dtype(np.float32)]
-        # Margin for the rounding of a computed distance, of a limit to float32 and of the sum of squares in float32.
-        self.rounding_growth = (
-            1.0 + 2.0**-22 + 2.0 * (fine.shape[1] + 16) * 2.0**-24 + 4.0 * (values.shape[1] + 16) * 2.0**-53
-        )
-        self.bound_factor = projection.scale**2 * self.rounding_growth
+        # Margin for the rounding of a computed distance, and of a limit to float32.
+        rounding = 2.0**-22 + 2.0 * 16 * 2.0**-24 + 4.0 * (values.shape[1] + 16) * 2.0**-53
+        self.bound_factor = projection.scale**2 * (1.0 + rounding)
         self.right_factors = np.empty((-(-n_points // RUN_LENGTH) * RUN_LENGTH, self.width), dtype=self.dtype)
-        self.fine_coordinates = np.empty((n_points, fine.shape[1]), dtype=np.float32)
-        self.slack = np.empty(n_points)
         self.right_factors[n_points:] = np.nan
 
         def fill(span: tuple[int, int]) -> None:
             part = slice(*span)
-            self.fill_factors(values[part], self.right_factors[part], self.fine_coordinates[part], self.slack[part])
+            self._fill_factors(values[part], self.right_factors[part])
 
         for _ in parallel.map_blocks(
             fill, parallel.block_ranges(n_points, 1 + _CHUNK_VALUES // max(values.shape[1], 1))
         ):
             pass
 
-    def fill_factors(self, rows: Floats, right: NDArray[np.floating], fine: Floats32, slack: Floats) -> None:
-        """Fill the factors (g, 1, |g|^2), the finer coordinates and their error bounds."""
-        coarse, fine[:], lengths = self.projection.project(rows)
-        right[:, :-2] = coarse
+    def _fill_factors(self, rows: Floats, right: NDArray[np.floating]) -> None:
+        """Fill the factors (g, 1, |g|^2)."""
+        coordinates, lengths = self.projection.project(rows)
+        right[:, :-2] = coordinates
         right[:, -2] = 1.0
         rounded = right[:, :-2]
         squares = np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64)
         squares -= self._loss * np.maximum(squares, lengths * lengths) + self.width * 2.0**-120
         right[:, -1] = squares
         np.nextafter(right[:, -1], self.dtype.type(-np.inf), out=right[:, -1])
-        np.multiply(lengths, self._error, out=slack)
 
     def leading_columns(self, n_columns: int) -> Floats32:
         """Return the n_columns columns of the product with the largest variance."""
@@ -347,18 +322,17 @@ class DistanceBounds:
         columns = np.sort(np.argsort(-variance, kind="stable")[:n_columns])
         return np.ascontiguousarray(self.right_factors[: self.n_points, columns], dtype=np.float32)
 
-    def query_factors(self, rows: Floats) -> tuple[NDArray[np.floating], Floats32, Floats]:
-        """Return the factors, finer coordinates and error bounds of new rows; the factors of a row too far away are NaN."""
+    def query_factors(self, rows: Floats) -> NDArray[np.floating]:
+        """Return the factors of new rows; those of a row too far away are NaN."""
         right = np.empty((len(rows), self.width), dtype=self.dtype)
-        fine, slack = np.empty((len(rows), self.fine_coordinates.shape[1]), dtype=np.float32), np.empty(len(rows))
         farthest = np.abs(rows - self.projection.centre).max(axis=1, initial=0.0)
         far = np.flatnonzero(farthest > _FAR_FACTOR * 2.0**SCALE_EXPONENT / self.projection.scale)
         if len(far):
             rows = rows.copy()
             rows[far] = self.projection.centre
-        self.fill_factors(rows, right, fine, slack)
+        self._fill_factors(rows, right)
         right[far] = np.nan
-        return right, fine, slack
+        return right
 
     def tile(self, left: NDArray[np.floating], start: int, stop: int, buffer: Floats32) -> Floats32:
         """Return the bounds between rows, given by their `left_factors`, and the points start : stop, in runs."""

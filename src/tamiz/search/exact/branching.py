@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.kernels import branching as kernels
+from tamiz.kernels import read_only
 from tamiz.runtime import parallel
 from tamiz.search.base import Problem, can_reach_size
 from tamiz.search.exact.quadratic import BoundedCandidates, Incumbent, UnitQuadraticForm, no_candidates
@@ -171,17 +172,8 @@ class BranchingState:
             n_before = len(self._form)
             self._relaxation = ConvexRelaxation.from_form(self._form)
             possible = np.empty(n_before, dtype=bool)
-            kernels.mark_possible_units(
-                self._form.c,
-                self._form.self_terms,
-                self._form.widths,
-                self._form.fixed_terms,
-                self._form.size_limits,
-                self._relaxation.convex,
-                self._relaxation.negative_terms,
-                self.best.merit + self._required_gain - self.optimality_gap,
-                possible,
-            )
+            wanted = self.best.merit + self._required_gain - self.optimality_gap
+            kernels.mark_possible_units(self._relaxation.bound_terms(self._form), wanted, possible)
             self._restrict_units(possible)
             self._relaxation = self._relaxation.restrict(possible, self._form)
         if len(self._form):
@@ -218,16 +210,14 @@ class BranchingState:
         members = before.copy()
         open_members, open_undecided = np.empty((2, _MAX_DEPTH, len(self._form)), dtype=bool)
         n_evaluated, n_open = kernels.branch_and_bound(
-            *self._kernel_arrays(),
+            self._relaxation.bound_terms(self._form),
             self._relaxation.first_equivalent,
             node.members,
             node.undecided,
             self._required_gain,
             n_tests,
             budget,
-            best,
-            size,
-            members,
+            kernels.BestSet(best, size, members),
             open_members,
             open_undecided,
         )
@@ -243,17 +233,13 @@ class BranchingState:
     def _node_bound(self, members: Masks, undecided: Masks, high: float) -> float:
         """Return an upper bound of the merits of a node, which is at most `high`."""
         low = max(self.best.merit, 1e-6 * self._merit_scale())
-        return max(float(kernels.upper_bound(*self._kernel_arrays(), members, undecided, low, high)), low)
+        terms = self._relaxation.bound_terms(self._form)
+        return max(float(kernels.upper_bound(terms, members, undecided, low, high)), low)
 
     def _merit_scale(self) -> float:
         """Return the sum of |c| over the root of the sum of |A|: the scale of the smallest merits that are distinguished from 0."""
         relevance, total = self._full_form.magnitudes
         return float((relevance or 1.0) / np.sqrt(total or 1.0))
-
-    def _kernel_arrays(self) -> tuple[Floats | NDArray[np.int64], ...]:
-        form, relaxation = self._form, self._relaxation
-        parts = (form.c, form.self_terms, form.pair_terms, form.widths, form.fixed_terms, form.size_limits)
-        return (*parts, relaxation.convex, relaxation.negative_terms)
 
     def _push(self, node: Node) -> None:
         if node.bound >= self.best.merit + self.optimality_gap:
@@ -367,6 +353,11 @@ class ConvexRelaxation:
         return cls(
             matrix - np.diag(_maximal_diagonal(matrix)), np.minimum(pairs, 0.0).sum(axis=1), _first_equivalents(form)
         )
+
+    def bound_terms(self, form: UnitQuadraticForm) -> kernels.BoundTerms:
+        """Return the arrays of a form and of its relaxation as the parameter of the kernels in `tamiz.kernels.branching`."""
+        arrays = (form.c, form.self_terms, form.pair_terms, form.widths, form.fixed_terms, form.size_limits)
+        return kernels.BoundTerms(*map(read_only, (*arrays, self.convex, self.negative_terms)))
 
     def restrict(self, chosen: NDArray[np.bool_], form: UnitQuadraticForm) -> ConvexRelaxation:
         """Return the relaxation over some of the units; `form` is the form over these."""

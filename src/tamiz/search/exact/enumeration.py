@@ -165,9 +165,7 @@ class CodeRange(EnumerationProposal[tuple[int, int]]):
         # A set of the same merit is better where it is smaller, or of equal size with earlier units.
         code = int("0" + "".join(map(str, self.best.members.astype(int).tolist())), 2)
         best_set = np.array([self.best.size, code], dtype=np.int64)
-        n_evaluated = kernels.evaluate_codes(
-            *self.form.kernel_arrays(), self._n_low, *block, budget, best_merit, best_set
-        )
+        n_evaluated = kernels.evaluate_codes(self.form.unit_terms(), self._n_low, *block, budget, best_merit, best_set)
         size, best_code = best_set.tolist()
         if best_merit[0] == self.best.merit and (size, best_code) == (self.best.size, code):
             return BlockResult(n_evaluated, self.best.merit, size, None)
@@ -233,7 +231,7 @@ class CombinationProposal(EnumerationProposal[PrefixRange]):
         best_set[2 : 2 + len(units)] = units
         before = best_set.copy()
         n_evaluated = kernels.evaluate_combinations(
-            *self.form.kernel_arrays(),
+            self.form.unit_terms(),
             np.array(block.prefix, dtype=np.int64),
             block.first,
             block.last,

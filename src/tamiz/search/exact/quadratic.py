@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.kernels import read_only
+from tamiz.kernels.subset_merits import UnitTerms
 from tamiz.runtime.validation import check_memory
 from tamiz.search.base import Problem
 from tamiz.search.unit_sets import expand_units
@@ -97,9 +99,9 @@ class UnitQuadraticForm:
             c, own, pairs, self.widths[chosen], self.fixed_terms, self.magnitudes, self.size_limits
         )
 
-    def kernel_arrays(self) -> tuple[Floats | Integers, ...]:
-        """Return the arrays in the order of the parameters of the kernels in `tamiz.kernels.subset_merits`."""
-        return (
+    def unit_terms(self) -> UnitTerms:
+        """Return the arrays as the parameter of the kernels in `tamiz.kernels.subset_merits`."""
+        arrays = (
             self.c,
             self.self_terms,
             self.pair_terms,
@@ -108,6 +110,7 @@ class UnitQuadraticForm:
             self.magnitudes,
             self.size_limits,
         )
+        return UnitTerms(*map(read_only, arrays))
 
     def merit(self, members: Masks) -> float:
         """Return the merit of a set of units with the fixed columns."""
