@@ -94,7 +94,7 @@ class MDS(Reducer):
         sqrt(sum w (f - d)^2 / sum w d^2) over the pairs of each row.
     n_iter_ : int
         Iterations from the best start; the last one may not have lowered the stress.
-    stress_history_ : ndarray of shape (n_iter_ + 1,) or (n_iter_,)
+    stress_history_ : ndarray of shape (`n_iter_` + 1,) or (`n_iter_`,)
         Kruskal's stress-1 of the best start and after each iteration that lowered it.
     converged_ : bool
 
