@@ -74,7 +74,7 @@ def test_every_figure_is_that_of_cross_validation_on_a_table_made_by_hand():
     found = run_noise_experiment(X, y, n_added=[0, 4, 9], n_draws=1, random_state=7, **QUICK)
     rng = np.random.default_rng(7)
     splits = draw_folds(open_source(X, y), 10, rng)
-    folds = [(fold.train, fold.test) for fold in splits.folds.splits]
+    folds = [(fold.train, fold.test) for fold in splits]
     drawn = rng.standard_normal((80, 9))
     names = [f"x{j}" for j in range(8)]
     models = {

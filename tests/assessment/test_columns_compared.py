@@ -28,7 +28,7 @@ QUICK = ["naive_bayes", "knn", "tree"]
 
 
 def folds_of(X, y, seed=0, n_splits=10):
-    parts = draw_folds(open_source(X, y), n_splits, np.random.default_rng(seed)).folds.splits
+    parts = draw_folds(open_source(X, y), n_splits, np.random.default_rng(seed))
     return [(fold.train, fold.test) for fold in parts]
 
 

@@ -116,7 +116,7 @@ def test_every_figure_is_that_of_cross_validate_with_a_pipeline_on_the_same_fold
     models = {"logistic": LogisticRegression(max_iter=1000), "knn": KNeighborsClassifier(5)}
     found = recommend_columns(X, y, candidates={"cfs": SEARCHED}, predictors=list(models), n_splits=3, random_state=2)
     assert found.scorings == ("roc_auc", "balanced_accuracy", "accuracy")
-    parts = draw_folds(open_source(X, y), 3, np.random.default_rng(2)).folds.splits
+    parts = draw_folds(open_source(X, y), 3, np.random.default_rng(2))
     folds = [(fold.train, fold.test) for fold in parts]
 
     def told(*steps):

@@ -103,4 +103,4 @@ def test_the_order_of_a_part_of_a_table_is_not_remarked_on():
     task = (
         CrossValidated("ridge", cv=5).bind(part).make_evaluator(part.reduce, part.schema, np.random.default_rng(0)).task
     )
-    assert task.fold_warnings == task.fold_notes == ()
+    assert task.folds.fold_warnings == task.folds.fold_notes == ()

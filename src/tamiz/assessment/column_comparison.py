@@ -17,7 +17,7 @@ from tamiz.assessment.predictors import BaselineModel, TableModel, resolve_table
 from tamiz.assessment.score_report import SelectionReport
 from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector
 from tamiz.exceptions import DataError
-from tamiz.models.folds import Fold, SeededFolds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.folds import Fold, Folds, draw_folds, drop_zero_weights, sample_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
@@ -209,45 +209,45 @@ def compare_columns(
         source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
         messages, schema = [*table.schema.dropped_row_notes, *weight_notes, *sample_notes], source.schema
         adapter.check(schema)
-        splits = draw_folds(source, n_splits, rng)
-        messages += splits.folds.fold_warnings
+        folds = draw_folds(source, n_splits, rng)
+        messages += folds.fold_warnings
         models, model_notes = resolve_table_models(predictors, schema)
-        scorings, scoring_notes = resolve_scorings(scoring, source, splits, models.values())
-        sets = None if report is None else _report_fold_sets(report, source, splits, random_state)
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
+        scorings, scoring_notes = resolve_scorings(scoring, source, folds, models.values())
+        sets = None if report is None else _report_fold_sets(report, source, folds, random_state)
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
         comparer = _ColumnComparer(adapter, models, check_scoring(scoring=scorings), seed)
 
         def compare(at: int) -> _FoldComparison:
             known = None if sets is None else sets[at]
-            return comparer.compare_fold(source, splits.folds.splits[at], splits.fold_seeds[at], known)
+            return comparer.compare_fold(source, folds.splits[at], folds.seeds[at], known)
 
         results = run_with_progress(
             "Folds",
             source,
             compare,
-            range(len(splits.folds)),
-            lambda at: f"Fold {at + 1} of {len(splits.folds)}",
+            range(len(folds)),
+            lambda at: f"Fold {at + 1} of {len(folds)}",
             evaluation_cost=adapter.evaluation_cost,
         )
     warn_user([*messages, *model_notes, *scoring_notes])
-    folds = [fold for fold, _ in results]
+    compared = [one for one, _ in results]
 
     def scores(which: str, *key: str) -> FoldScores:
-        values = [getattr(fold, which)[key if len(key) > 1 else key[0]] for fold in folds]
-        return FoldScores(np.array(values), splits.folds.variance_factor)
+        values = [getattr(fold, which)[key if len(key) > 1 else key[0]] for fold in compared]
+        return FoldScores(np.array(values), folds.variance_factor)
 
     return ColumnComparison(
         selector=adapter.label,
-        folds_description=splits.folds.description,
+        folds_description=folds.description,
         models={name: model.label for name, model in models.items()},
         scorings=tuple(scorings),
-        n_samples=len(splits.folds.used_rows),
+        n_samples=len(folds.used_rows),
         n_columns=len(schema.used),
-        fold_sets=np.stack([fold.support for fold in folds]),
+        fold_sets=np.stack([one.support for one in compared]),
         baseline={scoring: scores("baseline", scoring) for scoring in scorings},
-        all_columns={key: scores("all_columns", *key) for key in folds[0].all_columns},
-        selected={key: scores("selected", *key) for key in folds[0].selected},
-        notes=(*messages, *splits.folds.fold_notes, *model_notes, *scoring_notes, *adapter.notes),
+        all_columns={key: scores("all_columns", *key) for key in compared[0].all_columns},
+        selected={key: scores("selected", *key) for key in compared[0].selected},
+        notes=(*messages, *folds.fold_notes, *model_notes, *scoring_notes, *adapter.notes),
         seed=seed,
     )
 
@@ -289,17 +289,15 @@ class _ColumnComparer:
         return found
 
 
-def _report_fold_sets(
-    report: SelectionReport, source: Source, splits: SeededFolds, random_state: Seed
-) -> NDArray[np.bool_]:
+def _report_fold_sets(report: SelectionReport, source: Source, folds: Folds, random_state: Seed) -> NDArray[np.bool_]:
     """Return the column sets of the folds of a report; raise ValueError if it is of another table, folds or seed."""
     schema = source.schema
     of_report = report.names, report.n_samples, len(report.fold_sets), report.folds_description, report.seed
-    n_rows = len(splits.folds.used_rows)
-    if of_report != (tuple(schema.names), n_rows, len(splits.folds), splits.folds.description, random_state):
+    n_rows = len(folds.used_rows)
+    if of_report != (tuple(schema.names), n_rows, len(folds), folds.description, random_state):
         raise ValueError(
             f"The report has {report.n_samples:,} rows, {len(report.fold_sets)} folds and seed {report.seed}, but this call has "
-            f"{n_rows:,} rows, {len(splits.folds)} folds and seed {random_state}: its selections can be reused for the same "
+            f"{n_rows:,} rows, {len(folds)} folds and seed {random_state}: its selections can be reused for the same "
             "table, folds and seed only. Leave it out."
         )
     return report.fold_sets

@@ -14,7 +14,7 @@ from scipy import stats
 
 from tamiz.assessment.predictors import FittedModel, TableModel
 from tamiz.exceptions import DataError
-from tamiz.models.folds import SeededFolds
+from tamiz.models.folds import Folds
 from tamiz.models.scoring import check_scoring_target, resolve_scoring
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_array, weight_array
@@ -83,7 +83,7 @@ class FoldScores:
 
 
 def resolve_scorings(
-    requested: Sequence[str] | None, source: Source, splits: SeededFolds, models: Iterable[TableModel]
+    requested: Sequence[str] | None, source: Source, folds: Folds, models: Iterable[TableModel]
 ) -> tuple[list[str], list[str]]:
     """Return the names of the scores, the deciding one first, and a note if ROC AUC cannot be computed.
 
@@ -98,7 +98,7 @@ def resolve_scorings(
         names = ["balanced_accuracy", "accuracy"]
         codes = target_array(source)
         # Rare classes may be in no fold.
-        classes, lacking = np.unique(codes[splits.folds.used_rows]), _first_missing_class(codes, splits)
+        classes, lacking = np.unique(codes[folds.used_rows]), _first_missing_class(codes, folds)
         without = [model.label for model in models if not model.supports_roc_auc(len(classes))]
         if without:
             notes = [f"The area under the ROC curve is left out: {without[0]} provides no probabilities."]
@@ -116,7 +116,7 @@ def resolve_scorings(
             raise TypeError(f"scoring must contain names of scikit-learn's scorers, got {name!r}.")
         scoring = resolve_scoring(name, has_classes=schema.has_classes)
         scoring.check_weights(schema)
-        check_scoring_target(scoring, schema, source.target_values()[splits.folds.used_rows])
+        check_scoring_target(scoring, schema, source.target_values()[folds.used_rows])
     return names, notes
 
 
@@ -151,10 +151,10 @@ def ignore_known_warnings() -> Iterator[None]:
         yield
 
 
-def _first_missing_class(codes: NDArray[Any], splits: SeededFolds) -> tuple[int, int] | None:
+def _first_missing_class(codes: NDArray[Any], folds: Folds) -> tuple[int, int] | None:
     """Return the first fold (counted from 1) whose training or test rows lack a class, and the class; None if there is none."""
-    every = np.unique(codes[splits.folds.used_rows])
-    for number, fold in enumerate(splits.folds.splits, start=1):
+    every = np.unique(codes[folds.used_rows])
+    for number, fold in enumerate(folds.splits, start=1):
         for rows in (fold.test, fold.train):
             missing = np.setdiff1d(every, codes[rows])
             if len(missing):

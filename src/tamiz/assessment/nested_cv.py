@@ -148,9 +148,8 @@ def selection_report(
             scoring = of_merit[1]
         for part in (adapter, scored_model):
             part.check(schema)
-        splits = draw_folds(source, n_splits, rng)
-        folds, fold_seeds = splits.folds, splits.fold_seeds
-        default_scorings, scoring_notes = resolve_scorings(None, source, splits, [scored_model])
+        folds = draw_folds(source, n_splits, rng)
+        default_scorings, scoring_notes = resolve_scorings(None, source, folds, [scored_model])
         scorer = resolve_scoring(default_scorings[0] if scoring is None else scoring, has_classes=schema.has_classes)
         scorer.check_weights(schema)
         check_scoring_target(scorer, schema, source.target_values()[folds.used_rows])
@@ -159,17 +158,17 @@ def selection_report(
             adapter, scored_model, scorer, check_scoring(scoring=others) if others and schema.has_classes else None
         )
         with capture_warnings() as search_warnings:
-            choice = adapter.select_full_table(source, splits.table_seed)
+            choice = adapter.select_full_table(source, folds.table_seed)
         results = run_with_progress(
             "Folds",
             source,
             lambda item: assessor.assess_fold(source, item[0], choice.support, item[1]),
-            list(zip(folds.splits, fold_seeds, strict=True)),
+            list(zip(folds, folds.seeds, strict=True)),
             lambda at: f"Fold {at + 1} of {len(folds)}",
             evaluation_cost=adapter.evaluation_cost,
         )
         n_shuffles = default_n_permutations(source) if n_permutations is None else n_permutations
-        null = _permutation_null(assessor, source, choice, folds, fold_seeds, n_shuffles, rng) if n_shuffles else None
+        null = _permutation_null(assessor, source, choice, folds, n_shuffles, rng) if n_shuffles else None
     input_notes = [*table.schema.dropped_row_notes, *weight_notes]
     messages = list(dict.fromkeys([*input_notes, *search_warnings, *folds.fold_warnings, *scoring_notes]))
     warn_user(messages)
@@ -184,7 +183,6 @@ def _permutation_null(
     source: Source,
     choice: SelectedColumns,
     folds: Folds,
-    fold_seeds: Sequence[int],
     n_shuffles: int,
     rng: np.random.Generator,
 ) -> PermutationNull:
@@ -196,7 +194,7 @@ def _permutation_null(
         if by_merit:
             assert choice.merit is not None
             return choice.merit
-        return assessor.apparent_score(view, folds, choice.support, fold_seeds)
+        return assessor.apparent_score(view, folds, choice.support)
 
     def permuted_statistic(seed: int) -> float:
         shuffle_rng = np.random.default_rng(seed)
@@ -329,10 +327,10 @@ class FoldAssessor:
             all_columns = None
         return FoldResult(support, nested, apparent, baseline, all_columns)
 
-    def apparent_score(self, source: Source, folds: Folds, support: NDArray[np.bool_], seeds: Sequence[int]) -> float:
+    def apparent_score(self, source: Source, folds: Folds, support: NDArray[np.bool_]) -> float:
         """Return the mean score over the folds of columns that were selected on all rows."""
         scores = []
-        for fold, seed in zip(folds.splits, seeds, strict=True):
+        for fold, seed in zip(folds, folds.seeds, strict=True):
             train, test = select_rows(source, fold.train), select_rows(source, fold.test)
             scores.append(self._model_score(self.model.fit_support(train, support, seed), test))
         return float(np.mean(scores))

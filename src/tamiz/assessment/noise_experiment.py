@@ -20,7 +20,7 @@ from tamiz.assessment.set_scorer import SetScorer
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.exceptions import DataError
-from tamiz.models.folds import SeededFolds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
@@ -257,10 +257,9 @@ def run_noise_experiment(
         if whole.schema.n_rows < _MIN_ROWS:
             raise DataError(f"A noise experiment needs at least {_MIN_ROWS} rows, and there are {whole.schema.n_rows}.")
         table, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
-        splits = draw_folds(table, n_splits, rng)
-        folds = splits.folds
+        folds = draw_folds(table, n_splits, rng)
         messages += [*sample_notes, *folds.fold_warnings]
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
         # Copies must reach the merit, so duplicates are not removed before the search.
         merit = merit or CFS()
         selector = SubsetSelector(merit, BestFirst(), allow_duplicates=True)
@@ -269,13 +268,13 @@ def run_noise_experiment(
         noise_table = add_noise_columns(table, draws, best, sizes[-1])
         models, model_notes = resolve_table_models(predictors, table.schema)
         scorings, scoring_notes = resolve_scorings(
-            None if scoring is None else [scoring], table, splits, models.values()
+            None if scoring is None else [scoring], table, folds, models.values()
         )
         names = list(models)
         scorer = SetScorer(noise_table.source, folds, scorings[0], seed)
         adapter = adapt_selector(selector)
         # First, so that an unsupported merit raises before any model is fitted.
-        selected = _score_selected(scorer, adapter, names, noise_table, selection_sizes, splits)
+        selected = _score_selected(scorer, adapter, names, noise_table, selection_sizes, folds)
         shape = (n_draws + bool(noise_table.n_copies), len(sizes), len(folds))
         sets = noise_table.column_sets(sizes, n_draws)
         all_scores = {name: scorer.fold_scores(name, sets).reshape(shape) for name in names}
@@ -322,13 +321,13 @@ def _score_selected(
     names: Sequence[str],
     noise_table: NoiseTable,
     n_added: Sequence[int],
-    splits: SeededFolds,
+    folds: Folds,
 ) -> _SelectedScores:
     """Select columns in every fold, and score the models on them."""
     sets = noise_table.column_sets(n_added, 1)
     unique, back = np.unique(sets, axis=0, return_inverse=True)
-    choices = scorer.select_in_folds(selector, unique, splits.fold_seeds)[back.ravel()]
-    n_folds = len(splits.folds)
+    choices = scorer.select_in_folds(selector, unique, folds.seeds)[back.ravel()]
+    n_folds = len(folds)
     shape = (-1, len(n_added), n_folds)
     # Row (set, fold) of `fold_sets` is scored in its own fold only.
     own_fold = np.tile(np.eye(n_folds, dtype=bool), (len(sets), 1))

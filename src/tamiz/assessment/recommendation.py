@@ -19,7 +19,7 @@ from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
-from tamiz.models.folds import SeededFolds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
@@ -279,16 +279,16 @@ def recommend_columns(
             raise DataError("recommend_columns requires a target, but the target y is None.")
         source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
         schema = source.schema
-        splits = draw_folds(source, n_splits, rng)
+        folds = draw_folds(source, n_splits, rng)
         models, model_notes = resolve_table_models(predictors, schema)
-        scorings, scoring_notes = resolve_scorings(scoring, source, splits, models.values())
+        scorings, scoring_notes = resolve_scorings(scoring, source, folds, models.values())
         selectors = default_candidates(schema, max_seconds=max_seconds) if candidates is None else candidates
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
-        comparison = _CandidateComparison(source, splits, models, check_scoring(scoring=scorings), seed)
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
+        comparison = _CandidateComparison(source, folds, models, check_scoring(scoring=scorings), seed)
         adapters = {name: adapt_selector(one) for name, one in selectors.items()}
         found, failure_notes = comparison.search_candidates(adapters)
         scores, baseline = comparison.score_candidates(found)
-        variance_factor = splits.folds.variance_factor
+        variance_factor = folds.variance_factor
         names = np.array(schema.names, dtype=object)
         made = {
             name: CandidateSelection(
@@ -309,7 +309,7 @@ def recommend_columns(
         *table.schema.dropped_row_notes,
         *weight_notes,
         *sample_notes,
-        *splits.folds.fold_warnings,
+        *folds.fold_warnings,
         *model_notes,
         *scoring_notes,
         *failure_notes,
@@ -323,8 +323,8 @@ def recommend_columns(
         models={name: model.label for name, model in models.items()},
         scorings=tuple(scorings),
         baseline={name: FoldScores(values, variance_factor) for name, values in baseline.items()},
-        folds_description=splits.folds.description,
-        n_samples=len(splits.folds.used_rows),
+        folds_description=folds.description,
+        n_samples=len(folds.used_rows),
         n_columns=len(schema.used),
         notes=notes,
         seed=seed,
@@ -418,7 +418,7 @@ class _CandidateComparison:
     """Searches and scores candidates on the same table, folds and models."""
 
     source: Source
-    splits: SeededFolds
+    folds: Folds
     models: dict[str, TableModel]
     scorer: Any
     seed: int
@@ -427,7 +427,7 @@ class _CandidateComparison:
         self, selectors: Mapping[str, SelectorAdapter]
     ) -> tuple[dict[str, _SearchedCandidate], list[str]]:
         """Return the columns of every candidate on all rows and in every fold, and a note for each candidate that failed."""
-        schema, parts = self.source.schema, self.splits.folds.splits
+        schema, parts = self.source.schema, self.folds.splits
         used = np.zeros(schema.n_columns, dtype=bool)
         used[schema.used] = True
         found = {ALL_COLUMNS: _SearchedCandidate("All columns", used, np.tile(used, (len(parts), 1)))}
@@ -441,11 +441,11 @@ class _CandidateComparison:
 
     def _search_candidate(self, selector: SelectorAdapter, label: str | None) -> _SearchedCandidate:
         selector.check(self.source.schema)
-        parts, seeds = self.splits.folds.splits, self.splits.fold_seeds
+        parts, seeds = self.folds.splits, self.folds.seeds
 
         def choose(at: int) -> NDArray[np.bool_]:
             rows = as_training_source(self.source if at < 0 else select_rows(self.source, parts[at].train))
-            choice = selector.select(rows, self.splits.table_seed if at < 0 else seeds[at])
+            choice = selector.select(rows, self.folds.table_seed if at < 0 else seeds[at])
             if choice.timed_out and at < 0:
                 raise DataError("its search takes longer than max_seconds.")
             return choice.support
@@ -473,13 +473,13 @@ class _CandidateComparison:
 
         A search may select other columns on all rows than in the folds: these columns are scored in the folds too.
         """
-        variance_factor = self.splits.folds.variance_factor
+        variance_factor = self.folds.variance_factor
         remaining = dict(candidates)
         rejected: list[str] = []
         while True:
             name = choose_candidate(remaining, scoring, keep_all=keep_all)
             support = searched_candidates[name].support
-            fixed = _SearchedCandidate("", support, np.tile(support, (len(self.splits.folds), 1)))
+            fixed = _SearchedCandidate("", support, np.tile(support, (len(self.folds), 1)))
             if name == ALL_COLUMNS or (fixed.fold_sets == searched_candidates[name].fold_sets).all():
                 return name, tuple(rejected)
             scores = {
@@ -497,7 +497,7 @@ class _CandidateComparison:
         self, searched_candidates: Mapping[str, _SearchedCandidate]
     ) -> tuple[dict[str, dict[tuple[str, str], Floats]], dict[str, Floats]]:
         """Return the scores of every candidate by (model, scorer), and the baseline scores by scorer."""
-        parts = self.splits.folds.splits
+        parts = self.folds.splits
         fold_rows = [(select_rows(self.source, part.train), select_rows(self.source, part.test)) for part in parts]
         # Candidates with the same columns in a fold share its fits.
         jobs = {

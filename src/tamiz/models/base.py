@@ -21,7 +21,7 @@ from sklearn.base import clone, is_classifier
 from tamiz.models.design_matrix import DesignMatrix, EncodedMatrix, NumericMatrix
 from tamiz.models.estimators import fit_weighted, unwrap_estimator
 from tamiz.models.fit_warnings import FitWarnings
-from tamiz.models.folds import Fold
+from tamiz.models.folds import Folds
 from tamiz.models.native_table import NativeRows
 from tamiz.models.scoring import Scoring
 from tamiz.sources.base import Source
@@ -102,7 +102,7 @@ class CVTask:
         Not fitted; backends fit clones. Every random_state is set.
     source : Source
         The table, without rows of weight 0.
-    folds : tuple of Fold
+    folds : Folds
         Each has at least one training row and one test row.
     target : ndarray of shape (n_rows,)
         The target as the estimator receives it: the user's labels, or float64. The shape is (n_rows, n_outputs) for several
@@ -117,13 +117,11 @@ class CVTask:
         The readable name of the estimator.
     seed : int
         Seed of the random draws of the task.
-    fold_warnings, fold_notes : tuple of str
-        Warnings about the folds, and notes about them for a reader of the scores.
     """
 
     estimator: Any
     source: Source
-    folds: tuple[Fold, ...]
+    folds: Folds
     target: NDArray[Any]
     weight: Floats | None
     scoring: Scoring
@@ -131,8 +129,6 @@ class CVTask:
     impute: bool
     label: str
     seed: int
-    fold_warnings: tuple[str, ...] = ()
-    fold_notes: tuple[str, ...] = ()
 
     @cached_property
     def estimator_name(self) -> str:

@@ -138,7 +138,7 @@ class WrapperEvaluator(Evaluator):
 
     def subset_notes(self, mask: Masks) -> list[str]:
         """Return notes about the score of a set and about the folds."""
-        return [*(self.backend.subset_notes(np.flatnonzero(mask)) if mask.any() else []), *self.task.fold_notes]
+        return [*(self.backend.subset_notes(np.flatnonzero(mask)) if mask.any() else []), *self.task.folds.fold_notes]
 
     def notes(self) -> list[str]:
         """Return warnings about the folds, notes on the encoding, warnings of refits, and the number of sets without a score."""
@@ -148,7 +148,7 @@ class WrapperEvaluator(Evaluator):
             sets = "1 set has" if self._n_unscored == 1 else f"{self._n_unscored:,} sets have"
             unscored = [f"{sets} no score and cannot be selected. {self._first_unscored}"]
         return [
-            *self.task.fold_warnings,
+            *self.task.folds.fold_warnings,
             *overlap_warnings(self.task.folds),
             *encoding_notes,
             *self.task.fit_warnings.notes(self.task.label),

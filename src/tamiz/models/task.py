@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -60,7 +60,7 @@ def make_task(
     scorer.check_weights(source.schema)
     if not encode:
         check_accepts_columns(estimator, source.schema)
-    made = _resolve_folds(
+    folds = _resolve_folds(
         cv,
         estimator,
         source if outputs is None else outputs.with_combined_target(source),
@@ -69,17 +69,16 @@ def make_task(
         seed,
         is_full_table=is_whole,
     )
-    folds = made.folds
     if folds.splits and len(rows := folds.used_rows) < len(target):
         # Drop the rows that are in no fold, so that models and checks do not see the classes that are left out.
         source, target, weight = select_rows(source, rows), target[rows], None if weight is None else weight[rows]
-        folds = replace(folds, splits=tuple(_reindex_fold(fold, rows) for fold in folds.splits))
+        folds = folds.among(rows)
     check_scoring_target(scorer, source.schema, target)
-    _check_folds(folds.splits, estimator, target)
+    _check_folds(folds, estimator, target)
     return CVTask(
         set_random_state(clone(estimator), seed),
         source,
-        folds.splits,
+        folds,
         target,
         weight,
         scorer,
@@ -87,23 +86,7 @@ def make_task(
         model.impute,
         model.label,
         seed,
-        made.fold_warnings,
-        made.fold_notes,
     )
-
-
-@dataclass(frozen=True)
-class _DescribedFolds:
-    """Folds with their warnings and notes."""
-
-    folds: Folds
-    fold_warnings: tuple[str, ...] = ()
-    fold_notes: tuple[str, ...] = ()
-
-
-def _reindex_fold(fold: Fold, rows: NDArray[np.intp]) -> Fold:
-    """Return a fold with row positions among some rows of the table."""
-    return Fold(np.searchsorted(rows, fold.train), np.searchsorted(rows, fold.test))
 
 
 def _estimator_target(estimator: Any, source: Source) -> NDArray[Any]:
@@ -128,7 +111,7 @@ def _estimator_target(estimator: Any, source: Source) -> NDArray[Any]:
 
 def _resolve_folds(
     cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows: int, seed: int, *, is_full_table: bool
-) -> _DescribedFolds:
+) -> Folds:
     """Return the folds of a splitter or a list, or a number of folds drawn by the seed."""
     if isinstance(cv, bool):
         raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv}.")
@@ -137,9 +120,11 @@ def _resolve_folds(
         folds = make_folds(source, int(cv), seed, stratify=is_classifier(estimator))
         # Inside the folds of an assessment a search gets part of the table: rare classes, duplicates and row order are reported
         # once, for the whole table.
-        return _describe_folds(folds, source) if is_full_table else _DescribedFolds(folds, folds.fewer_folds_warnings)
+        return (
+            _note_row_order(folds, source) if is_full_table else replace(folds, rare_class_warnings=(), fold_notes=())
+        )
     if not hasattr(cv, "split") and isinstance(cv, Iterable) and not isinstance(cv, str):
-        return _DescribedFolds(Folds(tuple(_read_fold_list(cv, source, n_rows)), "the folds of a list"))
+        return Folds(tuple(_read_fold_list(cv, source, n_rows)), "the folds of a list")
     try:
         y = labels if source.schema.target is not None else None
         splitter = check_cv(_seed_splitter(cv, seed), y, classifier=is_classifier(estimator))
@@ -150,17 +135,17 @@ def _resolve_folds(
         groups = "" if source.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
         raise DataError(f"cv={cv!r} cannot split this table: {str(error).rstrip('.')}{groups}.") from error
     parts = tuple(Fold(np.sort(train), np.sort(test), np.asarray(train)) for train, test in splits)
-    return _DescribedFolds(Folds(parts, f"the folds of {cv!r}"), tuple(f"cv={cv!r}: {one.message}" for one in caught))
+    return Folds(parts, f"the folds of {cv!r}", other_warnings=tuple(f"cv={cv!r}: {one.message}" for one in caught))
 
 
-def _describe_folds(folds: Folds, source: Source) -> _DescribedFolds:
-    """Return folds with their warnings and notes, and those about the row order."""
+def _note_row_order(folds: Folds, source: Source) -> Folds:
+    """Return folds with a warning or a note about the row order, if there is one."""
     order = describe_row_order(source)
     if order is None:
-        return _DescribedFolds(folds, folds.fold_warnings, folds.fold_notes)
+        return folds
     if order.is_doubtful:
-        return _DescribedFolds(folds, (*folds.fold_warnings, order.message), folds.fold_notes)
-    return _DescribedFolds(folds, folds.fold_warnings, (*folds.fold_notes, order.message))
+        return replace(folds, other_warnings=(order.message,))
+    return replace(folds, fold_notes=(*folds.fold_notes, order.message))
 
 
 def _seed_splitter(cv: Any, seed: int) -> Any:
@@ -210,7 +195,7 @@ def _read_row_numbers(rows: Any, positions: NDArray[np.intp], number: int) -> ND
     return found[found >= 0]
 
 
-def _check_folds(folds: tuple[Fold, ...], estimator: Any, labels: NDArray[Any]) -> None:
+def _check_folds(folds: Folds, estimator: Any, labels: NDArray[Any]) -> None:
     if not folds:
         raise DataError("cv yields no folds for this table; at least one is needed.")
     for number, fold in enumerate(folds, start=1):
