@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 def work():
     rng = np.random.default_rng(0)
     table = rng.normal(size=(60, 4))
-    SubsetSelector(CrossValidated("mixed_nb", cv=2), Forward()).fit(table, table[:, 0] > 0)
+    SubsetSelector(CrossValidated("naive_bayes", cv=2), Forward()).fit(table, table[:, 0] > 0)
 
 
 def test_a_function_hears_how_far_each_piece_of_work_has_come():

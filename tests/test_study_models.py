@@ -135,7 +135,7 @@ def test_rows_of_which_no_folds_can_be_made_are_told_and_an_error_where_it_was_a
 
 def test_a_wrapper_stands_in_the_place_of_the_usual_one_and_the_figure_keeps_to_the_usual_merit():
     X, y = table()
-    found = study(X, y, merit=CrossValidated("mixed_nb", cv=3), search=Forward())
+    found = study(X, y, merit=CrossValidated("naive_bayes", cv=3), search=Forward())
     assert [one["id"] for one in found["recommendation"]["candidates"]] == [
         "all_columns",
         "cfs",

@@ -72,7 +72,7 @@ def table_model(model: Model) -> TableModel:
         return NaiveBayesModel(model.estimator)
     return (
         EncodedModel(model.estimator, model.label, impute=model.impute)
-        if model.encode
+        if model.encoding != "none"
         else NativeModel(model.estimator)
     )
 

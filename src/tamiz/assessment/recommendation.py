@@ -364,7 +364,7 @@ def default_candidates(
     found: dict[str, Any] = {"cfs": by_cfs}
     if schema.has_classes:
         # For more than two classes ROC AUC needs a pass per class; balanced accuracy is not dominated by frequent classes either.
-        found["naive_bayes"] = wrapper("mixed_nb", "balanced_accuracy" if schema.n_classes > 2 else "roc_auc")
+        found["naive_bayes"] = wrapper("naive_bayes", "balanced_accuracy" if schema.n_classes > 2 else "roc_auc")
     if schema.n_coordinates > _MAX_COORDINATES:
         return found
     found["ridge"] = wrapper("ridge")

@@ -26,7 +26,7 @@ from tamiz.statistics.cross_products import design_matrix
 from tamiz.subsets.candidates import Candidates, Masks
 
 # Models that are scored by fold backends or refits of `tamiz.models`, with their names there, and models of trees.
-_BACKEND_MODELS = {"naive_bayes": "mixed_nb", "knn": "knn", "ridge": "ridge", "logistic": "logistic"}
+_BACKEND_MODELS = {"naive_bayes": "naive_bayes", "knn": "knn", "ridge": "ridge", "logistic": "logistic"}
 _TREE_MODELS = {"tree": TreeModel(), "forest": ForestModel()}
 
 

@@ -30,21 +30,26 @@ from tamiz.models.scoring import check_scoring_target, resolve_scoring, resolve_
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.row_order import describe_row_order
-from tamiz.sources.views import has_all_rows, n_original_rows, select_rows, weight_array
+from tamiz.sources.views import has_all_rows, n_original_rows, select_rows, weight_array, with_weight
+
+# With a smaller sum of the weights of a fold's training rows, the weights of the table are scaled to a mean of 1.
+MIN_TRAIN_WEIGHT = 2.0
 
 
 def make_task(
     model: Model, source: Source, outputs: MultiOutputTarget | None = None, *, cv: Any, scoring: Any, seed: int
 ) -> CVTask:
     """Return the task of cross-validating a model on a table; `outputs` replaces the target if there are several."""
-    estimator, encode = model.estimator, model.encode
+    estimator = model.estimator
     has_target = outputs is not None or source.schema.target is not None
     if has_target:
         check_is_predictive(estimator)
     n_rows, is_whole = n_original_rows(source), has_all_rows(source)
     weight = weight_array(source)
     if weight is not None and (weight == 0).any():
-        source = select_rows(source, np.flatnonzero(weight))
+        positive = np.flatnonzero(weight)
+        cv = cv.among(positive) if isinstance(cv, Folds) else cv
+        source = select_rows(source, positive)
         weight = weight_array(source)
     scorer = (
         resolve_scoring(scoring, has_classes=is_classifier(estimator), multioutput=outputs is not None)
@@ -58,7 +63,7 @@ def make_task(
     )
     check_accepts_weights(estimator, source.schema)
     scorer.check_weights(source.schema)
-    if not encode:
+    if model.encoding == "none":
         check_accepts_columns(estimator, source.schema)
     folds = _resolve_folds(
         cv,
@@ -75,14 +80,18 @@ def make_task(
         folds = folds.among(rows)
     check_scoring_target(scorer, source.schema, target)
     _check_folds(folds, estimator, target)
+    if weight is not None and min(weight[fold.train].sum() for fold in folds) < MIN_TRAIN_WEIGHT:
+        # As numbers of rows such weights are meaningless, only their ratios matter (`tamiz.sources.table.scale_weights`).
+        weight = weight / weight.mean()
+        source = with_weight(source, weight, str(source.schema.weight))
     return CVTask(
-        set_random_state(clone(estimator), seed),
+        set_random_state(clone(model.estimator_for(min(len(fold.train) for fold in folds))), seed),
         source,
         folds,
         target,
         weight,
         scorer,
-        encode,
+        model.encoding,
         model.impute,
         model.label,
         seed,
@@ -112,7 +121,9 @@ def _estimator_target(estimator: Any, source: Source) -> NDArray[Any]:
 def _resolve_folds(
     cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows: int, seed: int, *, is_full_table: bool
 ) -> Folds:
-    """Return the folds of a splitter or a list, or a number of folds drawn by the seed."""
+    """Return the folds of a splitter or a list, or a number of folds drawn by the seed; `Folds` are of the rows of the source."""
+    if isinstance(cv, Folds):
+        return cv
     if isinstance(cv, bool):
         raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv}.")
     if isinstance(cv, Integral):
