@@ -135,7 +135,7 @@ def test_a_study_tells_the_score_and_judges_it_by_the_same_model(tamiz: Callable
     assert "not refitted" in numbers["subset"]["how"]
     # The merit was given no score: the assessment's is its own.
     assert (numbers["assessment"]["predictor"], numbers["assessment"]["scoring"]) == (
-        "GaussianNB",
+        "Gaussian naive Bayes",
         "roc_auc_ovr_weighted",
     )
 

@@ -35,7 +35,7 @@ from tamiz.models.score_functions import (
 )
 from tamiz.models.scoring import Scoring, score_fitted
 from tamiz.models.task import make_task
-from tamiz.runtime import parallel
+from tamiz.runtime import parallel, progress
 from tamiz.sources.base import Source
 from tamiz.sources.views import select_columns
 from tamiz.statistics.base import Floats
@@ -118,9 +118,10 @@ def score_folds(
     # Other columns would be read and encoded too.
     view = select_columns(table, (columns if len(columns) else table.schema.used[:1]).tolist())
     task = make_task(model, view, cv=folds, scoring=scorings[0], seed=seed)
-    backend = choose_backend(task)[0] if model.reads_source else RefitBackend(task)
-    scorer = FoldScorer(task, backend, scorings)
-    values = scorer.scores(Candidates.from_masks(unique), unique_wanted)[:, back]
+    with progress.use_listener(None):
+        backend = choose_backend(task)[0] if model.reads_source else RefitBackend(task)
+        scorer = FoldScorer(task, backend, scorings)
+        values = scorer.scores(Candidates.from_masks(unique), unique_wanted)[:, back]
     if len(back) > n_sets:
         values = values.reshape(len(scorings), n_sets, n_folds, n_folds)[:, :, np.arange(n_folds), np.arange(n_folds)]
     return SetScores(values, tuple(task.fit_warnings.notes(task.label)))
