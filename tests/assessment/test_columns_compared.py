@@ -107,7 +107,7 @@ def test_mixed_columns_with_gaps_are_compared_on_the_folds_of_the_report_with_it
     table = pd.DataFrame(X, columns=list("abcdefgh"))
     table["kind"] = np.where(np.random.default_rng(0).random(120) < 0.3, None, np.where(y > 0, "u", "v"))
     found = compare_columns(SEARCHED, table, y, models=QUICK, n_splits=4, random_state=5)
-    for predictor in ("naive_bayes", "knn"):
+    for predictor in ("naive_bayes", "knn", "tree"):
         report = selection_report(SEARCHED, table, y, model=predictor, n_splits=4, n_permutations=0, random_state=5)
         assert found.folds_description == report.folds_description
         assert found.fold_sets.tolist() == report.fold_sets.tolist()
@@ -129,6 +129,19 @@ def test_what_a_report_chose_in_its_folds_is_not_searched_for_again(monkeypatch)
     taken = compare_columns(drawing, X, y, models=QUICK, n_splits=5, report=report, random_state=2)
     assert taken.to_dict() == searched.to_dict()
     assert len(np.unique(taken.fold_sets, axis=0)) > 1
+
+
+@pytest.mark.parametrize("name", ["tree", "forest"])
+def test_trees_of_a_report_have_the_seed_of_the_report_in_every_fold(name):
+    X, y = signal()
+    trees = {
+        "tree": DecisionTreeClassifier(min_samples_leaf=5, random_state=5),
+        "forest": RandomForestClassifier(30, min_samples_leaf=2, random_state=5),
+    }
+    report = selection_report(SEARCHED, X, y, model=name, n_splits=3, n_permutations=0, random_state=5)
+    for model, scores in ((trees[name], report.all_columns), (make_pipeline(SEARCHED, trees[name]), report.nested)):
+        told = cross_validate(model, X, y, cv=folds_of(X, y, 5, 3), scoring="roc_auc")
+        np.testing.assert_allclose(scores.values, told["test_score"], rtol=1e-12)
 
 
 def test_a_difference_is_taken_fold_by_fold_with_the_corrected_interval():
