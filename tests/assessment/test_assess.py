@@ -291,6 +291,28 @@ def test_a_search_in_time_is_never_shown_a_later_row(monkeypatch):
         assert min(set(after) - set(before)) > max(before)
 
 
+def test_an_estimator_gets_encoded_columns_of_a_table_with_text_and_none_that_is_excluded():
+    X, y = signal()
+    table = pd.DataFrame(X, columns=list("abcdefgh"))
+    table["kind"] = np.where(np.random.default_rng(0).random(80) < 0.3, None, np.where(y > 0, "u", "v"))
+    table["id"] = [f"row {k}" for k in range(80)]
+    with pytest.warns(TamizWarning, match="excluded: id"):
+        own, named = (
+            selection_report(SEARCHED, table, y, model=model, n_splits=3, n_permutations=0)
+            for model in (LogisticRegression(max_iter=1000), "logistic")
+        )
+    assert (own.model, named.model) == ("LogisticRegression", "logistic regression")
+    for role in ("nested", "apparent", "all_columns"):
+        assert getattr(own, role).values.tolist() == getattr(named, role).values.tolist()
+
+
+def test_warnings_of_fits_are_notes_with_their_number():
+    X, y = signal()
+    with pytest.warns(TamizWarning, match=r"^LogisticRegression warned in \d+ of \d+ fits: ConvergenceWarning"):
+        report = selection_report(SEARCHED, X, y, model=LogisticRegression(max_iter=1), n_splits=2, n_permutations=0)
+    assert any("ConvergenceWarning" in note for note in report.notes)
+
+
 # What cannot be done
 
 

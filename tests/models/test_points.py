@@ -268,3 +268,14 @@ def test_text_as_it_is_has_no_numbers():
         DataError, match="Column 'job' contains text, and GaussianNB accepts only numbers: pass encode=True"
     ):
         evaluator_of(frame, y, GaussianNB())
+
+
+def test_indicators_are_numbers_before_a_column_for_each_level_with_missing_values_as_nan():
+    frame = pd.DataFrame({"kind": ["v", None, "u", "v"], "a": [1.0, 2.0, np.nan, 4.0]})
+    source = as_source(frame, np.array([0, 1, 0, 1]))
+    points = EncodedMatrix(source, folds := halves(4), "indicators")
+    assert [own.tolist() for own in points.coordinates] == [[1, 2], [0]]
+    expected = np.array([[1, 0, 1], [2, np.nan, np.nan], [np.nan, 1, 0], [4, 0, 1]])
+    for fold in folds:
+        np.testing.assert_array_equal(points.train_rows(fold), expected[fold.train])
+        np.testing.assert_array_equal(points.test_rows(fold, np.array([2])), expected[np.ix_(fold.test, [2])])

@@ -68,7 +68,6 @@ def score_folds(
     scoring: Scoring | Sequence[Scoring],
     *,
     sets: NDArray[np.bool_] | None = None,
-    needed: NDArray[np.bool_] | None = None,
     seed: int = 0,
 ) -> SetScores:
     """Fit a model on the training rows of every fold for each of a few column sets, and score it on the test rows.
@@ -83,8 +82,6 @@ def score_folds(
     sets : ndarray of shape (n_sets, n_columns) or (n_sets, n_folds, n_columns), bool, default=None
         The columns, the same in every fold or others in each. None is one set of all columns. A column that the table excludes is
         in no set. The score of the empty set is the baseline score.
-    needed : ndarray of shape (n_sets, n_folds), bool, default=None
-        The scores that are needed, None for all; the others are undefined.
     seed : int, default=0
         Seed of an estimator without one.
 
@@ -104,24 +101,25 @@ def score_folds(
     used[table.schema.used] = True
     masks = used[None] if sets is None else sets & used
     n_sets, n_folds = len(masks), len(folds)
-    wanted = np.ones((n_sets, n_folds), dtype=bool) if needed is None else needed
+    needed = np.ones((n_sets, n_folds), dtype=bool)
     if masks.ndim == 3:
         # Set s of fold f is row (s, f), which is needed in its own fold only.
-        own_fold = np.eye(n_folds, dtype=bool)
-        wanted = (wanted[:, :, None] & own_fold).reshape(-1, n_folds)
+        needed = np.tile(np.eye(n_folds, dtype=bool), (n_sets, 1))
         masks = masks.reshape(-1, masks.shape[2])
     unique, back = np.unique(masks, axis=0, return_inverse=True)
     back = back.ravel()
-    unique_wanted = np.zeros((len(unique), n_folds), dtype=bool)
-    np.logical_or.at(unique_wanted, back, wanted)
+    unique_needed = np.zeros((len(unique), n_folds), dtype=bool)
+    np.logical_or.at(unique_needed, back, needed)
     columns = np.flatnonzero(unique.any(axis=0))
     # Other columns would be read and encoded too.
     view = select_columns(table, (columns if len(columns) else table.schema.used[:1]).tolist())
     task = make_task(model, view, cv=folds, scoring=scorings[0], seed=seed)
     with progress.use_listener(None):
-        backend = choose_backend(task)[0] if model.reads_source else RefitBackend(task)
+        # A scorer that reads more than predictions gets the rows in the user's type.
+        from_views = model.reads_source and all(one.uses_predictions_only for one in scorings)
+        backend = choose_backend(task)[0] if from_views else RefitBackend(task)
         scorer = FoldScorer(task, backend, scorings)
-        values = scorer.scores(Candidates.from_masks(unique), unique_wanted)[:, back]
+        values = scorer.scores(Candidates.from_masks(unique), unique_needed)[:, back]
     if len(back) > n_sets:
         values = values.reshape(len(scorings), n_sets, n_folds, n_folds)[:, :, np.arange(n_folds), np.arange(n_folds)]
     return SetScores(values, tuple(task.fit_warnings.notes(task.label)))

@@ -33,7 +33,7 @@ from tamiz.sources.row_order import describe_row_order
 from tamiz.sources.views import has_all_rows, n_original_rows, select_rows, weight_array, with_weight
 
 # With a smaller sum of the weights of a fold's training rows, the weights of the table are scaled to a mean of 1.
-MIN_TRAIN_WEIGHT = 2.0
+_MIN_TRAIN_WEIGHT = 2.0
 
 
 def make_task(
@@ -80,7 +80,7 @@ def make_task(
         folds = folds.among(rows)
     check_scoring_target(scorer, source.schema, target)
     _check_folds(folds, estimator, target)
-    if weight is not None and min(weight[fold.train].sum() for fold in folds) < MIN_TRAIN_WEIGHT:
+    if weight is not None and min(weight[fold.train].sum() for fold in folds) < _MIN_TRAIN_WEIGHT:
         # As numbers of rows such weights are meaningless, only their ratios matter (`tamiz.sources.table.scale_weights`).
         weight = weight / weight.mean()
         source = with_weight(source, weight, str(source.schema.weight))
