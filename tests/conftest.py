@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tamiz._study import mean_rank, models
-from tamiz.assessment import predictors
+from tamiz.models import named_models
 
 # A shell has what it runs in the background ignore Ctrl-C; tests of it are not to depend on where they run.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -56,8 +56,8 @@ def few_models() -> Iterator[None]:
     A study of 60 rows takes 2 s so, and 13 s with logistic regression and a random forest; they have tests of their own.
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(predictors, "_CLASSIFIERS", ("naive_bayes", "knn"))
-        patched.setattr(predictors, "_REGRESSORS", ("ridge", "knn"))
+        patched.setattr(named_models, "_CLASSIFIERS", ("naive_bayes", "knn"))
+        patched.setattr(named_models, "_REGRESSORS", ("ridge", "knn"))
         patched.setattr(models, "_N_ADDED_COLUMNS", (0, 5))
         patched.setattr(models, "MAX_SEARCH_SECONDS", 1e9)
         patched.setattr(models, "_MAX_SECONDS_PER_SEARCH", 1e9)

@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 def work():
     rng = np.random.default_rng(0)
     table = rng.normal(size=(60, 4))
-    SubsetSelector(CrossValidated("mixed_nb", cv=2), Forward()).fit(table, table[:, 0] > 0)
+    SubsetSelector(CrossValidated("naive_bayes", cv=2), Forward()).fit(table, table[:, 0] > 0)
 
 
 def test_a_function_hears_how_far_each_piece_of_work_has_come():
@@ -35,6 +35,15 @@ def test_a_function_hears_how_far_each_piece_of_work_has_come():
     n_reports = len(reports)
     work()
     assert len(reports) == n_reports
+
+
+def test_work_inside_may_keep_its_progress_to_itself():
+    reports = []
+    with progress.use_listener(lambda *report: reports.append(report)):
+        with progress.use_listener(None):
+            progress.report_progress("inside", 1, 2)
+        progress.report_progress("outside", 1, 2)
+    assert reports == [("outside", 1, 2)]
 
 
 def test_what_a_function_raises_ends_the_work():

@@ -51,7 +51,7 @@ def test_scores(name):
         *(
             CrossValidated(model, cv=3)
             for model in (
-                "mixed_nb",
+                "naive_bayes",
                 "knn",
                 LogisticRegression(),
                 BernoulliNB(),

@@ -112,7 +112,7 @@ def test_frames_stay_frames_and_sources_and_names_of_models_are_taken():
     assert (
         kept.columns.tolist() == search.get_feature_names_out().tolist() == table.columns[search.get_support()].tolist()
     )
-    by_source = SizeSearchCV(RankSelector(InformationGain()), "mixed_nb", sizes=[2, 11]).fit(open_source(table, Y))
+    by_source = SizeSearchCV(RankSelector(InformationGain()), "naive_bayes", sizes=[2, 11]).fit(open_source(table, Y))
     assert by_source.n_features_ in (2, 11)
     assert by_source.score_name_ == "accuracy of naive Bayes"
 

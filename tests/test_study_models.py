@@ -9,9 +9,10 @@ import pytest
 import tamiz
 from tamiz import SubsetSelector
 from tamiz._study import models
-from tamiz.assessment import compare_columns, predictors, recommend_columns, run_noise_experiment
+from tamiz.assessment import compare_columns, recommend_columns, run_noise_experiment
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
+from tamiz.models import named_models
 from tamiz.report import render
 from tamiz.search import BestFirst, Forward
 
@@ -19,7 +20,7 @@ pytestmark = [
     pytest.mark.usefixtures("few_models"),
     pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning"),
 ]
-OF_CLASSES = predictors._CLASSIFIERS
+OF_CLASSES = named_models._CLASSIFIERS
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +59,7 @@ def test_what_a_study_finds_is_what_the_functions_find():
 
 
 def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
-    monkeypatch.setattr("tamiz.assessment.predictors._CLASSIFIERS", OF_CLASSES)
+    monkeypatch.setattr("tamiz.models.named_models._CLASSIFIERS", OF_CLASSES)
     monkeypatch.setattr(models, "_FOLDS", 2)
     monkeypatch.setattr(models, "_N_ADDED_COLUMNS", (0, 1))
     X, y = table(24)
@@ -135,7 +136,7 @@ def test_rows_of_which_no_folds_can_be_made_are_told_and_an_error_where_it_was_a
 
 def test_a_wrapper_stands_in_the_place_of_the_usual_one_and_the_figure_keeps_to_the_usual_merit():
     X, y = table()
-    found = study(X, y, merit=CrossValidated("mixed_nb", cv=3), search=Forward())
+    found = study(X, y, merit=CrossValidated("naive_bayes", cv=3), search=Forward())
     assert [one["id"] for one in found["recommendation"]["candidates"]] == [
         "all_columns",
         "cfs",

@@ -76,7 +76,7 @@ class Studied:
             if numeric and name not in SHARED
             else (None, None)
         )
-        self.folds = draw_folds(self.source, self.found_folds(), np.random.default_rng(0)).folds.splits
+        self.folds = draw_folds(self.source, self.found_folds(), np.random.default_rng(0))
 
     def found_folds(self):
         return len(self.found["recommendation"]["scores"][0]["baseline"]["folds"])

@@ -54,7 +54,7 @@ def _answer(run: Callable[[], Any]) -> str:
 
 def of_criterion(entry: Entry) -> dict[str, str]:
     """Return the inputs that a relevance or a merit accepts; for a wrapper, those that one of two models accepts."""
-    made = [entry.load()(model) for model in ("mixed_nb", "ridge")] if entry.kind == "wrapper" else [entry.load()()]
+    made = [entry.load()(model) for model in ("naive_bayes", "ridge")] if entry.kind == "wrapper" else [entry.load()()]
     one_by_one = entry.kind == "relevance"
     selectors = [RankSelector(part) if one_by_one else SubsetSelector(part, Forward()) for part in made]
 

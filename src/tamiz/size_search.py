@@ -227,7 +227,7 @@ class SizeSearchCV(Selector):
         where = f"Fold {fold + 1} of {len(task.folds)}"
         try:
             # Warnings and progress of the selection in a fold are suppressed; the selection on all rows reports them.
-            with capture_warnings(), progress.use_listener(_ignore_progress):
+            with capture_warnings(), progress.use_listener(None):
                 sets = self._checked_selector()._supports_by_size(select_rows(source, rows), sizes)
         except ValueError as error:
             raise DataError(f"{where}: {error}") from error
@@ -272,7 +272,3 @@ def _make_cv_results(scores: Sequence[dict[int, float]], sizes: list[int] | None
         "std_test_score": deviations,
         **{f"split{fold}_test_score": values[:, fold].copy() for fold in range(len(scores))},
     }
-
-
-def _ignore_progress(label: str, done: int, total: int | None) -> None:
-    """Discard the progress of the selection in a fold."""

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -22,7 +23,7 @@ from tamiz.models.folds import draw_folds
 from tamiz.search import BestFirst
 
 # Models that are faster than a forest, and the score that theory describes.
-QUICK = {"predictors": ["naive_bayes", "knn", "tree"], "scoring": "accuracy"}
+QUICK = {"models": ["naive_bayes", "knn", "tree"], "scoring": "accuracy"}
 
 
 def four_hints(seed):
@@ -74,7 +75,7 @@ def test_every_figure_is_that_of_cross_validation_on_a_table_made_by_hand():
     found = run_noise_experiment(X, y, n_added=[0, 4, 9], n_draws=1, random_state=7, **QUICK)
     rng = np.random.default_rng(7)
     splits = draw_folds(open_source(X, y), 10, rng)
-    folds = [(fold.train, fold.test) for fold in splits.folds.splits]
+    folds = [(fold.train, fold.test) for fold in splits]
     drawn = rng.standard_normal((80, 9))
     names = [f"x{j}" for j in range(8)]
     models = {
@@ -96,10 +97,34 @@ def test_every_figure_is_that_of_cross_validation_on_a_table_made_by_hand():
         assert found.scores("random", "naive_bayes", selected=True)[-1].values[fold] == score
 
 
+def test_all_models_are_scored_on_the_labels_of_the_user():
+    X, y = signal()
+    # The positive class of f1 is 1, which has the lower code.
+    labels = 2 - y
+    found = run_noise_experiment(X, labels, n_added=[1], n_draws=1, models=["naive_bayes", "tree"], scoring="f1")
+    folds = [(fold.train, fold.test) for fold in draw_folds(open_source(X, labels), 10, np.random.default_rng(0))]
+    models = {"naive_bayes": MixedNB(), "tree": DecisionTreeClassifier(min_samples_leaf=5, random_state=0)}
+    for name, model in models.items():
+        told = cross_val_score(model, X, labels, cv=folds, scoring="f1")
+        np.testing.assert_allclose(found.scores("random", name)[0].values, told, rtol=1e-12)
+    words = np.where(labels == 1, "no", "yes")
+    for name in models:
+        with pytest.raises(DataError, match="f1: pos_label=1 is not a valid label"):
+            run_noise_experiment(X, words, n_added=[1], models=[name], scoring="f1")
+
+
+def test_models_of_numbers_get_the_added_columns_too():
+    X, y = signal()
+    found = run_noise_experiment(X, y, n_added=[3], n_draws=1, models=["gaussian_nb", "linear"], scoring="accuracy")
+    folds = [(fold.train, fold.test) for fold in draw_folds(open_source(X, y), 10, np.random.default_rng(0))]
+    told = cross_val_score(LinearDiscriminantAnalysis(), X, y, cv=folds)
+    np.testing.assert_allclose(found.scores("random", "linear")[0].values, told, rtol=1e-12)
+
+
 def test_fewer_random_columns_are_the_first_of_more_and_other_draws_are_others():
     X, y = signal()
-    few = run_noise_experiment(X, y, n_added=[5], n_draws=2, predictors=["knn"])
-    many = run_noise_experiment(X, y, n_added=[5], n_draws=3, predictors=["knn"])
+    few = run_noise_experiment(X, y, n_added=[5], n_draws=2, models=["knn"])
+    many = run_noise_experiment(X, y, n_added=[5], n_draws=3, models=["knn"])
     assert few.random_scores["knn"].shape == (2, 2, 10)
     assert many.random_scores["knn"][:2].tolist() == few.random_scores["knn"].tolist()
     assert few.random_scores["knn"][0, 1].tolist() != few.random_scores["knn"][1, 1].tolist()
@@ -110,7 +135,7 @@ def test_a_number_is_scored_by_r2_with_ridge_in_the_place_of_naive_bayes():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     usual = run_noise_experiment(X, y, n_added=[0, 1], n_draws=1, n_splits=2)
     assert (usual.scoring, list(usual.models), usual.copied_column) == ("r2", ["ridge", "knn", "forest"], "bmi")
-    found = run_noise_experiment(X, y, n_added=[0, 50], predictors=["knn", "tree"])
+    found = run_noise_experiment(X, y, n_added=[0, 50], models=["knn", "tree"])
     # More than the spread of the folds explains.
     assert found.score_changes("random", "tree")[-1].interval[1] < 0
     assert found.score_changes("random", "knn")[-1].interval[1] < 0
@@ -165,7 +190,7 @@ def test_weights_count_and_nearest_neighbours_are_left_out():
         X,
         y,
         sample_weight=weight,
-        predictors=["logistic", "naive_bayes", "forest"],
+        models=["logistic", "naive_bayes", "forest"],
         scoring=["roc_auc"],
         n_splits=3,
     )
@@ -214,7 +239,7 @@ def test_printed_it_is_a_line_for_every_model_on_all_columns_and_on_those_chosen
         ([0, 1] * 10, {"selection_n_added": [7]}, r"^selection_n_added must be among n_added, .* got 7\.$"),
         ([0, 1] * 10, {"n_draws": 0}, r"^n_draws must be .*1.*got 0"),
         ([0, 1] * 10, {"max_rows": 5}, r"^max_rows must be .*20.*got 5"),
-        ([0, 1] * 10, {"predictors": ["trees"]}, r"^model must be one of .* got 'trees'"),
+        ([0, 1] * 10, {"models": ["trees"]}, r"^model must be one of .* got 'trees'"),
         ([0, 1] * 10, {"scoring": "acuracy"}, r"'acuracy'.*accuracy"),
         (
             [0, 1] * 10,

@@ -14,9 +14,10 @@ from tests.assessment.tables import noise, signal
 from tests.reference.tables import shared
 
 from tamiz import RankSelector, SubsetSelector, load, open_source, save, selection_report
-from tamiz.assessment import nested_cv, predictors
+from tamiz.assessment import nested_cv
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, Variance
 from tamiz.exceptions import TamizWarning
+from tamiz.models import design_matrix
 from tamiz.models.folds import make_folds
 from tamiz.runtime import progress
 from tamiz.search import BestFirst, Evaluations, Forward, Seconds
@@ -115,7 +116,7 @@ def test_a_score_that_was_asked_for_or_that_the_merit_was_given_decides_with_the
     plain = selection_report(
         SubsetSelector(CrossValidated("gaussian_nb", cv=2), Forward()), X, y, n_splits=2, n_permutations=0
     )
-    assert (plain.scoring, plain.model) == ("roc_auc", "GaussianNB")
+    assert (plain.scoring, plain.model) == ("roc_auc", "Gaussian naive Bayes")
 
 
 def test_a_fold_without_a_class_and_a_predictor_without_probabilities_have_no_area():
@@ -290,6 +291,28 @@ def test_a_search_in_time_is_never_shown_a_later_row(monkeypatch):
         assert min(set(after) - set(before)) > max(before)
 
 
+def test_an_estimator_gets_encoded_columns_of_a_table_with_text_and_none_that_is_excluded():
+    X, y = signal()
+    table = pd.DataFrame(X, columns=list("abcdefgh"))
+    table["kind"] = np.where(np.random.default_rng(0).random(80) < 0.3, None, np.where(y > 0, "u", "v"))
+    table["id"] = [f"row {k}" for k in range(80)]
+    with pytest.warns(TamizWarning, match="excluded: id"):
+        own, named = (
+            selection_report(SEARCHED, table, y, model=model, n_splits=3, n_permutations=0)
+            for model in (LogisticRegression(max_iter=1000), "logistic")
+        )
+    assert (own.model, named.model) == ("LogisticRegression", "logistic regression")
+    for role in ("nested", "apparent", "all_columns"):
+        assert getattr(own, role).values.tolist() == getattr(named, role).values.tolist()
+
+
+def test_warnings_of_fits_are_notes_with_their_number():
+    X, y = signal()
+    with pytest.warns(TamizWarning, match=r"^LogisticRegression warned in \d+ of \d+ fits: ConvergenceWarning"):
+        report = selection_report(SEARCHED, X, y, model=LogisticRegression(max_iter=1), n_splits=2, n_permutations=0)
+    assert any("ConvergenceWarning" in note for note in report.notes)
+
+
 # What cannot be done
 
 
@@ -324,7 +347,7 @@ def rows(y, p=3):
         (
             [0, 1] * 10,
             {"model": "naive"},
-            r"^model must be one of 'naive_bayes', 'knn', 'tree', 'forest', 'logistic', 'ridge', got 'naive'",
+            r"^model must be one of 'gaussian_nb', 'naive_bayes', 'knn', .*'forest', got 'naive'",
         ),
         ([0, 1] * 10, {"scoring": "acuracy"}, r"^scoring must be .*, got 'acuracy' \(did you mean 'accuracy'\?\)\.$"),
         (
@@ -333,7 +356,11 @@ def rows(y, p=3):
             r"^Naive Bayes needs classes, and the target 'target' is a number",
         ),
         ([0, 1] * 10, {"model": "knn", "sample_weight": np.full(20, 2.0)}, r"^Nearest neighbours accept no weights;"),
-        ([0, 1] * 10, {"scoring": lambda *_: np.nan}, r"^Fold 1 of 10: <lambda> is nan on the 2 test rows;"),
+        (
+            [0, 1] * 10,
+            {"scoring": lambda *_: np.nan},
+            r"^Fold 1 of 10, no column, <lambda>: <lambda> is nan on the 2 test rows;",
+        ),
         (None, {}, r"^selection_report requires a target, but the target y is None\.$"),
     ],
 )
@@ -350,7 +377,7 @@ def test_what_fails_in_a_fold_is_an_error_that_names_it():
             return np.full(len(X), np.nan)
 
     X, y = signal()
-    with pytest.raises(ValueError, match=r"^Fold 1 of 3: .*NaN"):
+    with pytest.raises(ValueError, match=r"^Fold 1 of 3, .*NaN"):
         selection_report(RANKED.set_params(n_features=2), X, y, model=Fails(), n_splits=3)
 
 
@@ -427,7 +454,7 @@ def test_all_columns_that_do_not_fit_in_memory_are_left_out_and_told(monkeypatch
         if n_bytes > 40_000:
             raise MemoryError("too much")
 
-    monkeypatch.setattr(predictors, "check_memory", refuse)
+    monkeypatch.setattr(design_matrix, "check_memory", refuse)
     X, y = noise(0, n=60, p=60)
     report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, model="knn", n_permutations=0)
     assert report.all_columns is None

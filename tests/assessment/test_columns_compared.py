@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -15,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.assessment.tables import noise, signal
 
 from tamiz import SubsetSelector, open_source, selection_report
-from tamiz.assessment import column_comparison, compare_columns
+from tamiz.assessment import compare_columns
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models import MixedNB
@@ -28,7 +29,7 @@ QUICK = ["naive_bayes", "knn", "tree"]
 
 
 def folds_of(X, y, seed=0, n_splits=10):
-    parts = draw_folds(open_source(X, y), n_splits, np.random.default_rng(seed)).folds.splits
+    parts = draw_folds(open_source(X, y), n_splits, np.random.default_rng(seed))
     return [(fold.train, fold.test) for fold in parts]
 
 
@@ -88,7 +89,7 @@ def test_every_figure_of_a_number_is_that_of_cross_validate_with_a_pipeline():
 
 def test_a_tree_is_compared_by_its_name():
     X, y = load_wine(return_X_y=True)
-    found = compare_columns(SEARCHED, X, y, predictors=["tree"], scoring=["accuracy"], n_splits=3, random_state=3)
+    found = compare_columns(SEARCHED, X, y, models=["tree"], scoring=["accuracy"], n_splits=3, random_state=3)
     tree = DecisionTreeClassifier(min_samples_leaf=5, random_state=3)
     told = cross_validate(make_pipeline(SEARCHED, tree), X, y, cv=folds_of(X, y, 3, 3))["test_score"]
     assert found.selected["tree", "accuracy"].values.tolist() == told.tolist()
@@ -96,7 +97,7 @@ def test_a_tree_is_compared_by_its_name():
 
 def test_naive_bayes_scores_as_scikit_learns_does_but_for_its_smoothing():
     X, y = load_wine(return_X_y=True)
-    found = compare_columns(SEARCHED, X, y, predictors=["naive_bayes"], scoring=["accuracy"])
+    found = compare_columns(SEARCHED, X, y, models=["naive_bayes"], scoring=["accuracy"])
     told = cross_validate(GaussianNB(), X, y, cv=folds_of(X, y))["test_score"]
     assert found.all_columns["naive_bayes", "accuracy"].values.tolist() == told.tolist()
 
@@ -105,8 +106,8 @@ def test_mixed_columns_with_gaps_are_compared_on_the_folds_of_the_report_with_it
     X, y = signal(n=120)
     table = pd.DataFrame(X, columns=list("abcdefgh"))
     table["kind"] = np.where(np.random.default_rng(0).random(120) < 0.3, None, np.where(y > 0, "u", "v"))
-    found = compare_columns(SEARCHED, table, y, predictors=QUICK, n_splits=4, random_state=5)
-    for predictor in ("naive_bayes", "knn"):
+    found = compare_columns(SEARCHED, table, y, models=QUICK, n_splits=4, random_state=5)
+    for predictor in ("naive_bayes", "knn", "tree"):
         report = selection_report(SEARCHED, table, y, model=predictor, n_splits=4, n_permutations=0, random_state=5)
         assert found.folds_description == report.folds_description
         assert found.fold_sets.tolist() == report.fold_sets.tolist()
@@ -123,16 +124,29 @@ def test_what_a_report_chose_in_its_folds_is_not_searched_for_again(monkeypatch)
     # Lots are drawn, so that other seeds would choose other columns.
     drawing = SubsetSelector(CFS(), RandomSubsets(30))
     report = selection_report(drawing, X, y, n_permutations=0, n_splits=5, random_state=2)
-    searched = compare_columns(drawing, X, y, predictors=QUICK, n_splits=5, random_state=2)
+    searched = compare_columns(drawing, X, y, models=QUICK, n_splits=5, random_state=2)
     monkeypatch.setattr(SubsetSelector, "fit", None)
-    taken = compare_columns(drawing, X, y, predictors=QUICK, n_splits=5, report=report, random_state=2)
+    taken = compare_columns(drawing, X, y, models=QUICK, n_splits=5, report=report, random_state=2)
     assert taken.to_dict() == searched.to_dict()
     assert len(np.unique(taken.fold_sets, axis=0)) > 1
 
 
+@pytest.mark.parametrize("name", ["tree", "forest"])
+def test_trees_of_a_report_have_the_seed_of_the_report_in_every_fold(name):
+    X, y = signal()
+    trees = {
+        "tree": DecisionTreeClassifier(min_samples_leaf=5, random_state=5),
+        "forest": RandomForestClassifier(30, min_samples_leaf=2, random_state=5),
+    }
+    report = selection_report(SEARCHED, X, y, model=name, n_splits=3, n_permutations=0, random_state=5)
+    for model, scores in ((trees[name], report.all_columns), (make_pipeline(SEARCHED, trees[name]), report.nested)):
+        told = cross_validate(model, X, y, cv=folds_of(X, y, 5, 3), scoring="roc_auc")
+        np.testing.assert_allclose(scores.values, told["test_score"], rtol=1e-12)
+
+
 def test_a_difference_is_taken_fold_by_fold_with_the_corrected_interval():
     X, y = signal()
-    found = compare_columns(SEARCHED, X, y, predictors=QUICK, n_splits=5)
+    found = compare_columns(SEARCHED, X, y, models=QUICK, n_splits=5)
     change = found.difference("tree", "accuracy")
     one, other = (cell["tree", "accuracy"].values for cell in (found.selected, found.all_columns))
     assert change.values.tolist() == (one - other).tolist()
@@ -142,7 +156,7 @@ def test_a_difference_is_taken_fold_by_fold_with_the_corrected_interval():
 
 def test_a_fold_that_chooses_nothing_scores_as_no_column():
     X, y = noise(2, n=40, p=3)
-    found = compare_columns(SEARCHED, X, y, predictors=QUICK, n_splits=4)
+    found = compare_columns(SEARCHED, X, y, models=QUICK, n_splits=4)
     assert not found.fold_sets.any()
     for scores in found.selected.values():
         assert len(scores.values) == 4
@@ -153,7 +167,7 @@ def test_a_fold_that_chooses_nothing_scores_as_no_column():
 def test_a_wrapper_chooses_by_its_own_model():
     X, y = load_iris(return_X_y=True)
     selector = SubsetSelector(CrossValidated(GaussianNB(), cv=3), Forward(), n_features=2)
-    found = compare_columns(selector, X, y, predictors=QUICK, n_splits=3)
+    found = compare_columns(selector, X, y, models=QUICK, n_splits=3)
     assert found.fold_sets.sum(axis=1).tolist() == [2, 2, 2]
     assert found.selector == "accuracy of GaussianNB by Forward"
 
@@ -174,8 +188,8 @@ def test_rows_with_weights_count_as_often_and_nearest_neighbours_are_left_out():
     # A forest draws other rows where rows have weights, also where all are 1.
     same = ["logistic", "naive_bayes", "tree"]
     with pytest.warns(TamizWarning, match="of weight 0"):
-        found = compare_columns(SEARCHED, X, y, sample_weight=weight, predictors=same, n_splits=3)
-    without = compare_columns(SEARCHED, X[left], y[left], predictors=same, n_splits=3)
+        found = compare_columns(SEARCHED, X, y, sample_weight=weight, models=same, n_splits=3)
+    without = compare_columns(SEARCHED, X[left], y[left], models=same, n_splits=3)
     assert found.n_samples == without.n_samples == left.sum()
     for key in found.selected:
         assert found.selected[key].values == pytest.approx(without.selected[key].values)
@@ -191,7 +205,7 @@ def test_groups_stay_together_and_an_area_that_a_fold_cannot_have_is_left_out_an
         TamizWarning,
         match="^The area under the ROC curve is left out: fold 1 has no training rows, or no test rows, of class",
     ):
-        found = compare_columns(SEARCHED, X, y, groups=groups, predictors=QUICK, n_splits=4)
+        found = compare_columns(SEARCHED, X, y, groups=groups, models=QUICK, n_splits=4)
     assert found.folds_description == "4 folds of whole groups (group)"
     assert found.scorings == ("balanced_accuracy", "accuracy")
 
@@ -201,10 +215,10 @@ def test_of_many_rows_some_are_drawn_with_enough_of_every_class():
     y = np.r_[np.zeros(3000, dtype=int), np.ones(12, dtype=int)]
     X = rng.normal(size=(3012, 3)) + y[:, None]
     with pytest.warns(TamizWarning, match=r"^2\d\d of 3,012 rows, drawn at random\.$"):
-        found = compare_columns(SEARCHED, X, y, predictors=QUICK, max_rows=200)
+        found = compare_columns(SEARCHED, X, y, models=QUICK, max_rows=200)
     assert 200 <= found.n_samples <= 212
     assert "roc_auc" in found.scorings
-    again = compare_columns(SEARCHED, X[:300], np.arange(300) % 2, predictors=QUICK, max_rows=300)
+    again = compare_columns(SEARCHED, X[:300], np.arange(300) % 2, models=QUICK, max_rows=300)
     assert again.n_samples == 300
 
 
@@ -216,7 +230,7 @@ def test_the_numbers_do_not_depend_on_the_number_of_threads():
 
 def test_printed_it_is_a_table_of_every_model_and_score():
     X, y = signal()
-    lines = repr(compare_columns(SEARCHED, X, y, predictors=QUICK, n_splits=5)).splitlines()
+    lines = repr(compare_columns(SEARCHED, X, y, models=QUICK, n_splits=5)).splitlines()
     assert lines[0].startswith("8 columns against ")
     assert lines[0].endswith(" selected by CFS by BestFirst; 5 folds, each with its share of every class, 80 rows")
     assert len(lines) == 2 + 9
@@ -227,15 +241,10 @@ def test_printed_it_is_a_table_of_every_model_and_score():
     ("y", "options", "sentence"),
     [
         (None, {}, r"^compare_columns requires a target, but the target y is None\.$"),
-        ([0, 1] * 10, {"predictors": "tree"}, r"^predictors must be a list of names such as"),
-        ([0, 1] * 10, {"predictors": []}, r"^predictors must be a list of names such as"),
-        ([0, 1] * 10, {"predictors": ["trees"]}, r"^model must be one of .* got 'trees'"),
-        (
-            [0, 1] * 10,
-            {"predictors": ["ridge"]},
-            r"^Ridge regression predicts numbers, and the target 'target' is classes",
-        ),
-        (list(np.arange(20) / 3), {"predictors": ["logistic"]}, r"^Logistic regression needs classes"),
+        ([0, 1] * 10, {"models": "tree"}, r"^models must be a list of names such as"),
+        ([0, 1] * 10, {"models": []}, r"^models must be a list of names such as"),
+        ([0, 1] * 10, {"models": ["trees"]}, r"^model must be one of .* got 'trees'"),
+        (list(np.arange(20) / 3), {"models": ["logistic"]}, r"^Logistic regression needs classes"),
         ([0, 1] * 10, {"scoring": "accuracy"}, r"^scoring must be a list of names such as"),
         ([0, 1, 2, 2] * 5, {"scoring": ["roc_auc"]}, r"^roc_auc scores two classes, and the target 'target' has 3"),
         (
@@ -246,10 +255,10 @@ def test_printed_it_is_a_table_of_every_model_and_score():
         ([0, 1] * 10, {"scoring": ["acuracy"]}, r"'acuracy'.*accuracy"),
         (
             [0, 1] * 10,
-            {"scoring": ["r2"], "predictors": ["naive_bayes"], "max_rows": 1},
+            {"scoring": ["r2"], "models": ["naive_bayes"], "max_rows": 1},
             r"^max_rows must be .*2.*got 1",
         ),
-        (list(np.arange(20) / 3), {"predictors": ["naive_bayes"]}, r"^Naive Bayes needs classes"),
+        (list(np.arange(20) / 3), {"models": ["naive_bayes"]}, r"^Naive Bayes needs classes"),
     ],
 )
 def test_bad_input_is_one_sentence(y, options, sentence):
@@ -273,6 +282,17 @@ def test_a_model_that_fails_is_named_with_its_fold(monkeypatch):
     def fail(*_):
         raise ValueError("no luck")
 
-    monkeypatch.setattr(column_comparison.BaselineModel, "fit_columns", fail)
-    with pytest.raises(DataError, match=r"^Fold 1 of 10: no luck$"):
-        compare_columns(SEARCHED, X, y, predictors=QUICK)
+    monkeypatch.setattr(KNeighborsClassifier, "fit", fail)
+    with pytest.raises(DataError, match=r"^Fold 1 of 10, columns? x0.*, 5 nearest neighbours: no luck\."):
+        compare_columns(SEARCHED, X, y, models=QUICK)
+
+
+def test_ridge_regression_of_classes_is_that_of_their_indicators():
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(TamizWarning, match="left out: ridge regression provides no probabilities"):
+        found = compare_columns(SEARCHED, X, y, models=["ridge", "linear"], n_splits=3)
+    assert found.scorings == ("balanced_accuracy", "accuracy")
+    told = cross_validate(make_pipeline(Standardized(), RidgeClassifier()), X, y, cv=folds_of(X, y, 0, 3))
+    assert found.all_columns["ridge", "accuracy"].values.tolist() == told["test_score"].tolist()
+    told = cross_validate(LinearDiscriminantAnalysis(), X, y, cv=folds_of(X, y, 0, 3))
+    assert found.all_columns["linear", "accuracy"].values.tolist() == told["test_score"].tolist()

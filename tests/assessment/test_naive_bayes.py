@@ -5,9 +5,11 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from tamiz import open_source
-from tamiz.assessment.predictors import NaiveBayesModel
 from tamiz.exceptions import DataError
-from tamiz.sources.views import select_rows
+from tamiz.models.fold_scorer import score_folds
+from tamiz.models.folds import Fold, Folds
+from tamiz.models.named_models import resolve_model
+from tamiz.models.scoring import resolve_scoring
 
 TABLE = np.random.default_rng(0).normal(size=(60, 4)) + np.repeat([0, 1], 30)[:, None]
 LABELS = np.repeat(["no", "yes"], 30)
@@ -16,17 +18,31 @@ LABELS = np.repeat(["no", "yes"], 30)
 def test_it_learns_from_the_columns_it_is_given_and_predicts_rows_with_all():
     source = open_source(TABLE, LABELS)
     train, test = np.arange(0, 60, 2), np.arange(1, 60, 2)
+    folds, columns = Folds((Fold(train, test),), "even and odd rows"), [1, 3]
+
+    def probability(estimator, rows, y):
+        return float(estimator.predict_proba(rows)[7, 1])
+
     with warnings.catch_warnings():
         # That the other columns take no part was asked for.
         warnings.simplefilter("error")
-        learned = NaiveBayesModel().fit_columns(select_rows(source, train), [1, 3], 0)
-        found = learned.estimator.predict_proba(learned.prepare_rows(select_rows(source, test)))
-    theirs = GaussianNB(var_smoothing=0).fit(TABLE[train][:, [1, 3]], LABELS[train])
-    np.testing.assert_allclose(found, theirs.predict_proba(TABLE[test][:, [1, 3]]), rtol=1e-9, atol=1e-12)
-    assert learned.estimator.classes_.tolist() == ["no", "yes"]
+        found = [
+            score_folds(
+                resolve_model("naive_bayes", source.schema),
+                source,
+                folds,
+                resolve_scoring(scoring, has_classes=True),
+                sets=np.isin(np.arange(4), columns)[None],
+            ).values.item()
+            for scoring in ("neg_log_loss", probability)
+        ]
+    theirs = GaussianNB(var_smoothing=0).fit(TABLE[train][:, columns], LABELS[train])
+    probabilities = theirs.predict_proba(TABLE[test][:, columns])
+    log_loss = -np.log(probabilities[np.arange(30), (LABELS[test] == "yes").astype(int)]).mean()
+    np.testing.assert_allclose(found, [-log_loss, probabilities[7, 1]], rtol=1e-9)
 
 
 def test_a_target_that_is_a_number_is_refused():
     source = open_source(TABLE[:, 1:], TABLE[:, 0])
     with pytest.raises(DataError, match="Naive Bayes needs classes, and the target 'target' is a number"):
-        NaiveBayesModel().check(source.schema)
+        resolve_model("naive_bayes", source.schema)

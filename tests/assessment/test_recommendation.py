@@ -25,7 +25,7 @@ from tamiz.models.folds import draw_folds
 from tamiz.search import BestFirst, Forward
 
 SEARCHED = SubsetSelector(CFS(), BestFirst())
-QUICK = {"predictors": ["logistic", "naive_bayes"], "n_splits": 3}
+QUICK = {"models": ["logistic", "naive_bayes"], "n_splits": 3}
 
 
 # The rule
@@ -114,9 +114,9 @@ class Standardized(TransformerMixin, BaseEstimator):
 def test_every_figure_is_that_of_cross_validate_with_a_pipeline_on_the_same_folds():
     X, y = load_breast_cancer(return_X_y=True)
     models = {"logistic": LogisticRegression(max_iter=1000), "knn": KNeighborsClassifier(5)}
-    found = recommend_columns(X, y, candidates={"cfs": SEARCHED}, predictors=list(models), n_splits=3, random_state=2)
+    found = recommend_columns(X, y, candidates={"cfs": SEARCHED}, models=list(models), n_splits=3, random_state=2)
     assert found.scorings == ("roc_auc", "balanced_accuracy", "accuracy")
-    parts = draw_folds(open_source(X, y), 3, np.random.default_rng(2)).folds.splits
+    parts = draw_folds(open_source(X, y), 3, np.random.default_rng(2))
     folds = [(fold.train, fold.test) for fold in parts]
 
     def told(*steps):
@@ -142,7 +142,7 @@ def test_every_figure_is_that_of_cross_validate_with_a_pipeline_on_the_same_fold
 def test_the_numbers_do_not_depend_on_the_number_of_threads():
     X, y = signal()
     found = {
-        repr(recommend_columns(X, y, predictors=["logistic", "forest"], n_splits=2, n_jobs=n_jobs).to_dict())
+        repr(recommend_columns(X, y, models=["logistic", "forest"], n_splits=2, n_jobs=n_jobs).to_dict())
         for n_jobs in (1, 2)
     }
     assert len(found) == 1
@@ -236,7 +236,7 @@ def test_the_usual_candidates_suit_the_target():
 
 def test_a_number_is_compared_by_r2():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
-    found = recommend_columns(X, y, predictors=["ridge"], n_splits=3)
+    found = recommend_columns(X, y, models=["ridge"], n_splits=3)
     assert found.scorings == ("r2",)
     assert list(found.candidates) == ["all_columns", "cfs", "ridge", "knn"]
     assert {"bmi", "s5"} <= set(found.columns)
@@ -276,11 +276,11 @@ def test_weights_groups_and_samples_of_rows_are_heeded():
     assert found.n_samples == 110
     assert {str(one.message) for one in told} == set(found.notes)
     groups = np.arange(120) // 4
-    assert recommend_columns(X, y, groups=groups, predictors=["naive_bayes"], **same).folds_description == (
+    assert recommend_columns(X, y, groups=groups, models=["naive_bayes"], **same).folds_description == (
         "3 folds of whole groups (group)"
     )
     with pytest.warns(TamizWarning, match=r"^60 of 120 rows, drawn at random\.$"):
-        assert recommend_columns(X, y, max_rows=60, predictors=["naive_bayes"], **same).n_samples == 60
+        assert recommend_columns(X, y, max_rows=60, models=["naive_bayes"], **same).n_samples == 60
 
 
 def test_it_is_told_as_json_and_as_a_table():
@@ -306,7 +306,7 @@ def test_it_is_told_as_json_and_as_a_table():
         (None, {}, DataError, r"^recommend_columns requires a target, but the target y is None\.$"),
         ([0, 1] * 10, {"n_splits": 1}, ValueError, r"^n_splits must be at least 2, got 1\.$"),
         ([0, 1] * 10, {"max_rows": 1}, ValueError, r"^max_rows must be at least 2, got 1\.$"),
-        ([0, 1] * 10, {"predictors": ["trees"]}, ValueError, r"^model must be one of .* got 'trees'"),
+        ([0, 1] * 10, {"models": ["trees"]}, ValueError, r"^model must be one of .* got 'trees'"),
         ([0, 1, 2, 2] * 5, {"scoring": ["roc_auc"]}, DataError, r"^roc_auc scores two classes, and .* has 3"),
         ([0, 1] * 10, {"candidates": {"one": 5}}, TypeError, r"^selector must be a selector such as SubsetSelector"),
         (

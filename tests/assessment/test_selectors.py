@@ -155,7 +155,7 @@ def test_weights_go_to_who_takes_them():
             ValueError,
             r"^Ridge predicts numbers, and the target 'target' is classes",
         ),
-        (VarianceThreshold(), {"model": 3}, TypeError, r"^model must be 'naive_bayes', .* got 3\.$"),
+        (VarianceThreshold(), {"model": 3}, TypeError, r"^model must be an object with fit and predict, .* got 3\.$"),
         (
             SubsetSelector(InformationGain(), Forward()),
             {},

@@ -68,7 +68,7 @@ def test_every_model_takes_a_mixed_table_of_classes(tamiz: Callable[..., Result]
     assert "job" in done.stdout.split()
 
 
-@pytest.mark.parametrize("name", ["knn", "linear", "ridge", "tree"])
+@pytest.mark.parametrize("name", ["knn", "linear", "ridge", "tree", "forest"])
 def test_models_of_numbers_take_a_mixed_table(tamiz: Callable[..., Result], mixed: Path, name: str) -> None:
     done = tamiz(
         "select", mixed, "-t", "pay", "--exclude", "class", "--merit", f"wrapper:{name}", "--search", "forward"
@@ -108,9 +108,11 @@ def test_a_wrapper_that_cannot_be_is_one_sentence(
 
 
 def test_naive_bayes_of_a_number_is_refused_with_the_way_out(tamiz: Callable[..., Result], mixed: Path) -> None:
-    done = tamiz("select", mixed, "-t", "pay", "--merit", "wrapper:mixed_nb")
+    done = tamiz("select", mixed, "-t", "pay", "--merit", "wrapper:naive_bayes")
     assert done.exit_code == 1
-    assert "mixed_nb needs classes, and the target 'pay' is a number; use 'knn'." in " ".join(done.stderr.split())
+    assert "Naive Bayes needs classes, and the target 'pay' is a number; use 'knn', 'ridge' or 'tree'." in " ".join(
+        done.stderr.split()
+    )
 
 
 def test_a_score_of_classes_is_refused_for_a_number(tamiz: Callable[..., Result], mixed: Path) -> None:
@@ -133,7 +135,7 @@ def test_a_study_tells_the_score_and_judges_it_by_the_same_model(tamiz: Callable
     assert "not refitted" in numbers["subset"]["how"]
     # The merit was given no score: the assessment's is its own.
     assert (numbers["assessment"]["predictor"], numbers["assessment"]["scoring"]) == (
-        "GaussianNB",
+        "Gaussian naive Bayes",
         "roc_auc_ovr_weighted",
     )
 

@@ -38,7 +38,7 @@ PACKAGES = [
     report,
 ]
 # Kinds that users do not call: they are chosen by name, or are for authors of new methods.
-INTERNAL_KINDS = ("section", "file", "base", "record", "predictor", "result")
+INTERNAL_KINDS = ("section", "file", "base", "record", "result")
 PUBLIC = [
     entry
     for package in PACKAGES

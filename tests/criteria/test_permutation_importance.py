@@ -80,7 +80,7 @@ def mixed_table():
 @pytest.mark.parametrize("target", ["classes", "number"])
 def test_without_an_estimator_mixed_columns_with_gaps_are_scored(target):
     frame, classes, number = mixed_table()
-    y, usual = (classes, "mixed_nb") if target == "classes" else (number, "ridge")
+    y, usual = (classes, "naive_bayes") if target == "classes" else (number, "ridge")
     # Encoded rows have no missing values.
     recorded = (
         nullcontext() if target == "classes" else pytest.warns(TamizWarning, match="count as the mean of the column")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tamiz import open_source
-from tamiz.models.folds import make_folds
+from tamiz.models.folds import Fold, Folds, make_folds
 
 N = 60
 
@@ -222,3 +222,12 @@ def test_rows_that_cannot_be_divided_are_refused(y, roles, message):
 def test_one_fold_is_refused():
     with pytest.raises(ValueError, match=r"^n_splits must be at least 2, got 1\.$"):
         make_folds(opened(classes(30, 30)), 1, 0)
+
+
+def test_folds_among_some_rows_have_their_positions_and_the_order_of_the_splitter():
+    train, test = np.array([1, 3, 4, 7]), np.array([0, 2, 5])
+    folds = Folds((Fold(train, test, np.array([7, 1, 4, 3])),), "by hand", seeds=(3,))
+    (found,) = folds.among(np.array([1, 2, 3, 5, 7]))
+    assert (found.train.tolist(), found.test.tolist()) == ([0, 2, 4], [1, 3])
+    assert found.train_in_order.tolist() == [4, 0, 2]
+    assert folds.among(np.arange(8)).seeds == (3,)

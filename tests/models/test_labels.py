@@ -80,7 +80,9 @@ def test_named_predictors_say_labels_too(predictor, scoring):
 
 def test_a_label_that_is_not_there_is_an_error_that_says_which_are():
     X, y = rare(["rare", "often"])
-    with pytest.raises(ValueError, match=r"^Fold 1 of 10: pos_label=1 is not a valid label: .*\['often' 'rare'\]"):
+    with pytest.raises(
+        ValueError, match=r"^Fold 1 of 10, .*f1: pos_label=1 is not a valid label: .*\['often' 'rare'\]"
+    ):
         selection_report(ALL, X, y, scoring="f1", n_permutations=0)
 
 

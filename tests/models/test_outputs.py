@@ -198,7 +198,11 @@ def test_columns_that_predict_the_targets_are_found():
             "The target is infinite in row",
         ),
         (CrossValidated("gaussian_nb"), LABELS[:80], "Fold 1 of 10, column x0, Gaussian naive Bayes: y should be a 1d"),
-        (CrossValidated("logistic"), NUMBERS, "logistic needs classes, and the target 'y' is a number; use 'linear'"),
+        (
+            CrossValidated("logistic"),
+            NUMBERS,
+            "Logistic regression needs classes, and the target 'y' is a number; use 'ridge'",
+        ),
     ],
 )
 def test_what_cannot_be_predicted_is_refused_in_one_sentence(merit, Y, said):

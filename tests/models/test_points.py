@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.models.design_matrix import EncodedMatrix, NumericMatrix
+from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.models.folds import Fold
 from tamiz.runtime import parallel
 from tamiz.search import Forward
@@ -138,7 +138,7 @@ def test_some_coordinates_are_those_of_all():
     folds = halves(len(y))
     source = as_source(frame, y)
     at = np.array([4, 0, 5])
-    for points in (EncodedMatrix(source, folds), NumericMatrix(as_source(frame[["a", "b"]].to_numpy(), y))):
+    for points in (EncodedMatrix(source, folds), EncodedMatrix(as_source(frame[["a", "b"]].to_numpy(), y), (), "none")):
         chosen = at[at < points.n_coordinates]
         np.testing.assert_array_equal(points.train_rows(folds[0], chosen), points.train_rows(folds[0])[:, chosen])
         np.testing.assert_array_equal(points.test_rows(folds[1], chosen), points.test_rows(folds[1])[:, chosen])
@@ -149,7 +149,7 @@ def test_points_are_copies():
     folds = halves(len(y))
     for points in (
         EncodedMatrix(as_source(frame, y), folds),
-        NumericMatrix(as_source(np.ones((60, 2)) * np.arange(60)[:, None], y)),
+        EncodedMatrix(as_source(np.ones((60, 2)) * np.arange(60)[:, None], y), (), "none"),
     ):
         before = points.train_rows(folds[0])
         points.train_rows(folds[0])[:] = -1.0
@@ -209,10 +209,10 @@ def test_a_table_with_text_is_encoded_for_an_estimator_that_accepts_none(estimat
 def test_tables_of_numbers_and_pipelines_are_not_encoded():
     frame, y = table()
     numbers = as_source(frame[["b"]], y).schema
-    assert not CrossValidated(LogisticRegression()).model(numbers).encode
+    assert CrossValidated(LogisticRegression()).model(numbers).encoding == "none"
     mixed = as_source(frame, y).schema
-    assert not CrossValidated(make_pipeline(StandardScaler(), LogisticRegression())).model(mixed).encode
-    assert not CrossValidated(HistGradientBoostingClassifier()).model(mixed).encode
+    assert CrossValidated(make_pipeline(StandardScaler(), LogisticRegression())).model(mixed).encoding == "none"
+    assert CrossValidated(HistGradientBoostingClassifier()).model(mixed).encoding == "none"
     with pytest.raises(DataError, match="contains text, and LogisticRegression accepts only numbers: pass encode=True"):
         SubsetSelector(CrossValidated(LogisticRegression(), encode=False), Forward()).fit(frame, y)
     with pytest.raises(ValueError, match="encode must be True, False or 'auto', got 'yes'"):
@@ -248,7 +248,7 @@ def test_folds_may_repeat_rows():
 
 def test_text_that_writes_numbers_is_these_numbers():
     frame = pd.DataFrame({"size": pd.Categorical(["10", "2", None, "10"]), "on": [True, False, True, True]})
-    points = NumericMatrix(as_source(frame, np.array([0, 1, 0, 1])))
+    points = EncodedMatrix(as_source(frame, np.array([0, 1, 0, 1])), (), "none")
     fold = Fold(np.arange(4), np.arange(4))
     np.testing.assert_array_equal(points.train_rows(fold), [[10.0, 1.0], [2.0, 0.0], [np.nan, 1.0], [10.0, 1.0]])
 
@@ -259,7 +259,7 @@ def test_points_that_do_not_fit_into_memory_are_refused(monkeypatch):
     with pytest.raises(MemoryError, match="An encoded matrix of 60 rows and 7 coordinates needs"):
         EncodedMatrix(as_source(frame, y), halves(60))
     with pytest.raises(MemoryError, match="A matrix of 60 rows and 2 columns"):
-        NumericMatrix(as_source(frame[["a", "b"]], y))
+        EncodedMatrix(as_source(frame[["a", "b"]], y), (), "none")
 
 
 def test_text_as_it_is_has_no_numbers():
@@ -268,3 +268,14 @@ def test_text_as_it_is_has_no_numbers():
         DataError, match="Column 'job' contains text, and GaussianNB accepts only numbers: pass encode=True"
     ):
         evaluator_of(frame, y, GaussianNB())
+
+
+def test_indicators_are_numbers_before_a_column_for_each_level_with_missing_values_as_nan():
+    frame = pd.DataFrame({"kind": ["v", None, "u", "v"], "a": [1.0, 2.0, np.nan, 4.0]})
+    source = as_source(frame, np.array([0, 1, 0, 1]))
+    points = EncodedMatrix(source, folds := halves(4), "indicators")
+    assert [own.tolist() for own in points.coordinates] == [[1, 2], [0]]
+    expected = np.array([[1, 0, 1], [2, np.nan, np.nan], [np.nan, 1, 0], [4, 0, 1]])
+    for fold in folds:
+        np.testing.assert_array_equal(points.train_rows(fold), expected[fold.train])
+        np.testing.assert_array_equal(points.test_rows(fold, np.array([2])), expected[np.ix_(fold.test, [2])])

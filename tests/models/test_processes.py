@@ -189,7 +189,7 @@ def test_workers_are_started_when_refits_have_taken_a_while_and_not_before(monke
     monkeypatch.setattr(workers, "are_idle", lambda n: False)
     monkeypatch.setattr(workers, "start", lambda n, greeting: started.append(n))
     with parallel.thread_session(2):
-        refits = refit_workers.RefitWorkers(evaluator_of(X, Y, LOGISTIC).task, few_rows=True)
+        refits = refit_workers.RefitWorkers(evaluator_of(X, Y, LOGISTIC).task, (), few_rows=True)
         refits.record_time(0.5, 100)
         assert not refits.are_available(100)
         assert not started
@@ -197,7 +197,7 @@ def test_workers_are_started_when_refits_have_taken_a_while_and_not_before(monke
         assert not refits.are_available(100)
         assert started == [2]
         # Threads do long refits of many rows as well.
-        long = refit_workers.RefitWorkers(refits.task, few_rows=False)
+        long = refit_workers.RefitWorkers(refits.task, (), few_rows=False)
         long.record_time(5.0, 10)
         assert not long.are_available(100)
     started.clear()

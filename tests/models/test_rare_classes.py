@@ -105,7 +105,7 @@ def test_models_are_compared_by_the_area_of_the_other_classes_and_columns_are_ad
 
 
 @pytest.mark.parametrize(
-    "estimator", [GaussianNB(), KNeighborsClassifier(), DecisionTreeClassifier(random_state=0), "mixed_nb"]
+    "estimator", [GaussianNB(), KNeighborsClassifier(), DecisionTreeClassifier(random_state=0), "naive_bayes"]
 )
 @pytest.mark.parametrize("scoring", ["accuracy", "f1_macro", "roc_auc", "neg_log_loss"])
 def test_a_wrapper_scores_what_it_scores_without_the_rows(estimator, scoring):
@@ -126,8 +126,8 @@ def test_a_class_whose_rows_no_listed_fold_has_is_none_of_the_models():
     listed = [(kept[train], kept[test]) for train, test in folds]
     every = Candidates.from_masks(np.ones((1, 3), dtype=bool))
     np.testing.assert_array_equal(
-        evaluator(X, y, "mixed_nb", cv=listed, scoring="roc_auc").fold_scores(every),
-        evaluator(X[kept], y[kept], "mixed_nb", cv=folds, scoring="roc_auc").fold_scores(every),
+        evaluator(X, y, "naive_bayes", cv=listed, scoring="roc_auc").fold_scores(every),
+        evaluator(X[kept], y[kept], "naive_bayes", cv=folds, scoring="roc_auc").fold_scores(every),
     )
 
 

@@ -101,4 +101,4 @@ def test_the_order_of_a_part_of_a_table_is_not_remarked_on():
     source = open_source(*line())
     part = select_rows(source, np.arange(0, 240, 2))
     task = CrossValidated("ridge", cv=5).bind(part, np.random.default_rng(0)).task
-    assert task.fold_warnings == task.fold_notes == ()
+    assert task.folds.fold_warnings == task.folds.fold_notes == ()

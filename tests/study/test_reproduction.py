@@ -76,7 +76,7 @@ STUDIES = {
     "a radius": {**BY_CLASS, "graph": Radius(2.5, **USUAL), "maps": ["pca"]},
     "scores": {**BY_CLASS, "relevances": [Variance(), InformationGain(missing="category")], "missing": "category"},
     "groups and weights": {"target": "class", "groups": "patient", "weight": "count", "kinds": {"price": "id"}},
-    "times": {"target": "class", "time": "patient", "merit": CrossValidated("mixed_nb", 3), "search": Forward()},
+    "times": {"target": "class", "time": "patient", "merit": CrossValidated("naive_bayes", 3), "search": Forward()},
     "Weka's numbers": {**BY_CLASS, "merit": CFS(convention="weka")},
     "a seed, no points": {**BY_CLASS, "random_state": 11, "points": False, "search": RandomSubsets(20)},
     "few points": {**BY_CLASS, "points": 30, "maps": ["pca"]},

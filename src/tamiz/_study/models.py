@@ -226,8 +226,8 @@ class ModelEvaluation:
 
 # Parameters of a search that restrict the columns that it may select.
 _COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
-# The default candidate with the same wrapper, by its model.
-_CANDIDATE_BY_MODEL = {"mixed_nb": "naive_bayes", "ridge": "ridge", "knn": "knn"}
+# Models of the wrappers among the default candidates, which have the same names.
+_CANDIDATE_MODELS = ("naive_bayes", "ridge", "knn")
 
 
 def affordable_searches(n_permutations: int, n_splits: int, seconds: float, max_seconds: float) -> int:
@@ -322,6 +322,6 @@ def _candidate_id(selector: SubsetSelector) -> str:
     merit = selector.criterion_
     if isinstance(merit, CFS):
         return "cfs"
-    if isinstance(merit, CrossValidated) and isinstance(merit.estimator, str):
-        return _CANDIDATE_BY_MODEL.get(merit.estimator, "subset")
+    if isinstance(merit, CrossValidated) and merit.estimator in _CANDIDATE_MODELS:
+        return str(merit.estimator)
     return "subset"

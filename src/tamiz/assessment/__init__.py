@@ -16,12 +16,6 @@ registry = Registry(
     NoiseExperiment       noise_experiment:NoiseExperiment       record     Result of run_noise_experiment
     recommend_columns     recommendation:recommend_columns       function   Recommended one of several selections
     Recommendation        recommendation:Recommendation          record     Result of recommend_columns
-    naive_bayes           predictors:NaiveBayesModel             predictor  Naive Bayes
-    knn                   predictors:NearestNeighborsModel       predictor  Nearest neighbours
-    tree                  predictors:TreeModel                   predictor  Decision tree
-    forest                predictors:ForestModel                 predictor  Random forest
-    logistic              predictors:LogisticModel               predictor  Logistic regression
-    ridge                 predictors:RidgeModel                  predictor  Ridge regression
     """,
 )
 

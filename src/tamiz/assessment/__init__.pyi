@@ -4,12 +4,6 @@ from tamiz.assessment.column_comparison import compare_columns as compare_column
 from tamiz.assessment.nested_cv import selection_report as selection_report
 from tamiz.assessment.noise_experiment import NoiseExperiment as NoiseExperiment
 from tamiz.assessment.noise_experiment import run_noise_experiment as run_noise_experiment
-from tamiz.assessment.predictors import ForestModel as ForestModel
-from tamiz.assessment.predictors import LogisticModel as LogisticModel
-from tamiz.assessment.predictors import NaiveBayesModel as NaiveBayesModel
-from tamiz.assessment.predictors import NearestNeighborsModel as NearestNeighborsModel
-from tamiz.assessment.predictors import RidgeModel as RidgeModel
-from tamiz.assessment.predictors import TreeModel as TreeModel
 from tamiz.assessment.recommendation import Recommendation as Recommendation
 from tamiz.assessment.recommendation import recommend_columns as recommend_columns
 from tamiz.assessment.score_report import SelectionReport as SelectionReport

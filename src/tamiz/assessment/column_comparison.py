@@ -5,29 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import check_scoring
 
-from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_fitted
-from tamiz.assessment.nested_cv import run_with_progress
-from tamiz.assessment.predictors import BaselineModel, TableModel, resolve_table_models
+from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_models
+from tamiz.assessment.nested_cv import select_in_folds
 from tamiz.assessment.score_report import SelectionReport
-from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector
+from tamiz.assessment.selector_adapters import adapt_selector
 from tamiz.exceptions import DataError
-from tamiz.models.folds import Fold, SeededFolds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
-from tamiz.sources.views import as_training_source, select_rows
-
-# The scores of a fold, by (model, scorer).
-_ScoresByModel: TypeAlias = dict[tuple[str, str], float]
 
 
 @dataclass(frozen=True)
@@ -130,7 +125,7 @@ def compare_columns(
     groups: Any = None,
     time: Any = None,
     sample_weight: Any = None,
-    predictors: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
     scoring: Sequence[str] | None = None,
     n_splits: int = 10,
     max_rows: int | None = None,
@@ -144,8 +139,9 @@ def compare_columns(
     ----------
     selector, X, y, groups, time, sample_weight
         As in `selection_report`.
-    predictors : list of {"logistic", "naive_bayes", "ridge", "knn", "tree", "forest"}, default=None
-        The models. None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest for classes, and ridge
+    models : list of str, default=None
+        Names of models, as in `CrossValidated`: "naive_bayes", "gaussian_nb", "knn", "linear", "ridge", "logistic", "tree" or
+        "forest". None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest for classes, and ridge
         regression, 5 nearest neighbours and a random forest for a number. Nearest neighbours accept no weights: for rows with
         weights, None leaves them out.
     scoring : list of str, default=None
@@ -209,97 +205,50 @@ def compare_columns(
         source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
         messages, schema = [*table.schema.dropped_row_notes, *weight_notes, *sample_notes], source.schema
         adapter.check(schema)
-        splits = draw_folds(source, n_splits, rng)
-        messages += splits.folds.fold_warnings
-        models, model_notes = resolve_table_models(predictors, schema)
-        scorings, scoring_notes = resolve_scorings(scoring, source, splits, models.values())
-        sets = None if report is None else _report_fold_sets(report, source, splits, random_state)
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
-        comparer = _ColumnComparer(adapter, models, check_scoring(scoring=scorings), seed)
-
-        def compare(at: int) -> _FoldComparison:
-            known = None if sets is None else sets[at]
-            return comparer.compare_fold(source, splits.folds.splits[at], splits.fold_seeds[at], known)
-
-        results = run_with_progress(
-            "Folds",
-            source,
-            compare,
-            range(len(splits.folds)),
-            lambda at: f"Fold {at + 1} of {len(splits.folds)}",
-            evaluation_cost=adapter.evaluation_cost,
+        folds = draw_folds(source, n_splits, rng)
+        messages += folds.fold_warnings
+        named_models, model_notes = resolve_models(models, schema)
+        for model in named_models.values():
+            model.check(schema)
+        scorings, scoring_notes = resolve_scorings(scoring, source, folds, named_models.values())
+        known_sets = None if report is None else _report_fold_sets(report, source, folds, random_state)
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
+        fold_sets = select_in_folds(adapter, source, folds)[0] if known_sets is None else known_sets
+        every, none = np.ones_like(fold_sets), np.zeros_like(fold_sets)
+        scores, fit_notes = score_models(
+            named_models, source, folds, scorings, np.stack([every, fold_sets, none]), seed
         )
-    warn_user([*messages, *model_notes, *scoring_notes])
-    folds = [fold for fold, _ in results]
+    warn_user([*messages, *model_notes, *scoring_notes, *fit_notes])
+    names = [scoring.name for scoring in scorings]
 
-    def scores(which: str, *key: str) -> FoldScores:
-        values = [getattr(fold, which)[key if len(key) > 1 else key[0]] for fold in folds]
-        return FoldScores(np.array(values), splits.folds.variance_factor)
+    def fold_scores(name: str, which: int) -> list[FoldScores]:
+        return [FoldScores(values, folds.variance_factor) for values in scores[name][:, which]]
 
     return ColumnComparison(
         selector=adapter.label,
-        folds_description=splits.folds.description,
-        models={name: model.label for name, model in models.items()},
-        scorings=tuple(scorings),
-        n_samples=len(splits.folds.used_rows),
+        folds_description=folds.description,
+        models={name: model.label for name, model in named_models.items()},
+        scorings=tuple(names),
+        n_samples=len(folds.used_rows),
         n_columns=len(schema.used),
-        fold_sets=np.stack([fold.support for fold in folds]),
-        baseline={scoring: scores("baseline", scoring) for scoring in scorings},
-        all_columns={key: scores("all_columns", *key) for key in folds[0].all_columns},
-        selected={key: scores("selected", *key) for key in folds[0].selected},
-        notes=(*messages, *splits.folds.fold_notes, *model_notes, *scoring_notes, *adapter.notes),
+        fold_sets=fold_sets,
+        baseline=dict(zip(names, fold_scores(next(iter(scores)), 2), strict=True)),
+        all_columns={(name, key): one for name in scores for key, one in zip(names, fold_scores(name, 0), strict=True)},
+        selected={(name, key): one for name in scores for key, one in zip(names, fold_scores(name, 1), strict=True)},
+        notes=(*messages, *folds.fold_notes, *model_notes, *scoring_notes, *fit_notes, *adapter.notes),
         seed=seed,
     )
 
 
-@dataclass(frozen=True)
-class _FoldComparison:
-    support: NDArray[np.bool_]
-    baseline: dict[str, float]
-    all_columns: _ScoresByModel
-    selected: _ScoresByModel
-
-
-@dataclass(frozen=True)
-class _ColumnComparer:
-    """A selector, models, and a scorer that computes all scores from one prediction."""
-
-    selector: SelectorAdapter
-    models: dict[str, TableModel]
-    scorer: Any
-    seed: int
-
-    def compare_fold(
-        self, source: Source, fold: Fold, seed: int, known_support: NDArray[np.bool_] | None
-    ) -> _FoldComparison:
-        """Select columns (if not known) and fit models on the training rows of a fold, and score them on its test rows."""
-        train, test = as_training_source(select_rows(source, fold.train)), select_rows(source, fold.test)
-        support = self.selector.select(train, seed).support if known_support is None else known_support
-        every = np.ones(source.schema.n_columns, dtype=bool)
-        baseline = score_fitted(self.scorer, BaselineModel().fit_columns(train, [], seed), test)
-        return _FoldComparison(
-            support, baseline, self._score_models(train, test, every), self._score_models(train, test, support)
-        )
-
-    def _score_models(self, train: Source, test: Source, support: NDArray[np.bool_]) -> _ScoresByModel:
-        found: _ScoresByModel = {}
-        for name, model in self.models.items():
-            values = score_fitted(self.scorer, model.fit_support(train, support, self.seed), test)
-            found |= {(name, scoring): value for scoring, value in values.items()}
-        return found
-
-
-def _report_fold_sets(
-    report: SelectionReport, source: Source, splits: SeededFolds, random_state: Seed
-) -> NDArray[np.bool_]:
+def _report_fold_sets(report: SelectionReport, source: Source, folds: Folds, random_state: Seed) -> NDArray[np.bool_]:
     """Return the column sets of the folds of a report; raise ValueError if it is of another table, folds or seed."""
     schema = source.schema
     of_report = report.names, report.n_samples, len(report.fold_sets), report.folds_description, report.seed
-    n_rows = len(splits.folds.used_rows)
-    if of_report != (tuple(schema.names), n_rows, len(splits.folds), splits.folds.description, random_state):
+    n_rows = len(folds.used_rows)
+    if of_report != (tuple(schema.names), n_rows, len(folds), folds.description, random_state):
         raise ValueError(
             f"The report has {report.n_samples:,} rows, {len(report.fold_sets)} folds and seed {report.seed}, but this call has "
-            f"{n_rows:,} rows, {len(splits.folds)} folds and seed {random_state}: its selections can be reused for the same "
+            f"{n_rows:,} rows, {len(folds)} folds and seed {random_state}: its selections can be reused for the same "
             "table, folds and seed only. Leave it out."
         )
     return report.fold_sets

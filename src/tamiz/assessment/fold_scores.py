@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from tamiz.assessment.predictors import FittedModel, TableModel
-from tamiz.exceptions import DataError
-from tamiz.models.folds import SeededFolds
-from tamiz.models.scoring import check_scoring_target, resolve_scoring
+from tamiz.models.fold_scorer import score_folds
+from tamiz.models.folds import Folds
+from tamiz.models.named_models import Model
+from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring
+from tamiz.runtime import progress
 from tamiz.sources.base import Source
-from tamiz.sources.views import target_array, weight_array
+from tamiz.sources.views import target_array
 from tamiz.statistics.base import Floats
 
 # For two classes, and for more.
@@ -83,9 +84,9 @@ class FoldScores:
 
 
 def resolve_scorings(
-    requested: Sequence[str] | None, source: Source, splits: SeededFolds, models: Iterable[TableModel]
-) -> tuple[list[str], list[str]]:
-    """Return the names of the scores, the deciding one first, and a note if ROC AUC cannot be computed.
+    requested: Sequence[str] | None, source: Source, folds: Folds, models: Iterable[Model]
+) -> tuple[list[Scoring], list[str]]:
+    """Return the scorers, the deciding one first, and a note if ROC AUC cannot be computed.
 
     Accuracy is not the deciding score: if 5 of 100 rows are in a class, it may be .95 for informative columns and for none. ROC AUC
     depends on neither the class frequencies nor a threshold.
@@ -98,7 +99,7 @@ def resolve_scorings(
         names = ["balanced_accuracy", "accuracy"]
         codes = target_array(source)
         # Rare classes may be in no fold.
-        classes, lacking = np.unique(codes[splits.folds.used_rows]), _first_missing_class(codes, splits)
+        classes, lacking = np.unique(codes[folds.used_rows]), _first_missing_class(codes, folds)
         without = [model.label for model in models if not model.supports_roc_auc(len(classes))]
         if without:
             notes = [f"The area under the ROC curve is left out: {without[0]} provides no probabilities."]
@@ -111,24 +112,35 @@ def resolve_scorings(
                 f"The area under the ROC curve is left out: fold {number} has no training rows, or no test rows, of class "
                 f"{schema.target.levels[code]!r}."
             ]
+    scorings = []
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"scoring must contain names of scikit-learn's scorers, got {name!r}.")
-        scoring = resolve_scoring(name, has_classes=schema.has_classes)
+        scorings.append(scoring := resolve_scoring(name, has_classes=schema.has_classes))
         scoring.check_weights(schema)
-        check_scoring_target(scoring, schema, source.target_values()[splits.folds.used_rows])
-    return names, notes
+        check_scoring_target(scoring, schema, source.target_values()[folds.used_rows])
+    return scorings, notes
 
 
-def score_fitted(scorer: Any, fitted: FittedModel, test: Source) -> dict[str, float]:
-    """Return the scores of a fitted model on test rows by name, from a scorer of several scores."""
-    y, weight = test.target_values(), weight_array(test)
-    options = {} if weight is None else {"sample_weight": weight}
-    values: dict[str, Any] = scorer(fitted.estimator, fitted.prepare_rows(test), y, **options)
-    for name, value in values.items():
-        if not np.isfinite(value):
-            raise DataError(f"{name} is {value} on the {len(y):,} test rows; a score must be finite.")
-    return {name: float(value) for name, value in values.items()}
+def score_models(
+    models: Mapping[str, Model],
+    source: Source,
+    folds: Folds,
+    scorings: Sequence[Scoring],
+    sets: NDArray[np.bool_],
+    seed: int,
+) -> tuple[dict[str, Floats], list[str]]:
+    """Return the scores of models on column sets by name, of shape (n_scorings, n_sets, n_folds), and the warnings of their fits.
+
+    The parameters are those of `tamiz.models.fold_scorer.score_folds`.
+    """
+    found: dict[str, Floats] = {}
+    notes: list[str] = []
+    for name in progress.track_progress("Models", models, len(models)):
+        scores = score_folds(models[name], source, folds, scorings, sets=sets, seed=seed)
+        found[name] = scores.values
+        notes += scores.notes
+    return found, notes
 
 
 @contextmanager
@@ -151,10 +163,10 @@ def ignore_known_warnings() -> Iterator[None]:
         yield
 
 
-def _first_missing_class(codes: NDArray[Any], splits: SeededFolds) -> tuple[int, int] | None:
+def _first_missing_class(codes: NDArray[Any], folds: Folds) -> tuple[int, int] | None:
     """Return the first fold (counted from 1) whose training or test rows lack a class, and the class; None if there is none."""
-    every = np.unique(codes[splits.folds.used_rows])
-    for number, fold in enumerate(splits.folds.splits, start=1):
+    every = np.unique(codes[folds.used_rows])
+    for number, fold in enumerate(folds.splits, start=1):
         for rows in (fold.test, fold.train):
             missing = np.setdiff1d(every, codes[rows])
             if len(missing):

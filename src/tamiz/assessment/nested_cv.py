@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import check_scoring
 
-from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_fitted
+from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
 from tamiz.assessment.permutation_null import PermutationNull, default_n_permutations, target_shuffle
-from tamiz.assessment.predictors import BaselineModel, FittedModel, TableModel, resolve_table_model, table_model
 from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter, adapt_selector
 from tamiz.exceptions import DataError
-from tamiz.models.folds import Fold, Folds, draw_folds, drop_zero_weights
+from tamiz.models.fold_scorer import SetScores, score_folds
+from tamiz.models.folds import Folds, draw_folds, drop_zero_weights
+from tamiz.models.named_models import Model, resolve_model
 from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
@@ -31,10 +31,8 @@ from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
-from tamiz.sources.views import as_training_source, select_rows, weight_array, with_target
+from tamiz.sources.views import as_training_source, select_rows, with_target
 
-# Scores by name, the deciding one first.
-ScoresByName = dict[str, float]
 ItemType = TypeVar("ItemType")
 OutputType = TypeVar("OutputType")
 
@@ -77,10 +75,10 @@ def selection_report(
         Numbers or dates: training rows come before test rows. Rows of one time stay together.
     sample_weight : array of shape (n_samples,), default=None
         A weight of 2 counts as the row twice, in fits and in scores.
-    model : {"naive_bayes", "ridge", "logistic", "knn", "tree", "forest"} or estimator, default=None
-        The model that is scored on the selected columns. None is the model of the selector's merit if the merit scores predictions,
-        else naive Bayes for classes and 5 nearest neighbours for a number. Models, scorers and selectors of scikit-learn's get
-        the class labels of the user, in their type.
+    model : str or estimator, default=None
+        The model that is scored on the selected columns: an estimator, or the name of a model, as in `CrossValidated`. None is the
+        model of the selector's merit if the merit scores predictions, else naive Bayes for classes and 5 nearest neighbours for a
+        number. Models, scorers and selectors of scikit-learn's get the class labels of the user, in their type.
     scoring : str or callable, default=None
         The name of a scorer of scikit-learn's, or a scorer; larger is better. It may differ from that of the selector's merit. None
         is the scoring of the merit if the merit scores predictions and has one; else ROC AUC for classes (one against the rest if
@@ -143,117 +141,43 @@ def selection_report(
         if schema.target is None:
             raise DataError("selection_report requires a target, but the target y is None.")
         of_merit = adapter.model_and_scoring(schema) if model is None else None
-        scored_model = resolve_table_model(model, schema) if of_merit is None else table_model(of_merit[0])
-        if of_merit is not None and scoring is None:
-            scoring = of_merit[1]
+        if of_merit is None:
+            default = "naive_bayes" if schema.has_classes else "knn"
+            scored_model = resolve_model(default if model is None else model, schema, parameter="model")
+        else:
+            scored_model = of_merit[0]
+            scoring = of_merit[1] if scoring is None else scoring
         for part in (adapter, scored_model):
             part.check(schema)
-        splits = draw_folds(source, n_splits, rng)
-        folds, fold_seeds = splits.folds, splits.fold_seeds
-        default_scorings, scoring_notes = resolve_scorings(None, source, splits, [scored_model])
-        scorer = resolve_scoring(default_scorings[0] if scoring is None else scoring, has_classes=schema.has_classes)
+        folds = draw_folds(source, n_splits, rng)
+        default_scorings, scoring_notes = resolve_scorings(None, source, folds, [scored_model])
+        scorer = default_scorings[0] if scoring is None else resolve_scoring(scoring, has_classes=schema.has_classes)
         scorer.check_weights(schema)
         check_scoring_target(scorer, schema, source.target_values()[folds.used_rows])
-        others = [name for name in default_scorings if name != scorer.name]
-        assessor = FoldAssessor(
-            adapter, scored_model, scorer, check_scoring(scoring=others) if others and schema.has_classes else None
-        )
+        others = [one for one in default_scorings if one.name != scorer.name] if schema.has_classes else []
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
+        assessment = _Assessment(source, folds, adapter, scored_model, (scorer, *others), seed)
         with capture_warnings() as search_warnings:
-            choice = adapter.select_full_table(source, splits.table_seed)
-        results = run_with_progress(
-            "Folds",
-            source,
-            lambda item: assessor.assess_fold(source, item[0], choice.support, item[1]),
-            list(zip(folds.splits, fold_seeds, strict=True)),
-            lambda at: f"Fold {at + 1} of {len(folds)}",
-            evaluation_cost=adapter.evaluation_cost,
-        )
+            choice = adapter.select_full_table(source, folds.table_seed)
+        fold_sets, fold_messages = select_in_folds(adapter, source, folds)
+        scores, fit_notes = assessment.score_roles(choice.support, fold_sets)
         n_shuffles = default_n_permutations(source) if n_permutations is None else n_permutations
-        null = _permutation_null(assessor, source, choice, folds, fold_seeds, n_shuffles, rng) if n_shuffles else None
+        null = assessment.permutation_null(choice, n_shuffles, rng) if n_shuffles else None
     input_notes = [*table.schema.dropped_row_notes, *weight_notes]
-    messages = list(dict.fromkeys([*input_notes, *search_warnings, *folds.fold_warnings, *scoring_notes]))
+    messages = list(dict.fromkeys([*input_notes, *search_warnings, *folds.fold_warnings, *scoring_notes, *fit_notes]))
     warn_user(messages)
-    notes = [*messages, *folds.fold_notes, *adapter.notes, *_fold_messages(results, set(messages))]
+    notes = [*messages, *folds.fold_notes, *adapter.notes, *_count_messages(fold_messages, set(messages))]
     if n_permutations is None:
         notes.append(f"{n_shuffles} shuffled targets, by the size of the table; n_permutations sets another number.")
-    return _build_report(assessor, source, choice, folds, [result for result, _ in results], null, notes, random_state)
-
-
-def _permutation_null(
-    assessor: FoldAssessor,
-    source: Source,
-    choice: SelectedColumns,
-    folds: Folds,
-    fold_seeds: Sequence[int],
-    n_shuffles: int,
-    rng: np.random.Generator,
-) -> PermutationNull:
-    """Return the permutation null distribution: the statistic of the search for shuffled targets."""
-    shuffle = target_shuffle(source, folds.used_rows)
-    by_merit = assessor.selector.reads_target
-
-    def statistic(view: Source, choice: SelectedColumns) -> float:
-        if by_merit:
-            assert choice.merit is not None
-            return choice.merit
-        return assessor.apparent_score(view, folds, choice.support, fold_seeds)
-
-    def permuted_statistic(seed: int) -> float:
-        shuffle_rng = np.random.default_rng(seed)
-        view = with_target(source, shuffle.draw(shuffle_rng))
-        return statistic(view, assessor.selector.select(view, int(shuffle_rng.integers(2**31))))
-
-    seeds = rng.integers(0, 2**63, n_shuffles).tolist()
-    results = run_with_progress(
-        "Shuffled targets",
-        source,
-        permuted_statistic,
-        seeds,
-        lambda at: f"Shuffled target {at + 1} of {n_shuffles}",
-        evaluation_cost=assessor.selector.evaluation_cost,
-    )
-    null_values = np.array([value for value, _ in results])
-    name = "merit" if by_merit else "apparent score"
-    return PermutationNull(null_values, statistic(source, choice), name, shuffle.description)
-
-
-def _fold_messages(results: Sequence[tuple[FoldResult, list[str]]], known_messages: set[str]) -> list[str]:
-    """Return messages of the searches in folds that are not known from the whole table, each with the number of folds."""
-    counts = Counter(
-        message for _, messages in results for message in dict.fromkeys(messages) if message not in known_messages
-    )
-    return [f"In {n} of {len(results)} folds: {message}" for message, n in counts.items()]
-
-
-def _build_report(
-    assessor: FoldAssessor,
-    source: Source,
-    choice: SelectedColumns,
-    folds: Folds,
-    results: Sequence[FoldResult],
-    null: PermutationNull | None,
-    notes: Sequence[str],
-    random_state: Seed,
-) -> SelectionReport:
-    schema = source.schema
-    has_all_columns = all(result.all_columns is not None for result in results)
-
-    def of_score(scoring: str) -> RoleScores:
-        def scores(role: str) -> FoldScores:
-            return FoldScores(np.array([getattr(result, role)[scoring] for result in results]), folds.variance_factor)
-
-        all_columns = scores("all_columns") if has_all_columns else None
-        return RoleScores(scores("nested"), scores("apparent"), scores("baseline"), all_columns)
-
-    first, *others = results[0].nested
-    if not has_all_columns:
-        notes = [*notes, "The score on all columns was not computed: the rows do not fit in memory."]
+    if scores[scorer.name].all_columns is None:
+        notes.append("The score on all columns was not computed: the rows do not fit in memory.")
+    deciding, *beside = scores
     candidate_mask = np.zeros(schema.n_columns, dtype=bool)
     candidate_mask[schema.used] = True
     return SelectionReport(
-        selector=assessor.selector.label,
-        model=assessor.model.label,
-        scoring=assessor.scoring.name,
+        selector=adapter.label,
+        model=scored_model.label,
+        scoring=scorer.name,
         folds_description=folds.description,
         n_samples=len(folds.used_rows),
         n_columns=schema.n_columns,
@@ -262,11 +186,11 @@ def _build_report(
         names=tuple(schema.names),
         support=choice.support,
         merit=choice.merit,
-        merit_name=assessor.selector.merit_name,
-        unit=assessor.selector.unit,
-        **vars(of_score(first)),
-        other_scores={name: of_score(name) for name in others},
-        fold_sets=np.stack([result.support for result in results]),
+        merit_name=adapter.merit_name,
+        unit=adapter.unit,
+        **vars(scores[deciding]),
+        other_scores={name: scores[name] for name in beside},
+        fold_sets=fold_sets,
         candidate_mask=candidate_mask,
         null=null,
         notes=tuple(notes),
@@ -275,78 +199,106 @@ def _build_report(
 
 
 @dataclass(frozen=True)
-class FoldResult:
-    """The results of one fold.
+class _Assessment:
+    """A selector, and the model and scorings that assess its selections on the same folds.
 
     Attributes
     ----------
-    support : ndarray of shape (n_columns,), bool
-        The columns selected on the training rows.
-    nested, apparent, baseline : dict of float
-        The test scores by name: with these columns, with the columns selected on all rows, and without columns.
-    all_columns : dict of float or None
-        The test scores with all columns, None if they do not fit in memory.
-    """
-
-    support: NDArray[np.bool_]
-    nested: ScoresByName
-    apparent: ScoresByName
-    baseline: ScoresByName
-    all_columns: ScoresByName | None
-
-
-@dataclass(frozen=True)
-class FoldAssessor:
-    """Runs a selector and a model in folds.
-
-    Attributes
-    ----------
+    source : Source
+    folds : Folds
     selector : SelectorAdapter
-    model : TableModel
-    scoring : Scoring
-        The deciding score.
-    extra_scorer : scorer or None
-        scikit-learn's scorer of several other scores.
+    model : Model
+    scorings : tuple of Scoring
+        The deciding one first.
+    seed : int
+        Seed of the model.
     """
 
+    source: Source
+    folds: Folds
     selector: SelectorAdapter
-    model: TableModel
-    scoring: Scoring
-    extra_scorer: Any
+    model: Model
+    scorings: tuple[Scoring, ...]
+    seed: int
 
-    def assess_fold(self, source: Source, fold: Fold, full_support: NDArray[np.bool_], seed: int) -> FoldResult:
-        """Select columns and fit the model on the training rows of a fold, and score it on the test rows."""
-        train, test = as_training_source(select_rows(source, fold.train)), select_rows(source, fold.test)
-        support = self.selector.select(train, seed).support
-        baseline = self._model_scores(BaselineModel().fit_columns(train, [], 0), test)
-        nested = self._support_scores(train, test, support, seed)
-        apparent = (
-            nested if np.array_equal(full_support, support) else self._support_scores(train, test, full_support, seed)
+    def score_roles(
+        self, support: NDArray[np.bool_], fold_sets: NDArray[np.bool_]
+    ) -> tuple[dict[str, RoleScores], list[str]]:
+        """Return the scores by scorer, and the warnings of the fits.
+
+        Scored are the columns selected in each fold, those selected on all rows, none, and all, unless these do not fit in memory.
+        """
+        sets = np.stack([fold_sets, np.broadcast_to(support, fold_sets.shape), np.zeros_like(fold_sets)])
+        found = self._score(self.source, sets)
+        notes = list(found.notes)
+        every: SetScores | None = None
+        with suppress(MemoryError):
+            every = self._score(self.source, None)
+            notes += every.notes
+        scores = {}
+        for k, scoring in enumerate(self.scorings):
+            nested, apparent, baseline = (FoldScores(values, self.folds.variance_factor) for values in found.values[k])
+            all_columns = None if every is None else FoldScores(every.values[k, 0], self.folds.variance_factor)
+            scores[scoring.name] = RoleScores(nested, apparent, baseline, all_columns)
+        return scores, list(dict.fromkeys(notes))
+
+    def _score(self, source: Source, sets: NDArray[np.bool_] | None) -> SetScores:
+        return score_folds(self.model, source, self.folds, self.scorings, sets=sets, seed=self.seed)
+
+    def permutation_null(self, choice: SelectedColumns, n_shuffles: int, rng: np.random.Generator) -> PermutationNull:
+        """Return the permutation null distribution: the statistic of the search for shuffled targets."""
+        source, selector = self.source, self.selector
+        shuffle = target_shuffle(source, self.folds.used_rows)
+        by_merit = selector.reads_target
+
+        def statistic(view: Source, choice: SelectedColumns) -> float:
+            if by_merit:
+                assert choice.merit is not None
+                return choice.merit
+            scores = score_folds(
+                self.model, view, self.folds, self.scorings[0], sets=choice.support[None], seed=self.seed
+            )
+            return float(scores.values.mean())
+
+        def permuted_statistic(seed: int) -> float:
+            shuffle_rng = np.random.default_rng(seed)
+            view = with_target(source, shuffle.draw(shuffle_rng))
+            return statistic(view, selector.select(view, int(shuffle_rng.integers(2**31))))
+
+        results = run_with_progress(
+            "Shuffled targets",
+            source,
+            permuted_statistic,
+            rng.integers(0, 2**63, n_shuffles).tolist(),
+            lambda at: f"Shuffled target {at + 1} of {n_shuffles}",
+            evaluation_cost=selector.evaluation_cost,
         )
-        try:
-            all_columns: ScoresByName | None = self._support_scores(train, test, np.ones_like(full_support), seed)
-        except MemoryError:
-            all_columns = None
-        return FoldResult(support, nested, apparent, baseline, all_columns)
+        null_values = np.array([value for value, _ in results])
+        name = "merit" if by_merit else "apparent score"
+        return PermutationNull(null_values, statistic(source, choice), name, shuffle.description)
 
-    def apparent_score(self, source: Source, folds: Folds, support: NDArray[np.bool_], seeds: Sequence[int]) -> float:
-        """Return the mean score over the folds of columns that were selected on all rows."""
-        scores = []
-        for fold, seed in zip(folds.splits, seeds, strict=True):
-            train, test = select_rows(source, fold.train), select_rows(source, fold.test)
-            scores.append(self._model_score(self.model.fit_support(train, support, seed), test))
-        return float(np.mean(scores))
 
-    def _support_scores(self, train: Source, test: Source, support: NDArray[np.bool_], seed: int) -> ScoresByName:
-        """Return the scores with some columns; without a usable one, they are the baseline scores."""
-        return self._model_scores(self.model.fit_support(train, support, seed), test)
+def select_in_folds(
+    selector: SelectorAdapter, source: Source, folds: Folds
+) -> tuple[NDArray[np.bool_], list[list[str]]]:
+    """Return the columns selected on the training rows of every fold, of shape (n_folds, n_columns), and the messages of each."""
+    results = run_with_progress(
+        "Folds",
+        source,
+        lambda at: selector.select(as_training_source(select_rows(source, folds[at].train)), folds.seeds[at]).support,
+        range(len(folds)),
+        lambda at: f"Fold {at + 1} of {len(folds)}",
+        evaluation_cost=selector.evaluation_cost,
+    )
+    return np.stack([support for support, _ in results]), [messages for _, messages in results]
 
-    def _model_scores(self, fitted: FittedModel, test: Source) -> ScoresByName:
-        found = {self.scoring.name: self._model_score(fitted, test)}
-        return found if self.extra_scorer is None else found | score_fitted(self.extra_scorer, fitted, test)
 
-    def _model_score(self, fitted: FittedModel, test: Source) -> float:
-        return self.scoring.score(fitted.estimator, fitted.prepare_rows(test), test.target_values(), weight_array(test))
+def _count_messages(fold_messages: Sequence[Sequence[str]], known_messages: set[str]) -> list[str]:
+    """Return messages of the searches in folds that are not known from the whole table, each with the number of folds."""
+    counts = Counter(
+        message for messages in fold_messages for message in dict.fromkeys(messages) if message not in known_messages
+    )
+    return [f"In {n} of {len(fold_messages)} folds: {message}" for message, n in counts.items()]
 
 
 def run_with_progress(
@@ -370,16 +322,12 @@ def run_with_progress(
         # The progress of the work itself is not shown, only the number of finished items.
         with (
             threads,
-            progress.use_listener(_ignore_progress),
+            progress.use_listener(None),
             capture_warnings() as messages,
             _error_context(item_name(at)),
         ):
             results.append((work(item), messages))
     return results
-
-
-def _ignore_progress(label: str, done: int, total: int | None) -> None:
-    pass
 
 
 @contextmanager

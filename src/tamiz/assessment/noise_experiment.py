@@ -13,14 +13,14 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
-from tamiz.assessment.predictors import resolve_table_models
+from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_models
+from tamiz.assessment.nested_cv import run_with_progress
 from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector
-from tamiz.assessment.set_scorer import SetScorer
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.exceptions import DataError
-from tamiz.models.folds import SeededFolds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
@@ -31,7 +31,14 @@ from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.schema import Column
 from tamiz.sources.table import TableSource
-from tamiz.sources.views import RowNumbers, target_array, weight_array
+from tamiz.sources.views import (
+    RowNumbers,
+    as_training_source,
+    select_columns,
+    select_rows,
+    target_array,
+    weight_array,
+)
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates, Masks
 
@@ -172,7 +179,7 @@ def run_noise_experiment(
     time: Any = None,
     sample_weight: Any = None,
     merit: Merit | None = None,
-    predictors: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
     scoring: str | None = None,
     n_added: Sequence[int] = N_ADDED,
     selection_n_added: Sequence[int] | None = None,
@@ -191,8 +198,8 @@ def run_noise_experiment(
     merit : Merit, default=None
         The merit by which columns are selected in every fold, by best-first search among the original and added columns; None is
         CFS(). The column of at most 20 levels with the highest merit is copied. A merit that refits models raises DataError.
-    predictors : list of {"logistic", "naive_bayes", "ridge", "knn", "tree", "forest"}, default=None
-        The models; None is those of `compare_columns`.
+    models : list of str, default=None
+        Names of models, as in `compare_columns`.
     scoring : str, default=None
         The name of a scorer of scikit-learn's; None is the first of `compare_columns`: ROC AUC for classes, R2 for a number.
     n_added : list of int, default=(0, 10, 25, 50)
@@ -235,7 +242,7 @@ def run_noise_experiment(
     >>> from tamiz.assessment import run_noise_experiment
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> models = ["naive_bayes", "knn", "tree"]
-    >>> added = run_noise_experiment(X, y, predictors=models, scoring="accuracy", n_added=[0, 50])
+    >>> added = run_noise_experiment(X, y, models=models, scoring="accuracy", n_added=[0, 50])
     >>> for name in added.models:
     ...     random, copies = (added.score_changes(kind, name)[-1].mean for kind in ("random", "copies"))
     ...     print(f"{name:11} {random:+.2f} {copies:+.2f}")
@@ -257,36 +264,42 @@ def run_noise_experiment(
         if whole.schema.n_rows < _MIN_ROWS:
             raise DataError(f"A noise experiment needs at least {_MIN_ROWS} rows, and there are {whole.schema.n_rows}.")
         table, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
-        splits = draw_folds(table, n_splits, rng)
-        folds = splits.folds
+        folds = draw_folds(table, n_splits, rng)
         messages += [*sample_notes, *folds.fold_warnings]
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
         # Copies must reach the merit, so duplicates are not removed before the search.
         merit = merit or CFS()
         selector = SubsetSelector(merit, BestFirst(), allow_duplicates=True)
         best = _best_column(merit, table)
         draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
         noise_table = add_noise_columns(table, draws, best, sizes[-1])
-        models, model_notes = resolve_table_models(predictors, table.schema)
+        named_models, model_notes = resolve_models(models, table.schema)
+        for name, model in named_models.items():
+            model.check(table.schema)
+            if model.encoding == "none" and not model.reads_source:
+                # Added columns are not in the user's table, whose rows the model would get.
+                named_models[name] = replace(model, encoding="standard")
         scorings, scoring_notes = resolve_scorings(
-            None if scoring is None else [scoring], table, splits, models.values()
+            None if scoring is None else [scoring], table, folds, named_models.values()
         )
-        names = list(models)
-        scorer = SetScorer(noise_table.source, folds, scorings[0], seed)
-        adapter = adapt_selector(selector)
+        adapter, deciding = adapt_selector(selector), scorings[:1]
         # First, so that an unsupported merit raises before any model is fitted.
-        selected = _score_selected(scorer, adapter, names, noise_table, selection_sizes, splits)
-        shape = (n_draws + bool(noise_table.n_copies), len(sizes), len(folds))
+        chosen = _select_in_folds(adapter, noise_table, selection_sizes, folds)
+        n_folds = len(folds)
+        selected, selected_notes = score_models(named_models, noise_table.source, folds, deciding, chosen, seed)
         sets = noise_table.column_sets(sizes, n_draws)
-        all_scores = {name: scorer.fold_scores(name, sets).reshape(shape) for name in names}
-    messages += [*model_notes, *scoring_notes]
+        found, fit_notes = score_models(named_models, noise_table.source, folds, deciding, sets, seed)
+    all_scores = {name: values[0].reshape(-1, len(sizes), n_folds) for name, values in found.items()}
+    selected_scores = {name: values[0].reshape(-1, len(selection_sizes), n_folds) for name, values in selected.items()}
+    n_added_selected = chosen[:, :, noise_table.n_own :].sum(axis=2).reshape(-1, len(selection_sizes), n_folds)
+    messages += [*model_notes, *scoring_notes, *dict.fromkeys([*fit_notes, *selected_notes])]
     if best is None:
         messages.append(f"No column of at most {_MAX_LEVELS} levels has a positive merit, so none was copied.")
     warn_user(messages)
     return NoiseExperiment(
         n_added=sizes,
-        models={name: model.label for name, model in models.items()},
-        scoring=scorings[0],
+        models={name: model.label for name, model in named_models.items()},
+        scoring=deciding[0].name,
         folds_description=folds.description,
         n_samples=len(folds.used_rows),
         n_columns=len(table.schema.used),
@@ -296,45 +309,37 @@ def run_noise_experiment(
         copies_scores={name: scores[n_draws:] for name, scores in all_scores.items() if best is not None},
         selector=f"{adapter.merit_name} by best-first search",
         selection_n_added=selection_sizes,
-        random_selected_scores={name: selected.scores[name][:1] for name in names},
-        copies_selected_scores={name: selected.scores[name][1:] for name in names if best is not None},
-        n_added_selected={
-            kind: selected.n_added_selected[k]
-            for k, kind in enumerate(("random", "copies")[: len(selected.n_added_selected)])
-        },
+        random_selected_scores={name: scores[:1] for name, scores in selected_scores.items()},
+        copies_selected_scores={name: scores[1:] for name, scores in selected_scores.items() if best is not None},
+        n_added_selected=dict(zip(("random", "copies"), n_added_selected, strict=False)),
         variance_factor=folds.variance_factor,
         notes=(*messages, *folds.fold_notes),
         seed=seed,
     )
 
 
-@dataclass(frozen=True)
-class _SelectedScores:
-    """Scores on selected columns, and the numbers of selected added columns; random columns before copies."""
-
-    scores: _ModelScores
-    n_added_selected: NDArray[np.intp]
-
-
-def _score_selected(
-    scorer: SetScorer,
-    selector: SelectorAdapter,
-    names: Sequence[str],
-    noise_table: NoiseTable,
-    n_added: Sequence[int],
-    splits: SeededFolds,
-) -> _SelectedScores:
-    """Select columns in every fold, and score the models on them."""
-    sets = noise_table.column_sets(n_added, 1)
+def _select_in_folds(
+    selector: SelectorAdapter, noise_table: NoiseTable, n_added: Sequence[int], folds: Folds
+) -> NDArray[np.bool_]:
+    """Return the columns selected in every fold from each set, of shape (n_sets, n_folds, n_columns); random columns first."""
+    source, sets = noise_table.source, noise_table.column_sets(n_added, 1)
     unique, back = np.unique(sets, axis=0, return_inverse=True)
-    choices = scorer.select_in_folds(selector, unique, splits.fold_seeds)[back.ravel()]
-    n_folds = len(splits.folds)
-    shape = (-1, len(n_added), n_folds)
-    # Row (set, fold) of `fold_sets` is scored in its own fold only.
-    own_fold = np.tile(np.eye(n_folds, dtype=bool), (len(sets), 1))
-    fold_sets = choices.reshape(-1, choices.shape[2])
-    found = {name: scorer.fold_scores(name, fold_sets, own_fold)[own_fold].reshape(shape) for name in names}
-    return _SelectedScores(found, choices[:, :, noise_table.n_own :].sum(axis=2).reshape(shape))
+
+    def select(at: int) -> Masks:
+        train = as_training_source(select_rows(source, folds[at].train))
+        views = (select_columns(train, np.flatnonzero(mask).tolist()) for mask in unique)
+        return np.stack([selector.select(view, folds.seeds[at]).support for view in views])
+
+    n_folds = len(folds)
+    results = run_with_progress(
+        "Selections in folds",
+        source,
+        select,
+        range(n_folds),
+        lambda at: f"Fold {at + 1} of {n_folds}",
+        evaluation_cost=selector.evaluation_cost,
+    )
+    return np.stack([found for found, _ in results], axis=1)[back.ravel()]
 
 
 def _check_n_added(n_added: Sequence[int]) -> tuple[int, ...]:

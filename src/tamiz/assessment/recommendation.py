@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import check_scoring
 
-from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_fitted
+from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_models
 from tamiz.assessment.nested_cv import run_with_progress
-from tamiz.assessment.predictors import BaselineModel, TableModel, resolve_table_models
 from tamiz.assessment.selector_adapters import SampledSelectorAdapter, SelectorAdapter, adapt_selector
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
-from tamiz.models.folds import SeededFolds, draw_folds, drop_zero_weights, sample_rows
-from tamiz.runtime import parallel, progress
+from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.named_models import Model, resolve_models
+from tamiz.models.scoring import Scoring
+from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.search.base import SetSize
 from tamiz.search.best_first import BestFirst
@@ -33,7 +33,6 @@ from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import as_training_source, select_rows
-from tamiz.statistics.base import Floats
 
 ALL_COLUMNS = "all_columns"
 # The labels of the default candidates.
@@ -187,7 +186,7 @@ def recommend_columns(
     time: Any = None,
     sample_weight: Any = None,
     candidates: Mapping[str, Any] | None = None,
-    predictors: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
     scoring: Sequence[str] | None = None,
     n_splits: int = 5,
     max_rows: int | None = None,
@@ -207,9 +206,9 @@ def recommend_columns(
         forward searches by the cross-validated score of naive Bayes (ROC AUC; for more than two classes balanced accuracy), ridge
         regression and 5 nearest neighbours. Naive Bayes is omitted for a number, and the last two if a row has more than 1,000
         numbers and indicators.
-    predictors : list of {"logistic", "naive_bayes", "ridge", "knn", "tree", "forest"}, default=None
-        The models. None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest for classes, and ridge
-        regression, 5 nearest neighbours and a random forest for a number.
+    models : list of str, default=None
+        Names of models, as in `CrossValidated`. None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest
+        for classes, and ridge regression, 5 nearest neighbours and a random forest for a number.
     scoring : list of str, default=None
         Names of scikit-learn's scorers; the first one decides. None is ROC AUC, balanced accuracy and accuracy for classes, and R2
         for a number.
@@ -262,7 +261,7 @@ def recommend_columns(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from tamiz.assessment import recommend_columns
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> found = recommend_columns(X, y, predictors=["logistic", "naive_bayes"])
+    >>> found = recommend_columns(X, y, models=["logistic", "naive_bayes"])
     >>> found.recommended, len(found.columns)
     ('knn', 7)
     """
@@ -279,27 +278,28 @@ def recommend_columns(
             raise DataError("recommend_columns requires a target, but the target y is None.")
         source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
         schema = source.schema
-        splits = draw_folds(source, n_splits, rng)
-        models, model_notes = resolve_table_models(predictors, schema)
-        scorings, scoring_notes = resolve_scorings(scoring, source, splits, models.values())
+        folds = draw_folds(source, n_splits, rng)
+        named_models, model_notes = resolve_models(models, schema)
+        for model in named_models.values():
+            model.check(schema)
+        scorings, scoring_notes = resolve_scorings(scoring, source, folds, named_models.values())
         selectors = default_candidates(schema, max_seconds=max_seconds) if candidates is None else candidates
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else splits.table_seed
-        comparison = _CandidateComparison(source, splits, models, check_scoring(scoring=scorings), seed)
+        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
+        comparison = _CandidateComparison(source, folds, named_models, scorings, seed)
         adapters = {name: adapt_selector(one) for name, one in selectors.items()}
         found, failure_notes = comparison.search_candidates(adapters)
-        scores, baseline = comparison.score_candidates(found)
-        variance_factor = splits.folds.variance_factor
+        scores, baseline, fit_notes = comparison.score_candidates(found)
         names = np.array(schema.names, dtype=object)
         made = {
             name: CandidateSelection(
                 one.label,
                 tuple(names[one.support].tolist()),
                 one.fold_sets,
-                {key: FoldScores(values, variance_factor) for key, values in scores[name].items()},
+                scores[name],
             )
             for name, one in found.items()
         }
-        recommended, rejected = comparison.recommend(made, found, scorings[0], keep_all=keep_all)
+        recommended, rejected = comparison.recommend(made, found, keep_all=keep_all)
     rejection_notes = [
         f"{made[name].label} is not recommended: the columns that it selects on all rows differ from those in the folds, and "
         f"a model loses more than {_LARGEST_LOSS:g} on them."
@@ -309,10 +309,11 @@ def recommend_columns(
         *table.schema.dropped_row_notes,
         *weight_notes,
         *sample_notes,
-        *splits.folds.fold_warnings,
+        *folds.fold_warnings,
         *model_notes,
         *scoring_notes,
         *failure_notes,
+        *fit_notes,
         *rejection_notes,
     )
     warn_user(notes)
@@ -320,11 +321,11 @@ def recommend_columns(
         candidates=made,
         recommended=recommended,
         rejected=rejected,
-        models={name: model.label for name, model in models.items()},
-        scorings=tuple(scorings),
-        baseline={name: FoldScores(values, variance_factor) for name, values in baseline.items()},
-        folds_description=splits.folds.description,
-        n_samples=len(splits.folds.used_rows),
+        models={name: model.label for name, model in named_models.items()},
+        scorings=tuple(one.name for one in scorings),
+        baseline=baseline,
+        folds_description=folds.description,
+        n_samples=len(folds.used_rows),
         n_columns=len(schema.used),
         notes=notes,
         seed=seed,
@@ -364,7 +365,7 @@ def default_candidates(
     found: dict[str, Any] = {"cfs": by_cfs}
     if schema.has_classes:
         # For more than two classes ROC AUC needs a pass per class; balanced accuracy is not dominated by frequent classes either.
-        found["naive_bayes"] = wrapper("mixed_nb", "balanced_accuracy" if schema.n_classes > 2 else "roc_auc")
+        found["naive_bayes"] = wrapper("naive_bayes", "balanced_accuracy" if schema.n_classes > 2 else "roc_auc")
     if schema.n_coordinates > _MAX_COORDINATES:
         return found
     found["ridge"] = wrapper("ridge")
@@ -418,16 +419,16 @@ class _CandidateComparison:
     """Searches and scores candidates on the same table, folds and models."""
 
     source: Source
-    splits: SeededFolds
-    models: dict[str, TableModel]
-    scorer: Any
+    folds: Folds
+    models: dict[str, Model]
+    scorings: list[Scoring]
     seed: int
 
     def search_candidates(
         self, selectors: Mapping[str, SelectorAdapter]
     ) -> tuple[dict[str, _SearchedCandidate], list[str]]:
         """Return the columns of every candidate on all rows and in every fold, and a note for each candidate that failed."""
-        schema, parts = self.source.schema, self.splits.folds.splits
+        schema, parts = self.source.schema, self.folds.splits
         used = np.zeros(schema.n_columns, dtype=bool)
         used[schema.used] = True
         found = {ALL_COLUMNS: _SearchedCandidate("All columns", used, np.tile(used, (len(parts), 1)))}
@@ -441,11 +442,11 @@ class _CandidateComparison:
 
     def _search_candidate(self, selector: SelectorAdapter, label: str | None) -> _SearchedCandidate:
         selector.check(self.source.schema)
-        parts, seeds = self.splits.folds.splits, self.splits.fold_seeds
+        parts, seeds = self.folds.splits, self.folds.seeds
 
         def choose(at: int) -> NDArray[np.bool_]:
             rows = as_training_source(self.source if at < 0 else select_rows(self.source, parts[at].train))
-            choice = selector.select(rows, self.splits.table_seed if at < 0 else seeds[at])
+            choice = selector.select(rows, self.folds.table_seed if at < 0 else seeds[at])
             if choice.timed_out and at < 0:
                 raise DataError("its search takes longer than max_seconds.")
             return choice.support
@@ -465,7 +466,6 @@ class _CandidateComparison:
         self,
         candidates: Mapping[str, CandidateSelection],
         searched_candidates: Mapping[str, _SearchedCandidate],
-        scoring: str,
         *,
         keep_all: bool,
     ) -> tuple[str, tuple[str, ...]]:
@@ -473,19 +473,16 @@ class _CandidateComparison:
 
         A search may select other columns on all rows than in the folds: these columns are scored in the folds too.
         """
-        variance_factor = self.splits.folds.variance_factor
+        scoring = self.scorings[0].name
         remaining = dict(candidates)
         rejected: list[str] = []
         while True:
             name = choose_candidate(remaining, scoring, keep_all=keep_all)
             support = searched_candidates[name].support
-            fixed = _SearchedCandidate("", support, np.tile(support, (len(self.splits.folds), 1)))
+            fixed = _SearchedCandidate("", support, np.tile(support, (len(self.folds), 1)))
             if name == ALL_COLUMNS or (fixed.fold_sets == searched_candidates[name].fold_sets).all():
                 return name, tuple(rejected)
-            scores = {
-                key: FoldScores(values, variance_factor)
-                for key, values in self.score_candidates({name: fixed})[0][name].items()
-            }
+            scores = self.score_candidates({name: fixed})[0][name]
             if _is_acceptable(scores, candidates[ALL_COLUMNS].scores, scoring):
                 return name, tuple(rejected)
             rejected.append(name)
@@ -495,40 +492,19 @@ class _CandidateComparison:
 
     def score_candidates(
         self, searched_candidates: Mapping[str, _SearchedCandidate]
-    ) -> tuple[dict[str, dict[tuple[str, str], Floats]], dict[str, Floats]]:
-        """Return the scores of every candidate by (model, scorer), and the baseline scores by scorer."""
-        parts = self.splits.folds.splits
-        fold_rows = [(select_rows(self.source, part.train), select_rows(self.source, part.test)) for part in parts]
-        # Candidates with the same columns in a fold share its fits.
-        jobs = {
-            (at, one.fold_sets[at].tobytes(), model): one.fold_sets[at]
-            for model in self.models
-            for one in searched_candidates.values()
-            for at in range(len(parts))
-        }
+    ) -> tuple[dict[str, dict[tuple[str, str], FoldScores]], dict[str, FoldScores], list[str]]:
+        """Return the scores of every candidate by (model, scorer), the baseline scores by scorer, and the warnings of fits."""
+        none = np.zeros((len(self.folds), self.source.schema.n_columns), dtype=bool)
+        sets = np.stack([*(one.fold_sets for one in searched_candidates.values()), none])
+        values, notes = score_models(self.models, self.source, self.folds, self.scorings, sets, self.seed)
 
-        def fit(item: tuple[tuple[int, bytes, str], NDArray[np.bool_]]) -> dict[str, float]:
-            (at, _, model), support = item
-            train, test = fold_rows[at]
-            with capture_warnings():
-                fitted = self.models[model].fit_support(train, support, self.seed)
-                return score_fitted(self.scorer, fitted, test)
+        def scores(which: int) -> dict[tuple[str, str], FoldScores]:
+            return {
+                (model, scoring.name): FoldScores(own[k, which], self.folds.variance_factor)
+                for model, own in values.items()
+                for k, scoring in enumerate(self.scorings)
+            }
 
-        done = progress.track_progress("Models", parallel.map_blocks(fit, jobs.items()), len(jobs))
-        known = dict(zip(jobs, done, strict=True))
-        scores: dict[str, dict[tuple[str, str], Floats]] = {}
-        for name, one in searched_candidates.items():
-            values = {
-                model: [known[at, one.fold_sets[at].tobytes(), model] for at in range(len(parts))]
-                for model in self.models
-            }
-            scores[name] = {
-                (model, scoring): np.array([fold[scoring] for fold in folds])
-                for model, folds in values.items()
-                for scoring in folds[0]
-            }
-        by_fold = [
-            score_fitted(self.scorer, BaselineModel().fit_columns(train, [], 0), test) for train, test in fold_rows
-        ]
-        baseline = {scoring: np.array([fold[scoring] for fold in by_fold]) for scoring in by_fold[0]}
-        return scores, baseline
+        first = next(iter(self.models))
+        baseline = {scoring: one for (model, scoring), one in scores(len(sets) - 1).items() if model == first}
+        return {name: scores(s) for s, name in enumerate(searched_candidates)}, baseline, notes

@@ -30,9 +30,10 @@ class CrossValidated(MultiOutputMerit):
         A scikit-learn classifier or regressor, a pipeline that ends in one, or any object with fit and predict; it is cloned. An
         estimator that needs no target (clusters, outliers, a density, or components such as those of PCA) is fitted to X alone,
         and y is not read. An object without an estimator type is a classifier where the target has classes. A name is a model in
-        the form that suits the table, with encoded columns where necessary: "gaussian_nb", "mixed_nb", "knn", "linear", "ridge",
-        "logistic" or "tree". "ridge" is ridge regression for a numeric target and RidgeClassifier for classes; without `scoring`,
-        its merit for classes is the R2 of the regression on the class indicators, in which rare and frequent classes count alike.
+        the form that suits the table, with encoded columns where necessary: "naive_bayes", "gaussian_nb", "knn", "linear",
+        "ridge", "logistic", "tree" or "forest". "ridge" is ridge regression for a numeric target and RidgeClassifier for classes;
+        without `scoring`, its merit for classes is the R2 of the regression on the class indicators, in which rare and frequent
+        classes count alike.
     cv : int, splitter or iterable of (train, test), default=10
         Folds. An integer shuffles the rows by the selector's `random_state` and makes stratified folds; folds of whole groups where
         the table has groups, and forward-chaining folds where it has times. For scikit-learn's folds of consecutive rows, pass a
@@ -170,7 +171,7 @@ class CrossValidated(MultiOutputMerit):
         model = self.model(source.schema if outputs is None else outputs.schema_with_target(source.schema))
         task = make_task(model, source, outputs, cv=self.cv, scoring=self.scoring, seed=int(rng.integers(2**31)))
         backend, method = choose_backend(task)
-        if source.infinite_digest and (task.encode or not backend.can_refit_in_workers):
+        if source.infinite_digest and (task.is_encoded or not backend.can_refit_in_workers):
             raise DataError(
                 f"The table has infinite values, which {task.estimator_name} does not accept here. Replace them."
             )

@@ -28,7 +28,7 @@ class PermutationImportance(RowRelevance):
     Parameters
     ----------
     estimator : estimator or str, default=None
-        As in `CrossValidated`. None is "mixed_nb" for classes and "ridge" for a numeric target.
+        As in `CrossValidated`. None is "naive_bayes" for classes and "ridge" for a numeric target.
     cv : int, splitter or iterable of (train, test), default=10
         As in `CrossValidated`.
     scoring : str or callable, default=None
@@ -115,7 +115,7 @@ class PermutationImportance(RowRelevance):
 
         n_repeats = check_integer("n_repeats", self.n_repeats, low=1)
         schema = source.schema
-        default = "mixed_nb" if schema.has_classes else "ridge"
+        default = "naive_bayes" if schema.has_classes else "ridge"
         model = resolve_model(default if self.estimator is None else self.estimator, schema, encode=self.encode)
         task = make_task(
             model,

@@ -18,12 +18,13 @@ registry = Registry(
     Ridge                       linear:RidgeBackend                     backend    Products of columns
     LinearDiscriminantAnalysis  discriminant:LinearDiscriminantBackend  backend    Products of columns within classes
     gaussian_nb                 named_models:make_gaussian_nb           model      Gaussian naive Bayes
-    mixed_nb                    named_models:make_mixed_nb              model      Naive Bayes
+    naive_bayes                 named_models:make_naive_bayes           model      Naive Bayes
     knn                         named_models:make_knn                   model      Nearest neighbours
     linear                      named_models:make_linear                model      Linear model
     ridge                       named_models:make_ridge                 model      Ridge regression
     logistic                    named_models:make_logistic              model      Logistic regression
     tree                        named_models:make_tree                  model      Decision tree
+    forest                      named_models:make_forest                model      Random forest
     """,
 )
 

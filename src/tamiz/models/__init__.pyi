@@ -10,11 +10,12 @@ from tamiz.models.linear import LinearRegressionBackend as LinearRegressionBacke
 from tamiz.models.linear import RidgeBackend as RidgeBackend
 from tamiz.models.mixed_nb import MixedNB as MixedNB
 from tamiz.models.mixed_nb import MixedNBBackend as MixedNBBackend
+from tamiz.models.named_models import make_forest as make_forest
 from tamiz.models.named_models import make_gaussian_nb as make_gaussian_nb
 from tamiz.models.named_models import make_knn as make_knn
 from tamiz.models.named_models import make_linear as make_linear
 from tamiz.models.named_models import make_logistic as make_logistic
-from tamiz.models.named_models import make_mixed_nb as make_mixed_nb
+from tamiz.models.named_models import make_naive_bayes as make_naive_bayes
 from tamiz.models.named_models import make_ridge as make_ridge
 from tamiz.models.named_models import make_tree as make_tree
 

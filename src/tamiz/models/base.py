@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from tamiz.models.design_matrix import DesignMatrix, EncodedMatrix, NumericMatrix
+from tamiz.models.design_matrix import EncodedMatrix, MatrixEncoding
 from tamiz.models.estimators import fit_weighted, unwrap_estimator
 from tamiz.models.fit_warnings import FitWarnings
-from tamiz.models.folds import Fold
+from tamiz.models.folds import Folds
 from tamiz.models.native_table import NativeRows
 from tamiz.models.scoring import Scoring
 from tamiz.sources.base import Source
@@ -53,19 +53,17 @@ class EncodedRows:
     Attributes
     ----------
     rows : NativeRows
-    columns, widths : ndarray
-        The columns, ascending, and the number of coordinates of each.
+        Of coordinates.
+    coordinates : dict of ndarray
+        The coordinates of every column.
     """
 
     rows: NativeRows
-    columns: ColumnIndices
-    widths: NDArray[np.intp]
+    coordinates: dict[int, NDArray[np.intp]]
 
     def select(self, columns: ColumnIndices) -> Any:
-        """Return the coordinates of some of the columns, as a copy."""
-        starts = np.cumsum(self.widths) - self.widths
-        positions = np.searchsorted(self.columns, columns).tolist()
-        return self.rows.select(np.concatenate([starts[k] + np.arange(self.widths[k]) for k in positions]))
+        """Return the coordinates of some of the columns, ascending, as a copy."""
+        return self.rows.select(np.sort(np.concatenate([self.coordinates[j] for j in columns.tolist()])))
 
 
 @dataclass(frozen=True)
@@ -102,37 +100,33 @@ class CVTask:
         Not fitted; backends fit clones. Every random_state is set.
     source : Source
         The table, without rows of weight 0.
-    folds : tuple of Fold
+    folds : Folds
         Each has at least one training row and one test row.
     target : ndarray of shape (n_rows,)
         The target as the estimator receives it: the user's labels, or float64. The shape is (n_rows, n_outputs) for several
         targets and (n_rows, 0) without a target.
     weight : ndarray of shape (n_rows,) or None
     scoring : Scoring
-    encode : bool
-        Whether mixed columns are encoded as numbers (`tamiz.sources.encoding`), with an encoding fitted inside every fold.
+    encoding : {"standard", "indicators", "none"}
+        How columns are encoded as numbers (`EncodedMatrix`). With "none" refits get the rows in the user's type.
     impute : bool
-        Whether the encoding imputes missing values.
+        Whether the standard encoding imputes missing values.
     label : str
         The readable name of the estimator.
     seed : int
         Seed of the random draws of the task.
-    fold_warnings, fold_notes : tuple of str
-        Warnings about the folds, and notes about them for a reader of the scores.
     """
 
     estimator: Any
     source: Source
-    folds: tuple[Fold, ...]
+    folds: Folds
     target: NDArray[Any]
     weight: Floats | None
     scoring: Scoring
-    encode: bool
+    encoding: MatrixEncoding
     impute: bool
     label: str
     seed: int
-    fold_warnings: tuple[str, ...] = ()
-    fold_notes: tuple[str, ...] = ()
 
     @cached_property
     def estimator_name(self) -> str:
@@ -169,10 +163,15 @@ class CVTask:
         """The weight of every row, 1 for a table without weights."""
         return np.ones(len(self.target)) if self.weight is None else self.weight
 
+    @property
+    def is_encoded(self) -> bool:
+        """Whether refits get encoded rows instead of those in the user's type."""
+        return self.encoding != "none"
+
     @cached_property
-    def matrix(self) -> DesignMatrix:
+    def matrix(self) -> EncodedMatrix:
         """The design matrix, for backends that compute with numbers."""
-        return EncodedMatrix(self.source, self.folds, impute=self.impute) if self.encode else NumericMatrix(self.source)
+        return EncodedMatrix(self.source, self.folds, self.encoding, impute=self.impute)
 
     @cached_property
     def test_rows(self) -> NDArray[np.intp]:

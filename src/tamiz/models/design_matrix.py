@@ -1,13 +1,9 @@
-"""The design matrix: the rows of a table as numbers, for estimators of numbers.
-
-`NumericMatrix` has the numbers as they are. `EncodedMatrix` has standardised numbers and level indicators, with an encoding fitted
-on the training rows of every fold. A column of the table has one or more coordinates (columns of the design matrix).
-"""
+"""The design matrix: the rows of a table as numbers, for estimators of numbers."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,38 +20,121 @@ from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import design_matrix
 from tamiz.subsets.candidates import Candidates
 
+# "none": numbers as they are. "indicators": also a 0/1 indicator for every level; missing values stay NaN. "standard": numbers
+# standardised and indicators scaled, by the training rows of every fold.
+MatrixEncoding = Literal["none", "indicators", "standard"]
+
 # Matrices of one fold that exist at once beside the table's: training and test rows of two threads, and intermediate results.
 N_FOLD_MATRICES = 4
 
 
-class DesignMatrix(ABC):
-    """Rows as numbers.
+class EncodedMatrix:
+    """The rows of a table as numbers; a column of the table has one or more coordinates (columns of the matrix).
+
+    "none" has the numbers as they are: False and True become 0 and 1, and text of digits becomes the number. "indicators" has the
+    numbers, then an indicator for each level of each category, with missing values as NaN. "standard" standardises these numbers
+    and divides an indicator by the square root of its share; a missing value is the mean.
+
+    All folds have the coordinates of the whole table. A standardised coordinate whose column or level does not occur in the
+    training rows of a fold is 0 in that fold. Only the table's values and the encodings are stored; rows are encoded on request.
+
+    Parameters
+    ----------
+    source : Source
+    folds : sequence of Fold
+    encoding : {"standard", "indicators", "none"}, default="standard"
+    impute : bool, default=True
+        Whether a standardised missing value is replaced by the mean; else it stays NaN.
 
     Attributes
     ----------
     coordinates : list of ndarray
-        For every column of the table its coordinates; none for an excluded column.
+        For every column of the table its coordinates, ascending; none for an excluded column.
     n_coordinates : int
     """
 
-    coordinates: list[NDArray[np.intp]]
-    n_coordinates: int
+    def __init__(
+        self, source: Source, folds: Sequence[Fold], encoding: MatrixEncoding = "standard", *, impute: bool = True
+    ) -> None:
+        schema = source.schema
+        self.coordinates: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp) for _ in range(schema.n_columns)]
+        self._schema, self._impute = schema, impute and encoding == "standard"
+        # The ids of the folds are unique as long as the folds exist.
+        self._folds = tuple(folds)
+        self._encodings: dict[int, tuple[Encoding, NDArray[np.bool_]]] | None = None
+        if encoding == "none":
+            self._values = self._read_numbers(source)
+            return
+        self._values = self._read_indicators(source)
+        if encoding == "standard":
+            self._weight = weight_array(source)
+            fitted = parallel.map_blocks(lambda fold: self._fit_encoding(fold.train), self._folds)
+            self._encodings = {id(fold): encoding for fold, encoding in zip(self._folds, fitted, strict=True)}
 
-    @abstractmethod
-    def train_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
-        """Return the training rows of a fold, of shape (n_train, n_coordinates), or some of their coordinates, as a copy."""
+    @property
+    def n_coordinates(self) -> int:
+        """The number of coordinates of all columns."""
+        return int(self._values.shape[1])
 
-    @abstractmethod
-    def test_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
-        """Return the test rows of a fold, likewise."""
+    def _read_numbers(self, source: Source) -> Floats:
+        schema, used = self._schema, self._schema.used.tolist()
+        for j in schema.categorical:
+            if not is_number_like(schema.columns[j]):
+                raise DataError(f"Column {schema.columns[j].name!r} contains categories; pass encode=True.")
+        for k, j in enumerate(used):
+            self.coordinates[j] = np.array([k], dtype=np.intp)
+        check_memory(
+            (1 + N_FOLD_MATRICES) * 8.0 * schema.n_rows * len(used),
+            f"A matrix of {schema.n_rows:,} rows and {len(used):,} columns for an estimator",
+            "Leave columns out with kinds, or rows.",
+        )
+        values = np.empty((schema.n_rows, len(used)))
+        for block in source.blocks(used):
+            for k, j in enumerate(used):
+                values[block.rows.start : block.rows.stop, k] = column_to_floats(schema.columns[j], block.column(j))
+        return values
+
+    def _read_indicators(self, source: Source) -> Floats:
+        schema = self._schema
+        check_has_features(schema)
+        done = 0
+        for j in (*schema.numeric, *schema.categorical):
+            width = 1 if schema.columns[j].is_number else len(schema.columns[j].levels)
+            self.coordinates[j] = np.arange(done, done + width, dtype=np.intp)
+            done += width
+        check_memory(
+            (1 + N_FOLD_MATRICES) * 8.0 * schema.n_rows * done,
+            f"An encoded matrix of {schema.n_rows:,} rows and {done:,} coordinates",
+            "Use naive Bayes without encode=True, or fewer rows.",
+        )
+        levels, values = level_indicators(schema), np.empty((schema.n_rows, done))
+        for block in source.blocks(schema.used.tolist()):
+            values[block.rows.start : block.rows.stop] = design_matrix(block, schema.numeric, levels, np.float64)
+        return values
 
     def notes(self) -> list[str]:
-        """Return notes on how rows were converted to numbers."""
-        return []
+        """Return a note on the imputation of missing values."""
+        schema = self._schema
+        of_numbers, of_levels = (
+            sum(schema.columns[j].n_missing for j in kind) for kind in (schema.numeric, schema.categorical)
+        )
+        n = of_numbers + of_levels if self._impute else 0
+        values = "1 missing value counts" if n == 1 else f"{n:,} missing values count"
+        mean, shares = "as the mean of the column", "as every level in its share"
+        how = shares if not of_numbers else f"{mean}, or {shares}," if of_levels else mean
+        return [f"{values} {how} in the training rows of a fold."] if n else []
+
+    def train_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
+        """Return the training rows of a fold, of shape (n_train, n_coordinates), or some of their coordinates, as a copy."""
+        return self._encode_rows(fold, fold.train, coordinates)
+
+    def test_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
+        """Return the test rows of a fold, likewise."""
+        return self._encode_rows(fold, fold.test, coordinates)
 
     def transposed_values(self) -> Floats | None:
         """Return the whole table as a matrix with a row for every coordinate, None where the encoding differs between folds."""
-        return None
+        return np.ascontiguousarray(self._values.T) if self._encodings is None else None
 
     def to_coordinates(self, candidates: Candidates) -> Candidates:
         """Return sets of columns as sets of coordinates."""
@@ -73,115 +152,15 @@ class DesignMatrix(ABC):
         )
 
     def coordinates_of(self, columns: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the coordinates of some columns, in the order of the columns."""
-        return np.concatenate([self.coordinates[j] for j in columns.tolist()])
-
-
-class NumericMatrix(DesignMatrix):
-    """Numbers as they are; False and True become 0 and 1, and text of digits becomes the number."""
-
-    def __init__(self, source: Source) -> None:
-        schema = source.schema
-        for j in schema.categorical:
-            if not is_number_like(schema.columns[j]):
-                raise DataError(f"Column {schema.columns[j].name!r} contains categories; pass encode=True.")
-        used = schema.used.tolist()
-        position = {j: k for k, j in enumerate(used)}
-        self.coordinates = [
-            np.array([position[j]] if j in position else [], dtype=np.intp) for j in range(schema.n_columns)
-        ]
-        self.n_coordinates = len(used)
-        check_memory(
-            (1 + N_FOLD_MATRICES) * 8.0 * schema.n_rows * len(used),
-            f"A matrix of {schema.n_rows:,} rows and {len(used):,} columns for an estimator",
-            "Leave columns out with kinds, or rows.",
-        )
-        self._values = np.empty((schema.n_rows, len(used)))
-        for block in source.blocks(used):
-            for j in used:
-                values = column_to_floats(schema.columns[j], block.column(j))
-                self._values[block.rows.start : block.rows.stop, position[j]] = values
-
-    def train_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
-        """Return rows of the matrix."""
-        return self._take_rows(fold.train, coordinates)
-
-    def test_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
-        """Return rows of the matrix."""
-        return self._take_rows(fold.test, coordinates)
-
-    def transposed_values(self) -> Floats:
-        """Return the transposed matrix."""
-        return np.ascontiguousarray(self._values.T)
-
-    def _take_rows(self, rows: RowIndices, coordinates: RowIndices | None) -> Floats:
-        return self._values[rows] if coordinates is None else self._values[np.ix_(rows, coordinates)]
-
-
-class EncodedMatrix(DesignMatrix):
-    """Standardised numbers with missing values at the mean; an indicator per level, divided by the square root of its share.
-
-    All folds have the coordinates of the whole table. A coordinate whose column or level does not occur in the training rows of a
-    fold is 0 in that fold. Only the table's values and the encodings are stored; the rows of a fold are encoded on request.
-
-    Parameters
-    ----------
-    source : Source
-    folds : sequence of Fold
-    impute : bool, default=True
-        Whether a missing value is replaced by the mean; else it stays NaN.
-    """
-
-    def __init__(self, source: Source, folds: Sequence[Fold], *, impute: bool = True) -> None:
-        schema = source.schema
-        check_has_features(schema)
-        self.coordinates = [np.empty(0, dtype=np.intp) for _ in range(schema.n_columns)]
-        done = 0
-        for j in (*schema.numeric, *schema.categorical):
-            width = 1 if schema.columns[j].is_number else len(schema.columns[j].levels)
-            self.coordinates[j] = np.arange(done, done + width, dtype=np.intp)
-            done += width
-        self.n_coordinates = done
-        check_memory(
-            (1 + N_FOLD_MATRICES) * 8.0 * schema.n_rows * done,
-            f"An encoded matrix of {schema.n_rows:,} rows and {done:,} coordinates",
-            "Use naive Bayes without encode=True, or fewer rows.",
-        )
-        levels, used = level_indicators(schema), schema.used.tolist()
-        self._values = np.empty((schema.n_rows, done))
-        for block in source.blocks(used):
-            self._values[block.rows.start : block.rows.stop] = design_matrix(block, schema.numeric, levels, np.float64)
-        self._weight = weight_array(source)
-        self._schema, self._impute = schema, impute
-        # The ids of the folds are unique as long as the folds exist.
-        self._folds = tuple(folds)
-        fitted = parallel.map_blocks(lambda fold: self._fit_encoding(fold.train), self._folds)
-        self._encodings = {id(fold): encoding for fold, encoding in zip(self._folds, fitted, strict=True)}
-
-    def notes(self) -> list[str]:
-        """Return a note on the imputation of missing values."""
-        schema = self._schema
-        of_numbers, of_levels = (
-            sum(schema.columns[j].n_missing for j in kind) for kind in (schema.numeric, schema.categorical)
-        )
-        n = of_numbers + of_levels if self._impute else 0
-        values = "1 missing value counts" if n == 1 else f"{n:,} missing values count"
-        mean, shares = "as the mean of the column", "as every level in its share"
-        how = shares if not of_numbers else f"{mean}, or {shares}," if of_levels else mean
-        return [f"{values} {how} in the training rows of a fold."] if n else []
-
-    def train_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
-        """Return the encoded training rows of a fold."""
-        return self._encode_rows(fold, fold.train, coordinates)
-
-    def test_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
-        """Return the encoded test rows of a fold."""
-        return self._encode_rows(fold, fold.test, coordinates)
+        """Return the coordinates of some columns, ascending."""
+        return np.sort(np.concatenate([self.coordinates[j] for j in columns.tolist()]))
 
     def _encode_rows(self, fold: Fold, rows: RowIndices, coordinates: RowIndices | None) -> Floats:
+        encoded = self._values[rows] if coordinates is None else self._values[np.ix_(rows, coordinates)]
+        if self._encodings is None:
+            return encoded
         encoding, absent = self._encodings[id(fold)]
         at = slice(None) if coordinates is None else coordinates
-        encoded = self._values[rows] if coordinates is None else self._values[np.ix_(rows, coordinates)]
         encoded -= encoding.centre[at]
         encoded /= encoding.scale[at]
         missing = np.isnan(encoded)

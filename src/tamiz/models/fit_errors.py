@@ -79,7 +79,7 @@ def _advice(task: CVTask, columns: Sequence[Column]) -> str:
                 f"A step requires the column {named!r} by name and fails on sets without it: select columns by "
                 "make_column_selector."
             )
-    if not task.encode:
+    if not task.is_encoded:
         for column in columns:
             if not is_number_like(column):
                 kind = non_numeric_kind(column)

@@ -1,4 +1,4 @@
-"""Folds: training and test rows for every kind of table, with seeds for the searches in them.
+"""`Folds`: training and test rows for every kind of table, with warnings, notes, and seeds for the searches in them.
 
 Folds are stratified and shuffled, of whole groups, or forward in time.
 """
@@ -6,9 +6,9 @@ Folds are stratified and shuffled, of whole groups, or forward in time.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,33 +54,50 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Folds:
-    """Folds of one table.
+class Folds(Sequence[Fold]):
+    """The folds of one table.
 
     Attributes
     ----------
     splits : tuple of Fold
     description : str
         How they were drawn, in words.
-    fewer_folds_warnings, rare_class_warnings : tuple of str
-        Warnings: there are fewer folds than requested, or classes are left out of all folds.
+    fewer_folds_warnings, rare_class_warnings, other_warnings : tuple of str
+        Warnings: there are fewer folds than requested, classes are left out of all folds, and those of a splitter or about the
+        order of the rows.
     fold_notes : tuple of str
         Notes for a reader of the scores.
+    seeds : tuple of int
+        The seed of the search in each fold, empty if none were drawn.
+    table_seed : int
+        The seed of the search on the whole table.
     """
 
     splits: tuple[Fold, ...]
     description: str
     fewer_folds_warnings: tuple[str, ...] = ()
     rare_class_warnings: tuple[str, ...] = ()
+    other_warnings: tuple[str, ...] = ()
     fold_notes: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    table_seed: int = 0
 
     def __len__(self) -> int:
         return len(self.splits)
 
+    @overload
+    def __getitem__(self, at: int) -> Fold: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Fold, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> Fold | tuple[Fold, ...]:
+        return self.splits[at]
+
     @property
     def fold_warnings(self) -> tuple[str, ...]:
         """All warnings about the folds."""
-        return (*self.fewer_folds_warnings, *self.rare_class_warnings)
+        return (*self.fewer_folds_warnings, *self.rare_class_warnings, *self.other_warnings)
 
     @property
     def used_rows(self) -> RowIndices:
@@ -92,30 +109,28 @@ class Folds:
         """The variance of the mean of the folds' scores, in units of the variance of one of them: 1 / J + n_test / n_train."""
         return 1 / len(self) + float(np.mean([len(fold.test) / len(fold.train) for fold in self.splits]))
 
+    def among(self, rows: RowIndices) -> Folds:
+        """Return the folds of a view of some rows, ascending, as positions among them; other rows are dropped."""
 
-@dataclass(frozen=True)
-class SeededFolds:
-    """Folds and seeds that depend only on the table and one random state.
+        def positions(own: RowIndices) -> RowIndices:
+            return np.searchsorted(rows, own[np.isin(own, rows)])
 
-    Attributes
-    ----------
-    folds : Folds
-    fold_seeds : tuple of int
-        The seed of the search in each fold.
-    table_seed : int
-        The seed of the search on the whole table.
-    """
-
-    folds: Folds
-    fold_seeds: tuple[int, ...]
-    table_seed: int
+        splits = (
+            Fold(
+                positions(fold.train),
+                positions(fold.test),
+                None if fold.split_order is None else positions(fold.split_order),
+            )
+            for fold in self.splits
+        )
+        return replace(self, splits=tuple(splits))
 
 
-def draw_folds(source: Source, n_splits: int, rng: np.random.Generator) -> SeededFolds:
-    """Return the folds that a table allows, and the seeds drawn after them."""
+def draw_folds(source: Source, n_splits: int, rng: np.random.Generator) -> Folds:
+    """Return the folds that a table allows, with seeds drawn after them; all depend only on the table and the random state."""
     first, whole = rng.integers(0, 2**31, 2).tolist()
     folds = make_folds(source, n_splits, first)
-    return SeededFolds(folds, tuple(rng.integers(0, 2**31, len(folds)).tolist()), whole)
+    return replace(folds, seeds=tuple(rng.integers(0, 2**31, len(folds)).tolist()), table_seed=whole)
 
 
 def drop_zero_weights(source: Source) -> tuple[Source, list[str]]:
@@ -215,7 +230,7 @@ def _random_folds(source: Source, n_splits: int, seed: int, *, has_classes: bool
         fold_of[fold.test] = number
     fold_of = fold_of[leaders[rows]]
     parts = tuple(Fold(rows[fold_of != number], rows[fold_of == number]) for number in range(n))
-    return Folds(parts, description, _fewer_folds_warning(n, n_splits, why), rare, tied.notes)
+    return Folds(parts, description, _fewer_folds_warning(n, n_splits, why), rare, fold_notes=tied.notes)
 
 
 def _target_or_zeros(source: Source) -> NDArray[Any]:

@@ -167,7 +167,7 @@ class FoldProducts:
     def iter_folds(self, first: int, stop: int) -> Iterator[tuple[ColumnProducts, Floats]]:
         """Yield the products of the training rows, and the test rows, of some folds."""
         folds = self.task.folds
-        if self.task.encode or not _is_partition(folds, len(self.task.target)):
+        if self.task.is_encoded or not _is_partition(folds, len(self.task.target)):
             for fold in folds[first:stop]:
                 rows = self._with_target(self.task.matrix.train_rows(fold), fold.train)
                 yield self._products(rows, fold.train), self.test_rows(fold)

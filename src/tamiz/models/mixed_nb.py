@@ -370,7 +370,7 @@ class MixedNBBackend(FoldBackend):
     @classmethod
     def unsupported_reason(cls, task: CVTask) -> str | None:
         """Return a reason if the columns are encoded as numbers."""
-        return "encode=True encodes all columns as numbers" if task.encode else None
+        return "encode=True encodes all columns as numbers" if task.is_encoded else None
 
     def _fit_model(self, rows: Source) -> MixedNB:
         # Warnings about columns that are unused in a set or empty in a fold are not passed on.

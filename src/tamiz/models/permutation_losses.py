@@ -185,7 +185,7 @@ def _draw_permutations(task: CVTask, columns: ColumnIndices, fold: int, n_repeat
 
 def _column_positions(task: CVTask, columns: ColumnIndices) -> list[NDArray[np.intp]]:
     """Return the positions of each column in the rows of a refit; an encoded categorical column has several."""
-    if not task.encode:
+    if not task.is_encoded:
         return [np.array([k]) for k in range(len(columns))]
-    widths = [len(task.matrix.coordinates[j]) for j in columns.tolist()]
-    return np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])
+    at = task.matrix.coordinates_of(columns)
+    return [np.searchsorted(at, task.matrix.coordinates[j]) for j in columns.tolist()]

@@ -12,10 +12,11 @@ from sklearn import config_context, get_config
 
 from tamiz.models.base import ColumnIndices, CVTask, FoldRows
 from tamiz.models.fit_warnings import FitWarnings
+from tamiz.models.scoring import Scoring, score_fitted
 from tamiz.runtime import parallel, workers
 
-# A score and the warnings of its refit; None if the refit failed.
-RefitScore = tuple[float, dict[type[Warning], str]] | None
+# The scores by every scoring and the warnings of a refit; None if the refit failed.
+RefitScores = tuple[list[float], dict[type[Warning], str]] | None
 
 # Seconds of refits, past and remaining, from which on workers are started: a start costs one to three core seconds, and a search is
 # expected to take as long again as it has taken so far.
@@ -38,11 +39,13 @@ class RefitWorkers:
     Parameters
     ----------
     task : CVTask
+    scorings : tuple of Scoring
     few_rows : bool
         Whether threads slow each other down, however long a refit takes.
     """
 
     task: CVTask
+    scorings: tuple[Scoring, ...]
     few_rows: bool
 
     def __post_init__(self) -> None:
@@ -86,16 +89,16 @@ class RefitWorkers:
         """Return whether the model can be pickled; classes and functions of the user's program are pickled by value."""
         if self._pickled_model is None and not self._failed:
             try:
-                model = (self.task.estimator, self.task.scoring)
+                model = (self.task.estimator, self.scorings)
                 self._pickled_model = pickle.dumps(wrap_non_picklable_objects(model, keep_wrapper=False))
             except Exception:  # noqa: BLE001 - after any error the refits stay in this process
                 self._failed = True
         return not self._failed
 
-    def scores(self, rows: FoldRows, sets: Sequence[ColumnIndices]) -> list[RefitScore]:
+    def scores(self, rows: FoldRows, sets: Sequence[ColumnIndices]) -> list[RefitScores]:
         """Return the scores of refits in a worker, None for refits that this process has to do."""
         try:
-            found: list[RefitScore] = workers.call(score_refits, rows, self._pickled_model, sets, get_config())
+            found: list[RefitScores] = workers.call(score_refits, rows, self._pickled_model, sets, get_config())
         except workers.WorkerError:
             self._failed = True
             return [None] * len(sets)
@@ -109,19 +112,20 @@ def load_model(model: bytes) -> None:
 
 def score_refits(
     rows: FoldRows, model: bytes, sets: Sequence[ColumnIndices], config: dict[str, Any]
-) -> list[RefitScore]:
+) -> list[RefitScores]:
     """Return the scores and warnings of refits in a worker; None for a failed one, which the parent repeats to report its error."""
-    estimator, scoring = pickle.loads(model)
+    estimator, scorings = pickle.loads(model)
     fit_warnings = FitWarnings()
 
-    def score(columns: ColumnIndices) -> RefitScore:
+    def score(columns: ColumnIndices) -> RefitScores:
         try:
             with fit_warnings.record_fit() as found:
                 fitted = rows.refit(estimator, columns)
-                value = scoring.score(fitted.estimator, fitted.test_rows, rows.test_target, rows.test_weight)
+                scores = score_fitted(scorings, fitted.estimator, fitted.test_rows, rows.test_target, rows.test_weight)
+                values = list(scores)
         except Exception:  # noqa: BLE001 - raised again, with its context, by the parent process
             return None
-        return value, found
+        return values, found
 
     with config_context(**config), fit_warnings.capture():
         return [score(columns) for columns in sets]

@@ -99,7 +99,7 @@ class RefitBackend(FoldBackend):
 
     def __init__(self, task: CVTask) -> None:
         super().__init__(task)
-        if not task.encode:
+        if not task.is_encoded:
             self._check_dates()
             check_memory(
                 self.max_bytes(),
@@ -124,7 +124,7 @@ class RefitBackend(FoldBackend):
 
     def max_bytes(self) -> float:
         """Return the bytes of the rows of a few folds."""
-        if not self.task.encode:
+        if not self.task.is_encoded:
             return _FOLDS_AT_ONCE * self._native_table.n_bytes
         return _FOLDS_AT_ONCE * 8.0 * self.task.source.schema.n_rows * self.task.matrix.n_coordinates
 
@@ -141,7 +141,7 @@ class RefitBackend(FoldBackend):
         task = self.task
         part = task.folds[fold]
         # Encoded rows are in the order of the table.
-        rows = part.train if task.encode else part.train_in_order
+        rows = part.train if task.is_encoded else part.train_in_order
         return FoldRows(
             self._select_rows(rows, columns, fold),
             self._select_rows(part.test, columns, fold),
@@ -154,10 +154,9 @@ class RefitBackend(FoldBackend):
     def _select_rows(self, rows: NDArray[np.intp], columns: ColumnIndices, fold: int) -> NativeRows | EncodedRows:
         """Return training or test rows of the fold, from which column sets can be selected."""
         task = self.task
-        if not task.encode:
+        if not task.is_encoded:
             return self._native_table.take_rows(rows, columns)
         matrix, part = task.matrix, task.folds[fold]
         at = matrix.coordinates_of(columns)
         values = matrix.train_rows(part, at) if rows is part.train else matrix.test_rows(part, at)
-        widths = np.array([len(matrix.coordinates[j]) for j in columns.tolist()])
-        return EncodedRows(NativeRows(values, np.arange(len(at))), columns, widths)
+        return EncodedRows(NativeRows(values, at), {j: matrix.coordinates[j] for j in columns.tolist()})

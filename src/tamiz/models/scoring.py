@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from inspect import signature
 from numbers import Real
 from typing import Any
@@ -22,6 +23,8 @@ from tamiz.statistics.base import Floats
 
 # The type of scikit-learn's scorers that call only predict.
 PREDICTION_SCORER = type(make_scorer(accuracy_score))
+# Methods that scikit-learn's scorers call.
+_RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")
 # Names of scikit-learn's regression scores.
 _REGRESSION_SCORES = re.compile(
     r"r2|explained_variance|(neg_)?max_error|neg_(mean|root_mean|median)_\w+|d2_(absolute|pinball|tweedie)\w*"
@@ -82,6 +85,43 @@ class Scoring:
         return number
 
 
+class _CachedPredictions:
+    """A fitted estimator that predicts once from the rows that several scorers of scikit-learn's read.
+
+    Parameters
+    ----------
+    estimator : estimator
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+        self._found: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.estimator, name)
+        if name not in _RESPONSE_METHODS:
+            return value
+
+        # scikit-learn's scorers read the name of the method.
+        @wraps(value)
+        def respond(rows: Any) -> Any:
+            if name not in self._found:
+                self._found[name] = value(rows)
+            return self._found[name]
+
+        return respond
+
+
+def score_fitted(
+    scorings: Sequence[Scoring], estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None
+) -> Iterator[float]:
+    """Yield the scores of a fitted estimator on test rows; scorers of scikit-learn's share its predictions."""
+    cached = _CachedPredictions(estimator)
+    for scoring in scorings:
+        is_shared = scoring.uses_predictions_only and len(scorings) > 1
+        yield scoring.score(cached if is_shared else estimator, rows, y, weight)
+
+
 def exact_match_accuracy(y: NDArray[Any], predicted: NDArray[Any], *, sample_weight: Floats | None = None) -> float:
     """Return the share of rows with all outputs correct; for label indicators it equals scikit-learn's accuracy."""
     return float(np.average((np.asarray(y) == predicted).all(axis=1), weights=sample_weight))
@@ -89,6 +129,8 @@ def exact_match_accuracy(y: NDArray[Any], predicted: NDArray[Any], *, sample_wei
 
 def resolve_scoring(scoring: Any, *, has_classes: bool, multioutput: bool = False) -> Scoring:
     """Return the requested scorer; None is accuracy for classes and R2 for numbers."""
+    if isinstance(scoring, Scoring):
+        return scoring
     if scoring is None and has_classes and multioutput:
         return Scoring("accuracy", make_scorer(exact_match_accuracy))
     if scoring is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -30,21 +30,26 @@ from tamiz.models.scoring import check_scoring_target, resolve_scoring, resolve_
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.row_order import describe_row_order
-from tamiz.sources.views import has_all_rows, n_original_rows, select_rows, weight_array
+from tamiz.sources.views import has_all_rows, n_original_rows, select_rows, weight_array, with_weight
+
+# With a smaller sum of the weights of a fold's training rows, the weights of the table are scaled to a mean of 1.
+_MIN_TRAIN_WEIGHT = 2.0
 
 
 def make_task(
     model: Model, source: Source, outputs: MultiOutputTarget | None = None, *, cv: Any, scoring: Any, seed: int
 ) -> CVTask:
     """Return the task of cross-validating a model on a table; `outputs` replaces the target if there are several."""
-    estimator, encode = model.estimator, model.encode
+    estimator = model.estimator
     has_target = outputs is not None or source.schema.target is not None
     if has_target:
         check_is_predictive(estimator)
     n_rows, is_whole = n_original_rows(source), has_all_rows(source)
     weight = weight_array(source)
     if weight is not None and (weight == 0).any():
-        source = select_rows(source, np.flatnonzero(weight))
+        positive = np.flatnonzero(weight)
+        cv = cv.among(positive) if isinstance(cv, Folds) else cv
+        source = select_rows(source, positive)
         weight = weight_array(source)
     scorer = (
         resolve_scoring(scoring, has_classes=is_classifier(estimator), multioutput=outputs is not None)
@@ -58,9 +63,9 @@ def make_task(
     )
     check_accepts_weights(estimator, source.schema)
     scorer.check_weights(source.schema)
-    if not encode:
+    if model.encoding == "none":
         check_accepts_columns(estimator, source.schema)
-    made = _resolve_folds(
+    folds = _resolve_folds(
         cv,
         estimator,
         source if outputs is None else outputs.with_combined_target(source),
@@ -69,41 +74,28 @@ def make_task(
         seed,
         is_full_table=is_whole,
     )
-    folds = made.folds
     if folds.splits and len(rows := folds.used_rows) < len(target):
         # Drop the rows that are in no fold, so that models and checks do not see the classes that are left out.
         source, target, weight = select_rows(source, rows), target[rows], None if weight is None else weight[rows]
-        folds = replace(folds, splits=tuple(_reindex_fold(fold, rows) for fold in folds.splits))
+        folds = folds.among(rows)
     check_scoring_target(scorer, source.schema, target)
-    _check_folds(folds.splits, estimator, target)
+    _check_folds(folds, estimator, target)
+    if weight is not None and min(weight[fold.train].sum() for fold in folds) < _MIN_TRAIN_WEIGHT:
+        # As numbers of rows such weights are meaningless, only their ratios matter (`tamiz.sources.table.scale_weights`).
+        weight = weight / weight.mean()
+        source = with_weight(source, weight, str(source.schema.weight))
     return CVTask(
-        set_random_state(clone(estimator), seed),
+        set_random_state(clone(model.estimator_for(min(len(fold.train) for fold in folds))), seed),
         source,
-        folds.splits,
+        folds,
         target,
         weight,
         scorer,
-        encode,
+        model.encoding,
         model.impute,
         model.label,
         seed,
-        made.fold_warnings,
-        made.fold_notes,
     )
-
-
-@dataclass(frozen=True)
-class _DescribedFolds:
-    """Folds with their warnings and notes."""
-
-    folds: Folds
-    fold_warnings: tuple[str, ...] = ()
-    fold_notes: tuple[str, ...] = ()
-
-
-def _reindex_fold(fold: Fold, rows: NDArray[np.intp]) -> Fold:
-    """Return a fold with row positions among some rows of the table."""
-    return Fold(np.searchsorted(rows, fold.train), np.searchsorted(rows, fold.test))
 
 
 def _estimator_target(estimator: Any, source: Source) -> NDArray[Any]:
@@ -128,8 +120,10 @@ def _estimator_target(estimator: Any, source: Source) -> NDArray[Any]:
 
 def _resolve_folds(
     cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows: int, seed: int, *, is_full_table: bool
-) -> _DescribedFolds:
-    """Return the folds of a splitter or a list, or a number of folds drawn by the seed."""
+) -> Folds:
+    """Return the folds of a splitter or a list, or a number of folds drawn by the seed; `Folds` are of the rows of the source."""
+    if isinstance(cv, Folds):
+        return cv
     if isinstance(cv, bool):
         raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv}.")
     if isinstance(cv, Integral):
@@ -137,9 +131,11 @@ def _resolve_folds(
         folds = make_folds(source, int(cv), seed, stratify=is_classifier(estimator))
         # Inside the folds of an assessment a search gets part of the table: rare classes, duplicates and row order are reported
         # once, for the whole table.
-        return _describe_folds(folds, source) if is_full_table else _DescribedFolds(folds, folds.fewer_folds_warnings)
+        return (
+            _note_row_order(folds, source) if is_full_table else replace(folds, rare_class_warnings=(), fold_notes=())
+        )
     if not hasattr(cv, "split") and isinstance(cv, Iterable) and not isinstance(cv, str):
-        return _DescribedFolds(Folds(tuple(_read_fold_list(cv, source, n_rows)), "the folds of a list"))
+        return Folds(tuple(_read_fold_list(cv, source, n_rows)), "the folds of a list")
     try:
         y = labels if source.schema.target is not None else None
         splitter = check_cv(_seed_splitter(cv, seed), y, classifier=is_classifier(estimator))
@@ -150,17 +146,17 @@ def _resolve_folds(
         groups = "" if source.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
         raise DataError(f"cv={cv!r} cannot split this table: {str(error).rstrip('.')}{groups}.") from error
     parts = tuple(Fold(np.sort(train), np.sort(test), np.asarray(train)) for train, test in splits)
-    return _DescribedFolds(Folds(parts, f"the folds of {cv!r}"), tuple(f"cv={cv!r}: {one.message}" for one in caught))
+    return Folds(parts, f"the folds of {cv!r}", other_warnings=tuple(f"cv={cv!r}: {one.message}" for one in caught))
 
 
-def _describe_folds(folds: Folds, source: Source) -> _DescribedFolds:
-    """Return folds with their warnings and notes, and those about the row order."""
+def _note_row_order(folds: Folds, source: Source) -> Folds:
+    """Return folds with a warning or a note about the row order, if there is one."""
     order = describe_row_order(source)
     if order is None:
-        return _DescribedFolds(folds, folds.fold_warnings, folds.fold_notes)
+        return folds
     if order.is_doubtful:
-        return _DescribedFolds(folds, (*folds.fold_warnings, order.message), folds.fold_notes)
-    return _DescribedFolds(folds, folds.fold_warnings, (*folds.fold_notes, order.message))
+        return replace(folds, other_warnings=(order.message,))
+    return replace(folds, fold_notes=(*folds.fold_notes, order.message))
 
 
 def _seed_splitter(cv: Any, seed: int) -> Any:
@@ -210,7 +206,7 @@ def _read_row_numbers(rows: Any, positions: NDArray[np.intp], number: int) -> ND
     return found[found >= 0]
 
 
-def _check_folds(folds: tuple[Fold, ...], estimator: Any, labels: NDArray[Any]) -> None:
+def _check_folds(folds: Folds, estimator: Any, labels: NDArray[Any]) -> None:
     if not folds:
         raise DataError("cv yields no folds for this table; at least one is needed.")
     for number, fold in enumerate(folds, start=1):

@@ -31,7 +31,7 @@ def task_identity_fields(task: CVTask) -> dict[str, Any]:
         **outputs,
         "estimator": stable_repr(task.estimator),
         "scoring": stable_repr(task.scoring.scorer),
-        "encode": task.encode,
+        "encoding": task.encoding,
         "impute": task.impute,
         "folds": digest.hexdigest(),
     }

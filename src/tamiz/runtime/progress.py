@@ -55,8 +55,11 @@ def show_progress(listener: ProgressListener | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def use_listener(listener: ProgressListener) -> Iterator[None]:
-    """Call `listener(label, done, total)` for the progress of the work inside; `total` is None if unknown."""
+def use_listener(listener: ProgressListener | None) -> Iterator[None]:
+    """Call `listener(label, done, total)` for the progress of the work inside; `total` is None if unknown.
+
+    None discards the progress.
+    """
     token = _listener.set(listener)
     try:
         yield
