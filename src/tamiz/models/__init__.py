@@ -1,4 +1,4 @@
-"""Cross-validated scores of an estimator for many column sets of one table, without refits where a fold backend exists."""
+"""Named models, and the scores of a model on column sets in every fold, without refits where a fold backend exists."""
 
 from tamiz.runtime.registry import Registry
 
