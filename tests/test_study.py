@@ -383,7 +383,7 @@ def test_the_result_is_plain_json(found):
 def test_the_same_seed_gives_the_same_result_but_for_the_times(found):
     again = study(str(PENGUINS), "species", assess=None)
     assert again.to_dict() == found
-    assert [step["step"] for step in again.timings] == [
+    assert [step.step for step in again.timings] == [
         "read",
         "table",
         "graph",
@@ -621,7 +621,7 @@ def test_no_graph_is_built_that_nothing_lives_on(source, monkeypatch):
     monkeypatch.setattr(KNearest, "_build", lambda *_, **__: pytest.fail("built"))
     result = study(source, relevances=[Variance()], maps=[PCA()])
     assert result.to_dict()["graph"] is None
-    assert "graph" not in [step["step"] for step in result.timings]
+    assert "graph" not in [step.step for step in result.timings]
 
 
 def test_columns_ranked_without_the_target_are_not_said_to_say_anything_about_it(source):

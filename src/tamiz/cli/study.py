@@ -292,7 +292,7 @@ def _write_outputs(context: click.Context, result: Result, output: Path, json_ou
     for warning in result.record.warnings:
         messenger.write_note(warning)
     # Times differ between runs, so they are printed and not part of the report.
-    seconds = {one["step"]: one["seconds"] for one in result.timings}
+    seconds = {one.step: one.seconds for one in result.timings}
     messenger.write_line(f"  Seconds: {', '.join(f'{step} {elapsed:.2g}' for step, elapsed in seconds.items())}")
     if result.record.interruption:
         context.exit(INTERRUPTED)

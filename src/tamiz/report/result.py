@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tamiz.report.records.columns import RankingRecord, SubsetRecord
+    from tamiz.report.records.study import StepTiming
 
 
 class Result:
@@ -29,9 +30,9 @@ class Result:
     ----------
     record : StudyRecord
         The names and numbers, one record per section. It contains no row of the table except the points of the maps.
-    timings : sequence of dict, default=()
-        The "step" and its "seconds", for every step of the study, and the "estimated_seconds" and "estimated_bytes". Files do not
-        contain them, because they differ from run to run: the same table, seed and settings give the same file, byte for byte.
+    timings : sequence of StepTiming, default=()
+        The step, its seconds and their estimate, for every step of the study. Files do not contain them, because they differ from
+        run to run: the same table, seed and settings give the same file, byte for byte.
 
     Examples
     --------
@@ -40,9 +41,9 @@ class Result:
     >>> result.to_html("penguins.html")  # doctest: +SKIP
     """
 
-    def __init__(self, record: StudyRecord, timings: Sequence[dict[str, Any]] = ()) -> None:
+    def __init__(self, record: StudyRecord, timings: Sequence[StepTiming] = ()) -> None:
         self.record = record
-        self.timings = list(timings)
+        self.timings = tuple(timings)
         # The file that it was read from, for error messages.
         self._path: str | os.PathLike[str] | None = None
 

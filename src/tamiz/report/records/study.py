@@ -25,6 +25,16 @@ class ReproductionRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StepTiming:
+    """The seconds of a step, and its estimate if there was one."""
+
+    step: str
+    seconds: float
+    estimated_seconds: float | None = None
+    estimated_bytes: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StudyRecord:
     """The names and numbers of a study, one record per section of the report.
 
