@@ -34,6 +34,7 @@ table["y"] = np.where(noisy > 1, "yes", "no") if target == "classes" else noisy
 del values
 
 from tamiz import study
+from tamiz.report.records.codec import to_json
 
 warnings.simplefilter("ignore")
 begun = time.perf_counter()
@@ -41,7 +42,7 @@ result = study(table, "y")
 print(json.dumps({
     "seconds": time.perf_counter() - begun,
     "bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
-    "steps": result.timings,
+    "steps": [to_json(step) for step in result.timings],
 }))
 """
 
@@ -54,7 +55,9 @@ def measured(n_rows, n_columns, target, levels):
             [sys.executable, "-c", STUDY, *sizes], check=True, capture_output=True, text=True, cwd=folder
         )
     found = json.loads(done.stdout)
-    found["estimated"] = sum(step.get("estimated_seconds", step["seconds"]) for step in found["steps"])
+    found["estimated"] = sum(
+        step["seconds"] if step["estimated_seconds"] is None else step["estimated_seconds"] for step in found["steps"]
+    )
     return found
 
 
@@ -64,7 +67,7 @@ def shown(label, found):
         f"{label}: {found['seconds']:.1f} s (estimated {found['estimated']:.1f} s), {found['bytes'] / 1e9:.2f} GB at most"
     )
     for step in found["steps"]:
-        estimated = f"{step['estimated_seconds']:8.2f}" if "estimated_seconds" in step else " " * 8
+        estimated = " " * 8 if step["estimated_seconds"] is None else f"{step['estimated_seconds']:8.2f}"
         print(f"    {step['step']:16}{step['seconds']:8.2f}{estimated}")
     sys.stdout.flush()
 

@@ -312,7 +312,7 @@ def test_control_c_in_a_map_keeps_those_that_were_drawn(source, monkeypatch):
     monkeypatch.setattr(MDS, "fit", interrupted)
     result = study(source).to_dict()
     assert list(by_id(result)) == ["pca"]
-    assert result["interrupted"].startswith("Interrupted in the step 'maps'")
+    assert result["interruption"].startswith("Interrupted in the step 'maps'")
     assert (result["quality"], result["colors"][0]["name"]) == (None, "species")
 
 
@@ -323,4 +323,4 @@ def test_control_c_in_the_quality_keeps_the_maps(source, monkeypatch):
     monkeypatch.setattr("tamiz._study.quality.quality", interrupted)
     result = study(source).to_dict()
     assert (len(result["maps"]), result["quality"]) == (4, None)
-    assert result["interrupted"].startswith("Interrupted in the step 'quality'")
+    assert result["interruption"].startswith("Interrupted in the step 'quality'")

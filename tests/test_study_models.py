@@ -1,7 +1,5 @@
 """A study compares selections, its own among them, and adds noise columns and copies, with the numbers of the functions."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +12,11 @@ from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.models import named_models
 from tamiz.report import render
+from tamiz.report.records.codec import from_json
+from tamiz.report.records.study import StudyRecord
 from tamiz.search import BestFirst, Forward
+
+from .reference.records import shared
 
 pytestmark = [
     pytest.mark.usefixtures("few_models"),
@@ -34,6 +36,10 @@ def study(*data, **more):
     return tamiz.study(*data, relevances=[], maps=[], **more).to_dict()
 
 
+def page_of(found):
+    return render(from_json(StudyRecord, found))
+
+
 def table(n=60, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
@@ -46,11 +52,13 @@ def test_what_a_study_finds_is_what_the_functions_find():
     found = study(X, y, random_state=4)
     selector = SubsetSelector(CFS(), BestFirst())
     same = {"n_splits": 3, "random_state": 4}
-    assert found["recommendation"] == json.loads(json.dumps(recommend_columns(X, y, **same).to_dict()))
-    compared = json.loads(json.dumps(compare_columns(selector, X, y, **same).to_dict()))
-    assert found["model_effect"] == {**compared, "selector": "CFS"}
-    added = run_noise_experiment(X, y, n_added=[0, 5], n_draws=1, **same)
-    assert found["noise_experiment"] == json.loads(json.dumps(added.to_dict()))
+    recommended = recommend_columns(X, y, **same).to_dict()
+    assert found["recommendation"] == shared(recommended, found["recommendation"])
+    compared = compare_columns(selector, X, y, **same).to_dict()
+    assert found["model_effect"] == shared({**compared, "selector": "CFS"}, found["model_effect"])
+    added = run_noise_experiment(X, y, n_added=[0, 5], n_draws=1, **same).to_dict()
+    added["n_added"] = added["numbers"]
+    assert found["noise_experiment"] == shared(added, found["noise_experiment"])
     # Without a column more, the lines begin where the comparison is.
     for model, line in zip(
         found["model_effect"]["scores"][0]["models"], found["noise_experiment"]["panels"][0]["lines"], strict=True
@@ -106,7 +114,7 @@ def test_of_many_rows_models_see_some_and_the_section_says_so(monkeypatch):
     for part in ("recommendation", "model_effect", "assessment", "noise_experiment"):
         assert found[part]["n_samples"] == 100
         assert found[part]["notes"][0] == "100 of 300 rows, drawn at random."
-    assert "100 of 300 rows, drawn at random." in render(found)
+    assert "100 of 300 rows, drawn at random." in page_of(found)
 
 
 def test_beside_very_many_columns_none_are_added_and_the_section_says_so(monkeypatch):
@@ -189,7 +197,7 @@ def test_tables_of_every_kind_are_compared_and_drawn(case):
     assert len(found["model_effect"]["models"]) == (1 if case == "weights" else 2)
     assert len(found["model_effect"]["scores"]) == (1 if case == "a number" else 3)
     assert found["noise_experiment"]["panels"]
-    page = render(found)
+    page = page_of(found)
     assert 'id="model_effect"' in page
     assert 'id="recommendation"' in page
 

@@ -20,6 +20,7 @@ from tamiz.criteria import (
     TreeImportance,
     Variance,
 )
+from tamiz.report.records.codec import to_json
 from tamiz.runtime import parallel
 
 from .reference.combined import intervals, mean_ranks
@@ -37,7 +38,7 @@ def _as_many_samples_as_the_laws_need(monkeypatch):
 def combined_of(source, relevances, seed=3, n_jobs=1):
     ranked = [RankingCriterion(f"r{k}", type(one).__name__, one, source) for k, one in enumerate(relevances)]
     with parallel.thread_session(n_jobs):
-        return describe_mean_rank(source, ranked, describe_ranking(source, ranked), seed)
+        return to_json(describe_mean_rank(source, ranked, describe_ranking(source, ranked), seed))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_intervals_of_criteria_that_count_are_those_of_tables_of_repeated_rows(m
     found = combined_of(open_source(mixed, "y"), COUNTING)
     kinds = {"flag": "boolean", "level": "categorical", "y": "categorical"}
     np.testing.assert_allclose(found["intervals"], intervals(mixed, "y", COUNTING, 60, 3, kinds), rtol=1e-6)
-    assert found["n_resamples"] == 60
+    assert found["n_bootstrap"] == 60
     assert found["criteria"] == ["r0", "r1", "r2"]
 
 
@@ -74,8 +75,8 @@ def test_intervals_of_models_are_close_to_those_of_tables_of_repeated_rows(mixed
 
 def test_the_rank_is_the_mean_of_the_ranks_of_the_scores_shown():
     found = study(IRIS.data, IRIS.target, maps=[], assess=False).to_dict()["ranking"]
-    scores = [np.array(found["scores"][name]) for name in found["combined"]["criteria"]]
-    np.testing.assert_allclose(found["combined"]["ranks"], mean_ranks(scores), rtol=1e-12)
+    scores = [np.array(found["scores"][name]) for name in found["mean_rank"]["criteria"]]
+    np.testing.assert_allclose(found["mean_rank"]["ranks"], mean_ranks(scores), rtol=1e-12)
 
 
 def test_equal_scores_share_the_mean_of_their_ranks_and_so_do_those_equal_up_to_rounding():
@@ -120,12 +121,12 @@ def test_with_a_target_only_criteria_that_read_it_count_and_without_one_all():
     assert [one["id"] for one in ranked["criteria"]][3:] == [
         "fisher_score", "laplacian_score", "entropy", "variance", "tree_importance", "linear_coefficient",
     ]  # fmt: skip
-    found = ranked["combined"]
+    found = ranked["mean_rank"]
     assert not {"laplacian_score", "entropy", "variance"} & set(found["criteria"])
-    assert "Laplacian score, Entropy and Variance do not use target and are not counted." in found["how"]
-    found = study(IRIS.data, maps=[]).to_dict()["ranking"]["combined"]
+    assert "Laplacian score, Entropy and Variance do not use target and are not counted." in found["method"]
+    found = study(IRIS.data, maps=[]).to_dict()["ranking"]["mean_rank"]
     assert found["criteria"] == ["laplacian_score", "entropy", "variance"]
-    assert "Laplacian score cannot be computed from a sample that contains a row twice: its ranks" in found["how"]
+    assert "Laplacian score cannot be computed from a sample that contains a row twice: its ranks" in found["method"]
 
 
 def test_a_criterion_that_tells_no_column_from_another_is_not_counted():
@@ -141,7 +142,7 @@ def test_a_criterion_that_tells_no_column_from_another_is_not_counted():
     # Of one value and gaps the Fisher score sees the value only.
     found = combined_of(source, [InformationGain(missing="category"), FisherScore()])
     assert found["criteria"] == ["r0"]
-    assert "FisherScore scores all columns equally here and is not counted." in found["how"]
+    assert "FisherScore scores all columns equally here and is not counted." in found["method"]
     assert found["ranks"] == [3, 2, 1]
     # Where all do so, there is one rank for all columns.
     found = combined_of(source, [FisherScore()])
@@ -152,14 +153,16 @@ def test_criteria_of_joined_or_tested_rows_alone_have_no_interval():
     source = open_source(IRIS.data, IRIS.target)
     found = combined_of(source, [PermutationImportance(cv=3)])
     assert found["intervals"] == [None] * 4
-    assert found["n_resamples"] == 0
-    assert found["how"].endswith(
+    assert found["n_bootstrap"] == 0
+    assert found["method"].endswith(
         "There is no interval: PermutationImportance cannot be computed from a sample that contains a row twice."
     )
     # Beside one that is scored again, its ranks stay as they are.
     kept = combined_of(source, [PermutationImportance(cv=3), FisherScore()])
     assert None not in kept["intervals"]
-    assert "PermutationImportance cannot be computed from a sample that contains a row twice: its ranks" in kept["how"]
+    assert (
+        "PermutationImportance cannot be computed from a sample that contains a row twice: its ranks" in kept["method"]
+    )
     assert LaplacianScore().supports_bootstrap is PermutationImportance().supports_bootstrap is False
 
 
@@ -172,7 +175,7 @@ def test_a_column_that_takes_no_part_has_no_rank():
 
 def test_a_number_to_predict_is_ranked_too():
     source = open_source(*load_diabetes(return_X_y=True, as_frame=True))
-    found = study(source, maps=[], assess=False).to_dict()["ranking"]["combined"]
+    found = study(source, maps=[], assess=False).to_dict()["ranking"]["mean_rank"]
     assert found["criteria"][-2:] == ["tree_importance", "linear_coefficient"]
     assert all(low <= high for low, high in found["intervals"])
 
@@ -198,7 +201,7 @@ def test_a_handful_of_rows_has_ranks_and_no_interval(n):
         open_source(IRIS.data[50 - n // 2 : 50 + n - n // 2], IRIS.target[50 - n // 2 : 50 + n - n // 2]), EVERY
     )
     assert all(rank is not None for rank in found["ranks"])
-    assert found["how"].endswith(f"There is no interval: {n} rows are too few for bootstrap samples.")
+    assert found["method"].endswith(f"There is no interval: {n} rows are too few for bootstrap samples.")
 
 
 def test_ctrl_c_while_rows_are_drawn_keeps_the_ranking(monkeypatch):
@@ -207,12 +210,12 @@ def test_ctrl_c_while_rows_are_drawn_keeps_the_ranking(monkeypatch):
 
     monkeypatch.setattr("tamiz._study.study.describe_mean_rank", interrupted)
     result = study(IRIS.data, IRIS.target, maps=[], assess=False).to_dict()
-    assert result["ranking"]["combined"] is None
+    assert result["ranking"]["mean_rank"] is None
     assert result["ranking"]["scores"]["information_gain"]
-    assert result["interrupted"].startswith("Interrupted in the step 'combined rank'")
+    assert result["interruption"].startswith("Interrupted in the step 'combined rank'")
 
 
 def test_entropies_alone_are_counted_where_nothing_reads_the_target():
     found = combined_of(open_source(IRIS.data, IRIS.target), [Entropy(), Variance()])
     assert found["criteria"] == ["r0", "r1"]
-    assert "not counted" not in found["how"]
+    assert "not counted" not in found["method"]

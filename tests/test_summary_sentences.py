@@ -65,8 +65,9 @@ class Studied:
         else:
             given = frames()[name]
         self.source = open_source(*given)
-        self.found = tamiz.study(*given, maps=["pca"]).to_dict()
-        sections = {entry.name: entry.load()(self.found) for entry in registry.of_kind("section")}
+        result = tamiz.study(*given, maps=["pca"])
+        self.found = result.to_dict()
+        sections = {entry.name: entry.load()(result.record) for entry in registry.of_kind("section")}
         self.sections = {name: shown for name, shown in sections.items() if shown is not None}
         numeric = all(
             column["kind"] == "numeric" and not column["n_missing"] for column in self.found["table"]["columns"]
@@ -122,7 +123,7 @@ def test_the_table_is_counted(studied):
 def test_scores_on_all_columns_are_those_of_scikit_learn_on_the_same_folds(studied):
     if studied.X is None:
         pytest.skip("mixed columns are encoded otherwise by scikit-learn")
-    if studied.found["table"]["target_kind"] == "classes":
+    if studied.found["table"]["classes"]:
         forest = RandomForestClassifier(30, min_samples_leaf=2, max_features="sqrt", random_state=0)
         models = [make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)), GaussianNB()]
         models += [make_pipeline(StandardScaler(), KNeighborsClassifier(5)), forest]
@@ -187,7 +188,7 @@ def test_changes_are_differences_of_folds_with_the_corrected_interval(studied):
 
 
 def test_the_first_column_has_the_least_mean_rank_and_its_interval_contains_it(studied):
-    ranking, combined = studied.found["ranking"], studied.found["ranking"]["combined"]
+    ranking, combined = studied.found["ranking"], studied.found["ranking"]["mean_rank"]
     scores = np.array([[np.nan if s is None else s for s in ranking["scores"][name]] for name in combined["criteria"]])
     used = ~np.isnan(scores[0])
     ranks = np.mean([stats.rankdata(-np.round(row[used], 12)) for row in scores], axis=0)
@@ -220,7 +221,7 @@ def test_the_merit_of_the_subset_is_halls_formula_on_the_cut_columns(studied):
         return
     if studied.X is None or subset["merit"]["id"] != "cfs":
         pytest.skip("the merit is a model's, or the columns are mixed")
-    names, cuts = studied.found["ranking"]["columns"], studied.found["ranking"]["cuts"]
+    names, cuts = studied.found["ranking"]["columns"], studied.found["ranking"]["cut_points"]
     codes = [np.searchsorted(cuts[name], studied.X[:, names.index(name)]) for name in subset["columns"]]
 
     def uncertainty(a, b):
@@ -236,7 +237,7 @@ def test_the_effect_on_models_is_worded_by_its_intervals(studied):
     compared, lead = studied.found["model_effect"], studied.lead("model_effect")
     assert f"{compared['n_samples']:,} rows" in lead
     if not max(compared["n_chosen"]):
-        assert lead.startswith("No column is chosen")
+        assert lead.startswith("No column is selected")
         return
     first = compared["scores"][0]
     for cell in first["models"]:
@@ -261,7 +262,7 @@ def test_the_verdict_is_that_of_nested_cross_validation_by_hand(studied):
     helps = gain.mean() - half > 0
     assert ("better than the baseline" in lead) == helps
     assert ("No gain over the baseline" in lead) == (not helps)
-    if studied.X is None or studied.found["table"]["target_kind"] != "classes":
+    if studied.X is None or not studied.found["table"]["classes"]:
         return
     scores, accuracies = [], []
     for fold in studied.folds:

@@ -9,6 +9,7 @@ import pytest
 from tests.assessment.tables import signal
 
 from tamiz import RankSelector, SubsetSelector, selection_report
+from tamiz._study.models import describe_assessment
 from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.permutation_null import PermutationNull
 from tamiz.assessment.score_report import RoleScores, SelectionReport
@@ -176,10 +177,10 @@ def test_the_report_and_its_page_agree_on_chance(null, beats_chance):
     report = replace(REPORT, null=null)
     assert report.beats_chance is beats_chance
     assert ("finds as much on shuffled targets" in report.verdict) is not beats_chance
-    assert ("may be chance" in score_text.assessment_verdict(report.to_dict())) is not beats_chance
+    assert ("may be chance" in score_text.assessment_verdict(describe_assessment(report, ()))) is not beats_chance
     without = replace(report, nested=scores(0.5, 0.5, 0.5, 0.5))
     assert without.beats_baseline is False
-    verdict = score_text.assessment_verdict(without.to_dict())
+    verdict = score_text.assessment_verdict(describe_assessment(without, ()))
     assert verdict.startswith("No gain over the baseline was found on new rows")
     assert ("no better than on shuffled targets" in verdict) is not beats_chance
 

@@ -85,7 +85,7 @@ def test_kinds_lists_and_groups_are_as_toml_has_them(tamiz: Tamiz, folder: Path,
         "zip": "categorical", "a, b": "numeric", 'say "x"': "numeric", "d=e": "id",
     }  # fmt: skip
     reasons = {reason["name"]: reason for reason in numbers["subset"]["reasons"]}
-    assert reasons["a, b"]["together"] == ['say "x"']
+    assert reasons["a, b"]["group"] == ['say "x"']
     assert reasons["zip"]["role"] == "fixed"
     assert numbers["seed"] == 3
 

@@ -65,7 +65,7 @@ def test_an_interrupted_study_writes_the_report_of_what_was_found(folder: Path, 
     assert "Interrupted" in done.stderr
     assert "Traceback" not in done.stderr
     numbers = json.loads((folder / "r.json").read_text())
-    assert numbers["interrupted"]
+    assert numbers["interruption"]
     assert len(numbers["subset"]["columns"]) >= 1
     assert len(numbers["ranking"]["scores"]["information_gain"]) == N_COLUMNS
     assert (folder / "r.html").read_text().rstrip().endswith("</html>")

@@ -219,7 +219,7 @@ def test_without_a_target_nothing_can_be_assessed(tamiz: Callable[..., Result], 
     [
         ("", "bad.json is not a tamiz result: it is not JSON"),
         ("{}", "bad.json is not a tamiz result; `tamiz study --json` writes one."),
-        ('{"format": "tamiz result 1"}', "bad.json is not a whole tamiz result"),
+        ('{"format": "tamiz result 2"}', "bad.json is not a whole tamiz result"),
     ],
 )
 def test_a_file_that_is_no_result_is_refused(

@@ -132,7 +132,7 @@ def test_a_study_tells_the_score_and_judges_it_by_the_same_model(tamiz: Callable
     arguments = ["study", iris, "-t", "species", "--merit", "wrapper:gaussian_nb", "--reduce", "pca", "--assess", "-q"]
     numbers = json.loads(tamiz(*arguments, "--json", "-").stdout)
     assert numbers["subset"]["merit"]["label"] == "accuracy of Gaussian naive Bayes"
-    assert "not refitted" in numbers["subset"]["how"]
+    assert "not refitted" in numbers["subset"]["scoring_note"]
     # The merit was given no score: the assessment's is its own.
     assert (numbers["assessment"]["predictor"], numbers["assessment"]["scoring"]) == (
         "Gaussian naive Bayes",

@@ -47,7 +47,7 @@ told = result.to_dict()
 print(json.dumps({
     "peak": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
     "first": told["ranking"]["columns"][min(range(len(told["ranking"]["columns"])),
-        key=lambda j: told["ranking"]["combined"]["ranks"][j] or 1e9)],
+        key=lambda j: told["ranking"]["mean_rank"]["ranks"][j] or 1e9)],
     "maps": [one["id"] for one in told["maps"]],
     "graph": told["graph"]["n_rows"],
     "page": page.stat().st_size,

@@ -169,11 +169,11 @@ def test_estimators_that_read_a_target_still_need_one():
 def test_a_study_without_a_target_searches_and_reports(tmp_path):
     table = pd.DataFrame(X[::2], columns=list("abcd"))
     result = study(table, merit=CrossValidated(GaussianMixture(1), FOLDS), search=Forward(), maps=())
-    assert result.data["subset"]["value"] == pytest.approx(
-        cross_val_score(GaussianMixture(1), table[result.data["subset"]["columns"]], cv=FOLDS).mean(), rel=1e-12
+    assert result.record.subset.value == pytest.approx(
+        cross_val_score(GaussianMixture(1), table[list(result.record.subset.columns)], cv=FOLDS).mean(), rel=1e-12
     )
     # Without its only column there is no set to have a merit.
-    reasons = {reason["name"]: reason for reason in result.data["subset"]["reasons"]}
-    (kept,) = result.data["subset"]["columns"]
-    assert reasons[kept]["other_merit"] is None
+    reasons = {reason.name: reason for reason in result.record.subset.reasons}
+    (kept,) = list(result.record.subset.columns)
+    assert reasons[kept].alternative_merit is None
     result.to_html(tmp_path / "report.html")

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tamiz.report import Result
-
 from . import sample
 from .browsing import Reader
+from .reading import result_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +38,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "wide": sample.wide(120, 200),
         "digits": sample.digits(),
     }
-    return {name: Result(result).to_html(folder / f"{name}.html") for name, result in made.items()}
+    return {name: result_of(result).to_html(folder / f"{name}.html") for name, result in made.items()}
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
+from tamiz.report.records.study import FORMAT
+
 from . import sample_model_effect
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ def _forward(with_class: NDArray[np.float64], between: NDArray[np.float64], name
     """Greedy forward search, written out: what a search leaves behind."""
     kept: list[int] = []
     best = 0.0
-    points: dict[str, list[Any]] = {"size": [0], "merit": [0.0]}
+    points: dict[str, list[Any]] = {"sizes": [0], "merits": [0.0]}
     frontier: list[dict[str, Any]] = [{"size": 0, "merit": 0.0, "columns": []}]
     course: list[dict[str, Any]] = [{"evaluation": 1, "merit": 0.0, "columns": []}]
     while True:
@@ -87,13 +89,13 @@ def _forward(with_class: NDArray[np.float64], between: NDArray[np.float64], name
         merits: dict[float, list[str]] = {}
         for column in (j for j in range(len(names)) if j not in kept):
             merit = _cfs([*kept, column], with_class, between)
-            points["merit"].append(merit)
-            points["size"].append(len(kept) + 1)
+            points["merits"].append(merit)
+            points["sizes"].append(len(kept) + 1)
             found = [names[j] for j in sorted([*kept, column])]
             merits.setdefault(merit, found)
             if merit > best:
                 best, step = merit, (merit, column)
-                course.append({"evaluation": len(points["size"]), "merit": merit, "columns": found})
+                course.append({"evaluation": len(points["sizes"]), "merit": merit, "columns": found})
         if merits:
             frontier.append({"size": len(kept) + 1, "merit": max(merits), "columns": merits[max(merits)]})
         if step is None:
@@ -101,14 +103,14 @@ def _forward(with_class: NDArray[np.float64], between: NDArray[np.float64], name
         kept.append(step[1])
     return {
         "merit": {"id": "cfs", "label": "CFS"},
-        "how": "",
+        "scoring_note": "",
         "search": {"id": "forward", "label": "Forward selection"},
         "sizes": None,
         "min_gain": 0.0,
         "columns": [names[j] for j in sorted(kept)],
         "value": best,
-        "n_evaluations": len(points["size"]),
-        "n_written": len(points["size"]),
+        "n_evaluations": len(points["sizes"]),
+        "n_recorded": len(points["sizes"]),
         "certificate": None,
         "stopped": "no column left to add brings a gain",
         "course": course,
@@ -132,11 +134,11 @@ def _explained_subset(
                 "chosen": j in kept,
                 "role": None,
                 "same_as": None,
-                "together": [],
-                "other_merit": _cfs(flipped, with_class, between),
-                "other_size": len(flipped),
+                "group": [],
+                "alternative_merit": _cfs(flipped, with_class, between),
+                "alternative_size": len(flipped),
                 "relevance": float(with_class[j]),
-                "repeats": [[names[k], float(between[j, k])] for k in others],
+                "similar": [{"name": names[k], "uncertainty": float(between[j, k])} for k in others],
             }
         )
     return {**subset, "reasons": reasons, "lattice": None, "notes": []}
@@ -152,8 +154,8 @@ def repeat(title: str) -> dict[str, Any]:
     """Return how a study of a file is repeated."""
     return {
         "command": f"tamiz study {shlex.quote(title)} --target class",
-        "no_command": None,
-        "given": [],
+        "no_command_reason": None,
+        "placeholders": [],
         "python": f"from tamiz import study\n\nresult = study({title!r}, 'class')\n",
         "config": f'table = {json.dumps(title)}\ntarget = "class"\n',
     }
@@ -161,36 +163,28 @@ def repeat(title: str) -> dict[str, Any]:
 
 def _scores(values: list[float], spread: float) -> dict[str, Any]:
     mean = float(np.mean(values))
-    return {"mean": mean, "standard_error": spread, "interval": [mean - 2 * spread, mean + 2 * spread], "folds": values}
+    return {"mean": mean, "interval": [mean - 2 * spread, mean + 2 * spread], "folds": values}
 
 
 def assessment(subset: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Return what `SelectionReport.to_dict` returns, of an apparent accuracy of 92 % and a nested one of 84 %."""
+    """Return an assessment of an apparent accuracy of 92 % and a nested one of 84 %."""
     folds = [0.78, 0.89, 0.83, 0.94, 0.78, 0.83, 0.88, 0.82, 0.82, 0.83]
     others = [name for name in names if name not in subset["columns"]][:3]
     shares = [1.0, 1.0, 0.9, 0.7, *[0.4] * len(subset["columns"])][: len(subset["columns"])]
     chosen = [{"name": n, "share": s, "chosen": True} for n, s in zip(subset["columns"], shares, strict=True)]
     merits = np.random.default_rng(0).gamma(4, 0.02, 99) * subset["value"]
     return {
-        "selector": "CFS by Forward",
         "predictor": "naive Bayes",
         "scoring": "accuracy",
         "folds": "10 folds, each with its share of every class",
         "n_samples": 178,
-        "n_columns": len(names),
-        "groups": None,
-        "time": None,
-        "columns": subset["columns"],
-        "merit": subset["value"],
-        "merit_name": "CFS",
-        "unit": "",
         "scores": {
             "baseline": _scores([0.4] * 10, 0.0),
             "nested": _scores(folds, 0.02),
             "apparent": _scores([score + 0.08 for score in folds], 0.02),
             "all_columns": _scores([score + 0.03 for score in folds], 0.02),
         },
-        "beside": [
+        "other_scores": [
             {
                 "id": "roc_auc_ovr_weighted",
                 "scores": {
@@ -205,25 +199,20 @@ def assessment(subset: dict[str, Any], names: list[str]) -> dict[str, Any]:
         "optimism": 0.08,
         "helps": True,
         "beats_chance": True,
-        "verdict": "The selected columns predict better than none.",
         "frequencies": [*chosen, *({"name": name, "share": 0.3, "chosen": False} for name in others)],
-        "stability": {
-            "estimate": 0.68, "variance": 0.001, "low": 0.6, "high": 0.76, "n_sets": 10, "sentence": "Alike in part.",
-        },
+        "stability": {"estimate": 0.68, "low": 0.6, "high": 0.76, "sentence": "Alike in part."},
         "null": {
             "statistic": "merit",
             "observed": subset["value"],
-            "median": float(np.median(merits)),
             "p_value": 0.01,
             "merits": merits.tolist(),
-            "how": "shuffled among all rows",
+            "shuffling": "shuffled among all rows",
         },
         "notes": [],
-        "seed": 0,
     }  # fmt: skip
 
 
-def combined(scores: list[Any]) -> dict[str, Any]:
+def mean_rank(scores: list[Any]) -> dict[str, Any]:
     """Return the mean rank by three criteria, and an interval of a rank or two about it."""
     told = [set(of) != {None} for of in zip(*scores, strict=True)]
     by_criterion = [
@@ -236,19 +225,16 @@ def combined(scores: list[Any]) -> dict[str, Any]:
         "criteria": ["information_gain", "symmetric_uncertainty", "fisher_score"],
         "ranks": filled,
         "intervals": [None if r is None else [max(1.0, r - 1.25), min(float(n), r + 2.0)] for r in filled],
-        "n_resamples": 60,
-        "how": "The mean of a column's ranks by 3 criteria.",
+        "n_bootstrap": 60,
+        "method": "The mean of a column's ranks by 3 criteria.",
     }
 
 
-def _explained(
-    x: NDArray[np.float64], points: NDArray[np.float64], names: list[str], axes: list[str]
-) -> dict[str, Any]:
+def _explained(x: NDArray[np.float64], points: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
     """Spearman's correlations of every column with every axis, written out."""
     ranks = rankdata(np.hstack([x, points]), axis=0)
     values = np.corrcoef(ranks.T)[: x.shape[1], x.shape[1] :]
     return {
-        "axes": axes,
         "columns": names,
         "kinds": ["numeric"] * len(names),
         "values": values.tolist(),
@@ -273,7 +259,6 @@ def gallery(title: str, names: list[str], *, signed: bool = False) -> dict[str, 
     return {
         "title": title,
         "note": "What they show.",
-        "signed": signed,
         "n_images": len(names),
         "images": [{"name": name, **image} for name in names],
     }
@@ -303,7 +288,7 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
             "chance_note": "By chance is the mean of 20 tables of independent columns." if x.shape[1] < 50 else "",
         },
         "loadings": {"columns": names, "values": vt[:5].T.tolist()},
-        "explanation": _explained(x, u[:, :4] * s[:4], names, [f"PC {k + 1}" for k in range(4)]),
+        "explanation": _explained(x, u[:, :4] * s[:4], names),
         "galleries": [],
     }
 
@@ -333,7 +318,7 @@ def _graph(joined: NDArray[np.float64], k: int) -> dict[str, Any]:
         "n_rows": len(joined),
         "n_edges": int(joined.sum() / 2),
         "components": {"n": int(labels.max() + 1), "sizes": sorted(np.bincount(labels).tolist(), reverse=True)},
-        "joining": int(labels.max()),
+        "n_joining_edges": int(labels.max()),
         "neighbors": {
             **_spread(degrees),
             "histogram": {
@@ -376,7 +361,7 @@ def _eigenmap(joined: NDArray[np.float64], x: NDArray[np.float64], names: list[s
             "chance_note": "",
         },
         "loadings": {"columns": [], "values": []},
-        "explanation": _explained(x, places, names, [f"Eigenvector {k + 1}" for k in range(4)]),
+        "explanation": _explained(x, places, names),
         "galleries": [],
     }
 
@@ -417,8 +402,7 @@ def _quality(x: NDArray[np.float64], y: NDArray[np.int64], maps: list[dict[str, 
         "n_rows": n,
         "n_neighbors": k,
         "measures": [
-            {"name": name, "meaning": "What it means.", "larger_is_better": name != MEASURES[0], "values": values}
-            for name, values in found.items()
+            {"name": name, "larger_is_better": name != MEASURES[0], "values": values} for name, values in found.items()
         ],
         "agreement": {"n_neighbors": sizes.tolist(), "r_nx": curves},
         "pairs": {"all_pairs": False, "in_table": d[pairs][at].tolist(), "on_map": on_map},
@@ -452,20 +436,20 @@ def redundancy(names: list[str], between: NDArray[np.float64], threshold: float 
     return {
         "measure": {"id": "symmetric_uncertainty", "label": "Symmetric uncertainty"},
         "columns": drawn,
-        "values": base64.b64encode(np.round(255 * between[pairs]).astype(np.uint8).tobytes()).decode(),
+        "pair_steps": base64.b64encode(np.round(255 * between[pairs]).astype(np.uint8).tobytes()).decode(),
         "groups": [
             {
                 "columns": [names[k] for k in group],
                 "keep": names[group[0]],
-                "least": float(between[np.ix_(group, group)].min()),
+                "min_value": float(between[np.ix_(group, group)].min()),
             }
             for group in groups
         ],
         "threshold": threshold,
         "n_columns": len(names),
-        "n_left": 0,
+        "n_not_compared": 0,
         "n_rows": 178,
-        "how": "numbers cut into 4 intervals of equal frequency",
+        "method": "numbers cut into 4 intervals of equal frequency",
     }
 
 
@@ -473,35 +457,37 @@ def _column(name: str, values: NDArray[np.float64], **more: Any) -> dict[str, An
     moments = {"mean": values.mean(), "sd": values.std(ddof=1), "min": values.min(), "max": values.max()}
     column = {"name": name, "kind": "numeric", "n_missing": 0, "n_levels": None, "levels": [], "constant": False}
     facts = _facts(len(np.unique(values)))
-    return {**column, **facts, "left_out": None, **{k: float(v) for k, v in moments.items()}, **more}
+    numbers = {k: float(v) for k, v in moments.items()}
+    return {**column, **facts, "exclusion": None, "numbers": numbers, **more}
 
 
 def _facts(n_distinct: int) -> dict[str, Any]:
-    return {"n_distinct": n_distinct, "same_as": None, "doubt": None}
+    return {"n_distinct": n_distinct, "same_as": None, "kind_suggestion": None}
 
 
 def _words(name: str, kind: str, levels: list[str], **more: Any) -> dict[str, Any]:
     column = {"name": name, "kind": kind, "n_missing": 0, "n_levels": len(levels), "levels": levels}
-    return {**column, **_facts(len(levels)), "constant": False, "left_out": None, **more}
+    return {**column, **_facts(len(levels)), "constant": False, "exclusion": None, "numbers": None, **more}
 
 
 def _no_repeats() -> dict[str, Any]:
     """What a table tells of rows that repeat and of leaks where there are none."""
-    none: dict[str, Any] = {"n": 0, "n_groups": 0, "example": []}
-    return {"target_doubt": None, "duplicate_rows": {**none, "contradictions": none}, "row_order": None, "leaks": []}
+    none: dict[str, Any] = {"n": 0, "example": []}
+    duplicates = {**none, "contradictions": none}
+    return {"target_kind_suggestion": None, "duplicate_rows": duplicates, "row_order": None, "leakage": []}
 
 
 def _hostile_facts(table: dict[str, Any]) -> None:
-    repeated = {"n": 3, "n_groups": 2, "example": [9, 34]}
+    repeated = {"n": 3, "example": [9, 34]}
     table["duplicate_rows"] = {**repeated, "contradictions": repeated}
-    doubt = {"kind": HOSTILE[0], "why": HOSTILE[1]}
-    table["target_doubt"] = doubt
+    suggestion = {"kind": HOSTILE[0], "reason": HOSTILE[1]}
+    table["target_kind_suggestion"] = suggestion
     table["row_order"] = HOSTILE[2]
     for column, name in zip(table["columns"], reversed(HOSTILE), strict=True):
-        column |= {"same_as": name, "doubt": doubt}
+        column |= {"same_as": name, "kind_suggestion": suggestion}
         score = {"score": 0.99, "score_name": "balanced accuracy", "baseline": 0.5}
         score |= {"n_rows": 178, "by_groups": False, "coverage": None}
-        table["leaks"].append({"name": column["name"], "predictor": "missing", **score})
+        table["leakage"].append({"name": column["name"], "predictor": "missing", **score})
 
 
 def _build(
@@ -522,18 +508,17 @@ def _build(
     maps = [_pca(x, names), _eigenmap(joined, x, names)]
     subset = _explained_subset(_forward(with_class, between, names), with_class, between, names)
     return {
-        "format": "tamiz result 1",
+        "format": FORMAT,
         "tamiz": "0.1.0",
         "versions": {"python": "3.11.7", "numpy": "2.4.6", "plotly": "7.1.0"},
         "title": title,
         "seed": 0,
         "warnings": [],
-        "interrupted": None,
+        "interruption": None,
         "table": {
             "n_rows": len(x),
             "n_rows_used": len(x),
             "target": "class",
-            "target_kind": "classes",
             "classes": [{"name": name, "weight": float(n)} for name, n in zip(classes, counts, strict=True)],
             "target_summary": None,
             "weight_column": None,
@@ -573,10 +558,10 @@ def _build(
                 "symmetric_uncertainty": with_class.tolist(),
                 "fisher_score": (fisher / (1 + fisher)).tolist(),
             },
-            "cuts": {name: [float(cut) for cut in e] for name, e in zip(names, edges, strict=True)},
+            "cut_points": {name: [float(cut) for cut in e] for name, e in zip(names, edges, strict=True)},
             "uncut": None,
             "constant": [],
-            "combined": combined([gain, with_class, fisher]),
+            "mean_rank": mean_rank([gain, with_class, fisher]),
         },
         "redundancy": redundancy(names, between),
         "subset": subset,
@@ -608,26 +593,23 @@ def wine() -> dict[str, Any]:
     table = result["table"]
     table["n_rows"] = 180
     table["columns"][3]["n_missing"] = 4
-    empty = dict.fromkeys(("mean", "sd", "min", "max"))
     table["columns"] += [
-        {**empty, **_words("cellar", "categorical", [f"cellar {i}" for i in range(14)], n_missing=12)},
+        _words("cellar", "categorical", [f"cellar {i}" for i in range(14)], n_missing=12),
         {
-            **empty,
             **_words("country", "categorical", ["Italy"], constant=True),
-            "left_out": "It has one value only, so it can tell nothing.",
+            "exclusion": "It has one value only, so it can tell nothing.",
         },
         {
-            **empty,
             **_words("bottle", "id", ["B-0001", "B-0002"], n_levels=178),
-            "left_out": "Every row has its own value: it names the rows instead of describing them.",
+            "exclusion": "Every row has its own value: it names the rows instead of describing them.",
         },
     ]
     ranking = result["ranking"]
     ranking["columns"] = [*ranking["columns"], "cellar", "country", "bottle"]
     for scores, told in zip(ranking["scores"].values(), (0.0, 0.0, None), strict=True):
         scores += [told, None, None]
-    ranking["cuts"]["ash"] = []
-    ranking["combined"] = combined(list(ranking["scores"].values()))
+    ranking["cut_points"]["ash"] = []
+    ranking["mean_rank"] = mean_rank(list(ranking["scores"].values()))
     for reduced, values in zip(result["maps"], ([0.62, 0.21, 0.1, 0.3], [0.35, 0.3, 0.2, 0.1]), strict=True):
         told = reduced["explanation"]
         told |= {"columns": [*told["columns"], "cellar"], "kinds": [*told["kinds"], "categorical"]}
@@ -680,21 +662,21 @@ def hostile() -> dict[str, Any]:
     result["table"]["target"] = HOSTILE[2]
     result["table"] |= {"weight_column": HOSTILE[1], "group_column": HOSTILE[0], "time_column": HOSTILE[3]}
     result["table"]["columns"][1] |= {"kind": "categorical", "levels": HOSTILE, "n_levels": 11}
-    result["table"]["columns"][2] |= {"left_out": HOSTILE[0]}
+    result["table"]["columns"][2] |= {"exclusion": HOSTILE[0]}
     _hostile_facts(result["table"])
     result["redundancy"] |= {
-        "how": HOSTILE[0],
+        "method": HOSTILE[0],
         "measure": {"id": HOSTILE[1], "label": HOSTILE[2]},
         "groups": [
-            {"columns": HOSTILE[:4], "keep": HOSTILE[1], "least": 0.7},
-            {"columns": HOSTILE[4:], "keep": "", "least": 0.9},
+            {"columns": HOSTILE[:4], "keep": HOSTILE[1], "min_value": 0.7},
+            {"columns": HOSTILE[4:], "keep": "", "min_value": 0.9},
         ],
     }
     result["warnings"] = [*HOSTILE]
-    result["interrupted"] = HOSTILE[0]
+    result["interruption"] = HOSTILE[0]
     result["subset"]["stopped"] = HOSTILE[1]
     result["subset"]["lattice"] = lattice(HOSTILE[:6])
-    result["reproduction"] |= {"command": None, "no_command": HOSTILE[0]}
+    result["reproduction"] |= {"command": None, "no_command_reason": HOSTILE[0]}
     result["subset"]["merit"]["label"] = HOSTILE[2]
     result["subset"]["search"]["label"] = HOSTILE[0]
     result["model_effect"] |= {"selector": HOSTILE[0], "folds": HOSTILE[1], "notes": [*HOSTILE]}
@@ -709,8 +691,8 @@ def hostile() -> dict[str, Any]:
     result["noise_experiment"]["models"][0] = {"id": HOSTILE[1], "label": HOSTILE[1]}
     result["assessment"] |= {"predictor": HOSTILE[1], "scoring": HOSTILE[0], "folds": HOSTILE[2], "notes": [*HOSTILE]}
     result["assessment"]["stability"]["sentence"] = HOSTILE[0]
-    result["assessment"]["null"]["how"] = HOSTILE[1]
-    result["assessment"]["deciding_score"] = result["assessment"]["beside"][0]["id"] = HOSTILE[3]
+    result["assessment"]["null"]["shuffling"] = HOSTILE[1]
+    result["assessment"]["deciding_score"] = result["assessment"]["other_scores"][0]["id"] = HOSTILE[3]
     result["recommendation"] |= {"columns": HOSTILE, "folds": HOSTILE[1], "notes": [*HOSTILE]}
     result["recommendation"]["models"][0] = {"id": HOSTILE[2], "label": HOSTILE[2]}
     result["recommendation"]["scores"][0]["id"] = HOSTILE[0]
@@ -723,7 +705,7 @@ def hostile() -> dict[str, Any]:
     result["maps"][0]["spectrum"]["chance_note"] = HOSTILE[0]
     result["maps"][1]["galleries"] = [gallery(HOSTILE[0], HOSTILE) | {"note": HOSTILE[2]}]
     for reduced in result["maps"]:
-        reduced["explanation"] |= {"axes": HOSTILE[:4], "kinds": ["numeric", "categorical"] + ["numeric"] * 9}
+        reduced["explanation"] |= {"kinds": ["numeric", "categorical"] + ["numeric"] * 9}
     levels = [f"{HOSTILE[1]}={level}" for level in (HOSTILE[4], HOSTILE[0])]
     result["maps"][0]["loadings"]["columns"] = [HOSTILE[0], *levels, *HOSTILE[3:]]
     result["graph"] |= {"label": HOSTILE[0], "parameters": HOSTILE[1], "search": HOSTILE[2]}
@@ -739,8 +721,8 @@ def hostile() -> dict[str, Any]:
 def bare() -> dict[str, Any]:
     """Return a result without a target, a graph, a subset or points: what the least of studies leaves."""
     result = wine()
-    result["table"] |= {"target": None, "target_kind": None, "classes": [], "n_rows": 178}
-    variance = [None if column["sd"] is None else column["sd"] ** 2 for column in result["table"]["columns"]]
+    result["table"] |= {"target": None, "classes": [], "n_rows": 178}
+    variance = [column["numbers"] and column["numbers"]["sd"] ** 2 for column in result["table"]["columns"]]
     result["ranking"] |= {
         "criteria": [
             {
@@ -752,8 +734,8 @@ def bare() -> dict[str, Any]:
             }
         ],
         "scores": {"variance": variance},
-        "cuts": {},
-        "combined": None,
+        "cut_points": {},
+        "mean_rank": None,
     }
     result["subset"] = None
     result["recommendation"] = None

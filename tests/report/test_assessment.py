@@ -8,9 +8,11 @@ import pytest
 
 from tamiz.report.assessment import collect_assessment
 
+from .reading import record_of
+
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
-    shown = collect_assessment(result)
+    shown = collect_assessment(record_of(result))
     assert shown is not None
     return shown
 
@@ -112,14 +114,14 @@ def test_a_note_that_the_page_tells_above_is_not_told_again(wine: dict[str, Any]
 
 
 def test_what_was_not_assessed_has_no_section(bare: dict[str, Any]) -> None:
-    assert collect_assessment(bare) is None
+    assert collect_assessment(record_of(bare)) is None
 
 
 def test_a_score_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: dict[str, Any]) -> None:
     wine["assessment"]["scoring"] = "r2"
     honest = wine["assessment"]["scores"]["nested"]
     honest |= {"mean": -5e8, "interval": [-2e9, 1e9], "folds": [-5e9, *[0.5] * 9]}
-    shown = collect_assessment(wine)
+    shown = collect_assessment(record_of(wine))
     assert shown is not None
     folds, held = shown["chart"]["data"][:2]
     assert folds["x"][0] == held["x"][0] == -1

@@ -11,6 +11,7 @@ from tamiz.report import Result
 
 from . import sample
 from .browsing import Reader
+from .reading import result_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +96,7 @@ def test_many_columns_are_folded_until_asked_for(read: Any) -> None:
 @pytest.mark.slow
 def test_very_many_columns_are_shown_some_at_a_time(browser: Any, tmp_path: Path) -> None:
     page = browser.new_page()
-    reader = Reader(page, Result(sample.wide(500, 50)).to_html(tmp_path / "a.html"))
+    reader = Reader(page, result_of(sample.wide(500, 50)).to_html(tmp_path / "a.html"))
     button = page.locator('.more[data-table="scores"] button')
     assert button.inner_text() == "Show 300 more columns"
     button.click()

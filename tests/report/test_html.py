@@ -4,14 +4,16 @@ import base64
 import gzip
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tamiz.report import Result, registry, render
+from tamiz.report import Result, registry
 
 from . import sample
+from .reading import render, result_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,7 +143,7 @@ def test_points_that_were_left_out_are_told(bare: dict[str, Any]) -> None:
 
 def test_a_graph_that_falls_apart_is_boxed_and_one_that_does_not_is_not(wine: dict[str, Any]) -> None:
     assert 'class="box warn"' not in section(render(wine), "graph")
-    wine["graph"] |= {"components": {"n": 3, "sizes": [130, 40, 8]}, "joining": 2}
+    wine["graph"] |= {"components": {"n": 3, "sizes": [130, 40, 8]}, "n_joining_edges": 2}
     shown = section(render(wine), "graph")
     assert "join them by the shortest possible 2 edges" in words(shown.split('class="box warn"')[1].split("</div>")[0])
     assert "1 130 73% 2 40 22% 3 8 4.5%" in words(shown)
@@ -180,7 +182,7 @@ def test_categories_and_loadings_are_explained_where_there_are_any(wine: dict[st
     assert "The loading is the weight" in words(render(wine))
     for reduced in wine["maps"]:
         reduced["explanation"]["kinds"] = ["numeric"] * 14
-        reduced["loadings"] = None
+        reduced["loadings"] = {"columns": [], "values": []}
     told = words(render(wine))
     assert "for a category" not in told
     assert "Loading" not in told
@@ -212,7 +214,7 @@ def test_a_name_on_an_image_and_an_arrow_is_told_as_it_is_written(hostile: dict[
 
 
 def test_warnings_and_an_interruption_stand_above_the_sections(wine: dict[str, Any]) -> None:
-    wine["interrupted"] = "Interrupted after 12 evaluations."
+    wine["interruption"] = "Interrupted after 12 evaluations."
     above = words(render(wine).split("<main")[0])
     assert "Interrupted after 12 evaluations." in above
     assert "2 rows without a target were left out." in above
@@ -233,7 +235,6 @@ def test_a_run_without_a_seed_says_so(wine: dict[str, Any]) -> None:
 
 def test_a_numeric_target_is_summed_up(wine: dict[str, Any]) -> None:
     wine["table"] |= {
-        "target_kind": "numeric",
         "classes": [],
         "target_summary": {"mean": 2.5, "sd": 1.0, "min": 0, "max": 9},
     }
@@ -243,7 +244,9 @@ def test_a_numeric_target_is_summed_up(wine: dict[str, Any]) -> None:
 
 
 def test_a_report_that_cannot_be_made_leaves_no_file(wine: dict[str, Any], tmp_path: Path) -> None:
-    wine["maps"][0]["points"][0][0] = float("nan")
+    result = result_of(wine)
+    first, *others = result.record.maps
+    spoilt = replace(first, points=((float("nan"), 0.0), *first.points[1:]))
     with pytest.raises(ValueError, match="not JSON compliant"):
-        Result(wine).to_html(tmp_path / "a.html")
+        Result(replace(result.record, maps=(spoilt, *others))).to_html(tmp_path / "a.html")
     assert list(tmp_path.iterdir()) == []

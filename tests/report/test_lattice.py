@@ -6,22 +6,19 @@ from typing import Any
 
 import pytest
 
-from tamiz.report import render
 from tamiz.report.subset_lattice import collect_lattice
 
 from . import sample
+from .reading import render, subset_of
 from .test_html import section, words
 
 
 def drawn(n: int, *, kept: list[int] | None = None, **more: Any) -> dict[str, Any]:
     names = [f"column {j}" for j in range(n)]
     columns = [names[j] for j in (kept if kept is not None else [0, 1])]
-    reason = {"role": None, "together": []}
-    subset = {
-        "lattice": sample.lattice(names), "columns": columns, "course": [{"columns": columns[:k]} for k in range(3)],
-        "reasons": [reason] * n, "sizes": None, "min_gain": 0.0, **more,
-    }  # fmt: skip
-    shown = collect_lattice(subset)
+    course = [{"evaluation": k + 1, "merit": 0.1 * k, "columns": columns[:k]} for k in range(3)]
+    changed = {"lattice": sample.lattice(names), "columns": columns, "course": course, "reasons": [], "min_gain": 0.0}
+    shown = collect_lattice(subset_of({**sample.wine()["subset"], **changed, **more}))
     assert shown is not None
     return shown
 
@@ -68,7 +65,7 @@ def test_the_course_of_the_search_goes_through_its_sets_and_the_kept_one_has_a_r
             "column 0 and column 1 would be better (0.9): the gain is below the minimum gain of the search",
         ),
         (
-            {"kept": [2], "reasons": [{"role": "excluded", "together": []}]},
+            {"kept": [2], "reasons": [{**sample.wine()["subset"]["reasons"][0], "role": "excluded"}]},
             "column 0 and column 1 would be better (0.9): not every subset was permitted",
         ),
     ],
@@ -79,7 +76,7 @@ def test_the_title_says_whether_a_better_set_was_missed_and_why(more: dict[str, 
 
 def test_of_six_columns_sets_are_named_by_numbers_and_a_key_says_which() -> None:
     shown = drawn(6)
-    assert shown["key"] == [f"column {j}" for j in range(6)]
+    assert list(shown["key"]) == [f"column {j}" for j in range(6)]
     texts = [one["text"] for one in shown["chart"]["layout"]["annotations"]]
     assert "1 2 6<br><b>0.300</b>" in texts
     assert drawn(5)["key"] == []
@@ -87,23 +84,15 @@ def test_of_six_columns_sets_are_named_by_numbers_and_a_key_says_which() -> None
 
 def test_names_that_look_the_same_when_they_are_short_are_numbered() -> None:
     names = [f"the very long name of column {j} with the same end" for j in range(4)]
-    shown = collect_lattice(
-        {
-            "lattice": sample.lattice(names),
-            "columns": names[:2],
-            "course": [],
-            "reasons": [],
-            "sizes": None,
-            "min_gain": 0.0,
-        }
-    )
+    changed = {"lattice": sample.lattice(names), "columns": names[:2], "course": []}
+    shown = collect_lattice(subset_of({**sample.wine()["subset"], **changed}))
     assert shown is not None
     text = shown["chart"]["layout"]["annotations"][-1]["text"]
     assert [line.split()[0] for line in text.split("<br>")[:4]] == ["1", "2", "3", "4"]
 
 
 def test_names_of_markup_are_inert_in_the_chart(hostile: dict[str, Any]) -> None:
-    shown = collect_lattice(hostile["subset"])
+    shown = collect_lattice(subset_of(hostile["subset"]))
     assert shown is not None
     for told in (
         *(set_of[0] for set_of in shown["chart"]["data"][3]["customdata"]),
@@ -123,5 +112,5 @@ def test_every_set_is_in_the_table_the_best_first(wine: dict[str, Any]) -> None:
 
 
 def test_many_columns_have_no_lattice(wine: dict[str, Any]) -> None:
-    assert collect_lattice(wine["subset"]) is None
+    assert collect_lattice(subset_of(wine["subset"])) is None
     assert 'id="lattice"' not in render(wine)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tamiz.report import Result
 from tamiz.report.graph import collect_graph
 from tamiz.report.maps import collect_maps
 
+from .reading import record_of, result_of
+
 
 def first_map(result: dict[str, Any]) -> dict[str, Any]:
-    shown = collect_maps(result)
+    shown = collect_maps(record_of(result))
     assert shown is not None
     first: dict[str, Any] = shown["maps"][0]
     return first
@@ -36,7 +37,7 @@ def test_rows_that_are_all_in_one_place_are_told_and_not_drawn(wine: dict[str, A
     shown = first_map(wine)
     assert shown["lead"] == "All rows have the same coordinates: no column of this map varies."
     assert not any((shown["chart"], shown["spectrum"], shown["axes"], shown["left_out"]))
-    Result(wine).to_html(tmp_path / "page.html")
+    result_of(wine).to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Each point is one of" not in page
     assert "left out on request" not in page
@@ -51,7 +52,7 @@ def test_equal_eigenvalues_tell_nothing_of_the_rows(wine: dict[str, Any]) -> Non
 
 def test_a_graph_that_joins_every_row_to_every_other_tells_nothing(wine: dict[str, Any]) -> None:
     wine["graph"] |= {"n_rows": 14, "n_edges": 91, "unweighted": True, "components": {"n": 1, "sizes": [14]}}
-    told = collect_graph(wine)
+    told = collect_graph(record_of(wine))
     assert told is not None
     assert (
         told["lead"]
@@ -59,6 +60,6 @@ def test_a_graph_that_joins_every_row_to_every_other_tells_nothing(wine: dict[st
     )
     assert told["cautions"][0].startswith("Every row is joined to every other")
     wine["graph"]["n_edges"] = 90
-    told = collect_graph(wine)
+    told = collect_graph(record_of(wine))
     assert told is not None
     assert not told["cautions"]

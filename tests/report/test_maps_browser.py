@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tamiz.report import Result
-
 from . import sample
 from .browsing import Reader
+from .reading import result_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +44,7 @@ def many() -> dict[str, Any]:
 @pytest.fixture
 def crowd(browser: Any, tmp_path: Path) -> Iterator[Reader]:
     page = browser.new_page(viewport={"width": 1400, "height": 900}, accept_downloads=True)
-    reader = Reader(page, Result(many()).to_html(tmp_path / "many.html"))
+    reader = Reader(page, result_of(many()).to_html(tmp_path / "many.html"))
     reader.show("map-1-points")
     reader.show("map-2-points")
     yield reader
@@ -260,7 +259,7 @@ def test_dates_are_told_as_days(browser: Any, tmp_path: Path) -> None:
     result = sample.wine()
     result["colors"][1] |= {"kind": "date", "values": [1577836800.0 + 86400 * row for row in range(178)]}
     page = browser.new_page(accept_downloads=True)
-    reader = Reader(page, Result(result).to_html(tmp_path / "a.html"))
+    reader = Reader(page, result_of(result).to_html(tmp_path / "a.html"))
     reader.show("map-1-points")
     reader.page.locator("#colours select").select_option(label="alcohol")
     reader.page.wait_for_function("() => document.getElementById('map-1-points').data[0].name === 'alcohol'")

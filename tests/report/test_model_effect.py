@@ -6,15 +6,33 @@ from typing import Any
 
 import pytest
 
-from tamiz.report import Result, score_text
+from tamiz.report import score_text
 from tamiz.report.model_effect import collect_model_effect
 from tamiz.report.model_effect_charts import separate_labels
+from tamiz.report.records.codec import from_json
+from tamiz.report.records.models import ModelEffectRecord, NoiseExperimentRecord
 
 from . import sample, sample_model_effect
+from .reading import record_of, result_of
+
+
+def effect_text(data: dict[str, Any]) -> str:
+    return score_text.model_effect_text(from_json(ModelEffectRecord, data))
+
+
+def cost(data: dict[str, Any], k: int) -> str:
+    """What the columns cost that one panel adds."""
+    experiment = from_json(NoiseExperimentRecord, data)
+    return score_text.added_columns_cost(experiment.panels[k], experiment)
+
+
+def reselection(data: dict[str, Any], k: int) -> str:
+    experiment = from_json(NoiseExperimentRecord, data)
+    return score_text.reselection_text(experiment.panels[k], experiment)
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
-    shown = collect_model_effect(result)
+    shown = collect_model_effect(record_of(result))
     assert shown is not None
     return shown
 
@@ -27,7 +45,7 @@ def compared(*changes: tuple[float, float]) -> dict[str, Any]:
 
 
 def test_the_lead_tells_each_models_score_on_the_chosen_and_on_all_columns_and_what_the_folds_say_of_it() -> None:
-    assert score_text.model_effect_text(sample_model_effect.model_effect()) == (
+    assert effect_text(sample_model_effect.model_effect()) == (
         "Naive Bayes gains; nearest neighbours lose; no significant difference for the tree. With 4 to 6 of 13 columns, selected "
         "again inside each of 10 folds of 178 rows, accuracy (baseline 40.0%) is 93.1% for naive Bayes (90.0% with all columns), "
         "88.0% for nearest neighbours (93.0%) and 89.0% for the tree (88.0%)."
@@ -58,72 +76,69 @@ def test_a_model_gains_loses_or_holds_only_where_the_interval_of_its_difference_
     # -1 point, give or take .9, is a loss that the folds are sure of.
     if verdict.startswith("No model changes"):
         changes[1] = (-0.005, 0.009)
-    assert score_text.model_effect_text(compared(*changes)).startswith(f"{verdict}. With 4 to 6 of 13 columns")
+    assert effect_text(compared(*changes)).startswith(f"{verdict}. With 4 to 6 of 13 columns")
 
 
 def test_folds_that_choose_nothing_are_told_so() -> None:
     found = sample_model_effect.model_effect() | {"n_chosen": [0] * 10}
-    assert score_text.model_effect_text(found) == (
+    assert effect_text(found) == (
         "No column is selected in any of 10 folds of 178 rows, so there is nothing to compare with all columns."
     )
 
 
 def test_the_titles_of_the_figure_are_told_by_its_numbers() -> None:
     argument = sample_model_effect.noise_experiment()
-    random, copies = argument["panels"]
-    assert score_text.added_columns_cost(random, argument) == (
+    random = argument["panels"][0]
+    assert cost(argument, 0) == (
         "50 random columns lower accuracy by 18.0 points for nearest neighbours and 4.0 points for the tree; no significant change "
         "for naive Bayes"
     )
-    assert score_text.added_columns_cost(copies, argument) == (
+    assert cost(argument, 1) == (
         "50 copies of flavanoids lower accuracy by 12.0 points for naive Bayes; no change above 0.02 for the tree; no significant "
         "change for nearest neighbours"
     )
     # Were it the other way round, so would be the title.
-    random["lines"][1] = sample_model_effect.line(0.93, 0.05, 0.02, argument["numbers"])
-    random["lines"][2] = sample_model_effect.line(0.88, 0.0, 0.01, argument["numbers"])
-    assert score_text.added_columns_cost(random, argument) == (
+    random["lines"][1] = sample_model_effect.line(0.93, 0.05, 0.02, argument["n_added"])
+    random["lines"][2] = sample_model_effect.line(0.88, 0.0, 0.01, argument["n_added"])
+    assert cost(argument, 0) == (
         "50 random columns raise accuracy by 5.0 points for nearest neighbours; no change above 0.02 for the tree; no significant "
         "change for naive Bayes"
     )
     for k in range(3):
-        random["lines"][k] = sample_model_effect.line(0.9, 0.0, 0.01, argument["numbers"])
-    assert score_text.added_columns_cost(random, argument) == (
+        random["lines"][k] = sample_model_effect.line(0.9, 0.0, 0.01, argument["n_added"])
+    assert cost(argument, 0) == (
         "50 random columns cause no change above 0.02 for naive Bayes, nearest neighbours and the tree"
     )
     for k in range(3):
-        random["lines"][k] = sample_model_effect.line(0.9, 0.0, 0.1, argument["numbers"])
-    assert score_text.added_columns_cost(random, argument) == (
+        random["lines"][k] = sample_model_effect.line(0.9, 0.0, 0.1, argument["n_added"])
+    assert cost(argument, 0) == (
         "50 random columns cause no significant change for naive Bayes, nearest neighbours and the tree"
     )
 
 
 def test_a_number_is_told_by_r2_without_points() -> None:
     argument = sample_model_effect.noise_experiment() | {"scoring": "r2"}
-    assert score_text.added_columns_cost(argument["panels"][0], argument).startswith(
+    assert cost(argument, 0).startswith(
         "50 random columns lower R² by 0.180 for nearest neighbours and 0.040 for the tree;"
     )
     found = sample_model_effect.model_effect()
     found["scores"] = [found["scores"][0] | {"id": "r2"}]
-    assert (
-        "of 178 rows, R² (baseline 0.400) is 0.931 for naive Bayes (0.900 with all columns)"
-        in score_text.model_effect_text(found)
-    )
+    assert "of 178 rows, R² (baseline 0.400) is 0.931 for naive Bayes (0.900 with all columns)" in effect_text(found)
 
 
 def test_what_a_choice_loses_all_the_same_is_told() -> None:
     argument = sample_model_effect.noise_experiment()
     panel = argument["panels"][0]
-    assert score_text.reselection_text(panel, argument) == (
+    assert reselection(argument, 0) == (
         "keeps 0.3 a fold of the 50 random columns, and no score falls by more than 0.02."
     )
     panel["kept"] = [0.0, 0.0]
     panel["chosen"][1] = sample_model_effect.line(0.88, -0.06, 0.1, [0, 50])
-    assert score_text.reselection_text(panel, argument) == (
+    assert reselection(argument, 0) == (
         "keeps none of the 50 random columns; scores fall by 6.0 points for nearest neighbours, which is not significant."
     )
     panel["chosen"][2] = sample_model_effect.line(0.88, -0.05, 0.01, [0, 50])
-    assert score_text.reselection_text(panel, argument).endswith("; scores still fall by 5.0 points for the tree.")
+    assert reselection(argument, 0).endswith("; scores still fall by 5.0 points for the tree.")
 
 
 def test_differences_have_their_sign_and_nothing_has_none() -> None:
@@ -132,8 +147,8 @@ def test_differences_have_their_sign_and_nothing_has_none() -> None:
     assert score_text.format_difference(-0.01, told) == "−1.0 point"
     assert score_text.format_difference(0.0002, told) == "0.0 points"
     assert score_text.format_difference(-0.0001, number) == "0.000"
-    assert score_text.format_interval([-0.0312, 0.004], number) == "−0.031 to +0.004"
-    assert score_text.format_interval([-2.968e16, 123_456.7], number) == "−3 × 10¹⁶ to +123,457"
+    assert score_text.format_interval((-0.0312, 0.004), number) == "−0.031 to +0.004"
+    assert score_text.format_interval((-2.968e16, 123_456.7), number) == "−3 × 10¹⁶ to +123,457"
 
 
 def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: dict[str, Any]) -> None:
@@ -162,11 +177,11 @@ def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: 
 
 def test_theory_is_told_with_the_models_that_did_otherwise(wine: dict[str, Any]) -> None:
     panel = wine["noise_experiment"]["panels"][0]
-    panel["lines"][0] = sample_model_effect.line(0.9, -0.031, 0.01, wine["noise_experiment"]["numbers"])
+    panel["lines"][0] = sample_model_effect.line(0.9, -0.031, 0.01, wine["noise_experiment"]["n_added"])
     shown = collected(wine)["noise_experiment"]["panels"][0]
     assert shown["why"].startswith("In theory a random column blurs all distances")
     assert shown["why"].endswith(" The result differs for naive Bayes (−3.1 points).")
-    panel["lines"][0] = sample_model_effect.line(0.9, -0.031, 0.1, wine["noise_experiment"]["numbers"])
+    panel["lines"][0] = sample_model_effect.line(0.9, -0.031, 0.1, wine["noise_experiment"]["n_added"])
     assert "differs" not in collected(wine)["noise_experiment"]["panels"][0]["why"]
 
 
@@ -193,15 +208,15 @@ def test_no_bar_goes_beyond_what_a_score_can_be(wine: dict[str, Any]) -> None:
     cell["chosen"] = sample_model_effect.folded(0.99, 0.05)
     chosen = collected(wine)["compared"]["charts"][2]["chart"]["data"][1]
     assert chosen["x"][0] + chosen["error_x"]["array"][0] == pytest.approx(1)
-    assert score_text.score_interval({"interval": [-0.4, 0.2]}, "r2") == (-0.4, 0.2)
-    assert score_text.score_interval({"interval": [-0.4, 1.2]}, "accuracy") == (0.0, 1.0)
+    assert score_text.score_interval((-0.4, 0.2), "r2") == (-0.4, 0.2)
+    assert score_text.score_interval((-0.4, 1.2), "accuracy") == (0.0, 1.0)
 
 
 def test_a_model_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: dict[str, Any]) -> None:
     score, argument = wine["model_effect"]["scores"][0], wine["noise_experiment"]
     score["id"] = argument["scoring"] = "r2"
     score["models"][1]["all_columns"] = sample_model_effect.folded(-3e16, 6e16, 1e16)
-    argument["panels"][0]["lines"][1] = sample_model_effect.line(-2e16, -1e16, 4e16, argument["numbers"])
+    argument["panels"][0]["lines"][1] = sample_model_effect.line(-2e16, -1e16, 4e16, argument["n_added"])
     shown = collected(wine)
     chart = shown["compared"]["charts"][0]
     folds, means = chart["chart"]["data"][0], chart["chart"]["data"][2]
@@ -229,7 +244,7 @@ def test_no_two_ticks_of_an_axis_of_shares_read_the_same(wine: dict[str, Any]) -
     assert told.tick_format(0.985, 1.0) == {"tickformat": ".1%"}
     assert score_text.score_format_for("f1_macro").tick_format(0.985, 1.0) == {}
     for panel in wine["noise_experiment"]["panels"]:
-        panel["lines"] = [sample_model_effect.line(0.99, -0.001, 0.002, wine["noise_experiment"]["numbers"])] * 3
+        panel["lines"] = [sample_model_effect.line(0.99, -0.001, 0.002, wine["noise_experiment"]["n_added"])] * 3
         panel["chosen"] = [
             sample_model_effect.line(0.99, -0.001, 0.002, wine["noise_experiment"]["selection_n_added"])
         ] * 3
@@ -275,7 +290,7 @@ def test_names_beside_lines_that_end_together_stand_apart_as_near_as_can_be() ->
 
 def test_the_numbers_of_the_lines_are_a_table(wine: dict[str, Any]) -> None:
     shown = collected(wine)["noise_experiment"]
-    assert shown["numbers"] == [0, 5, 10, 20, 30, 40, 50]
+    assert list(shown["n_added"]) == [0, 5, 10, 20, 30, 40, 50]
     random, copies = shown["tables"]
     assert copies["name"] == "Copies of alcohol"
     assert random["rows"][2][0] == "Neighbours"
@@ -290,7 +305,7 @@ def test_without_a_column_to_copy_there_is_one_panel(wine: dict[str, Any]) -> No
 
 
 def test_either_half_stands_without_the_other(wine: dict[str, Any], bare: dict[str, Any]) -> None:
-    assert collect_model_effect(bare) is None
+    assert collect_model_effect(record_of(bare)) is None
     without = collected(wine | {"noise_experiment": None})
     assert without["noise_experiment"] is None
     alone = collected(wine | {"model_effect": None})
@@ -308,8 +323,8 @@ def test_a_note_that_the_page_tells_above_is_not_told_again(wine: dict[str, Any]
 
 
 def test_a_result_in_a_few_lines_tells_what_the_choice_buys(wine: dict[str, Any], bare: dict[str, Any]) -> None:
-    assert "  Effect on models: Naive Bayes gains; nearest neighbours lose; " in repr(Result(wine))
-    assert "Effect on models:" not in repr(Result(bare))
+    assert "  Effect on models: Naive Bayes gains; nearest neighbours lose; " in repr(result_of(wine))
+    assert "Effect on models:" not in repr(result_of(bare))
 
 
 def test_names_that_are_html_are_text_in_every_chart() -> None:

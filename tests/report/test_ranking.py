@@ -7,21 +7,23 @@ from typing import Any
 import pytest
 
 from tamiz.report import ranking, subset, table, text
-from tamiz.report.html import render
 from tamiz.report.ranking import collect_ranking, uncut_sentences
+from tamiz.report.records.codec import from_json
+from tamiz.report.records.columns import RankingRecord
 
 from . import sample
+from .reading import record_of, render
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
-    told = collect_ranking(result)
+    told = collect_ranking(record_of(result))
     assert told is not None
     return told
 
 
 def test_columns_stand_by_their_combined_rank_with_the_unranked_last(wine: dict[str, Any]) -> None:
     rows = collected(wine)["rows"]
-    ranks = [row["combined"]["value"] for row in rows]
+    ranks = [row["mean_rank"]["value"] for row in rows]
     assert ranks[:14] == sorted(ranks[:14])
     assert ranks[14:] == [None, None]
     assert [row["name"] for row in rows[-2:]] == ["country", "bottle"]
@@ -29,7 +31,7 @@ def test_columns_stand_by_their_combined_rank_with_the_unranked_last(wine: dict[
 
 
 def test_of_equal_ranks_the_one_that_says_more_comes_first_then_the_order_of_the_table(wine: dict[str, Any]) -> None:
-    wine["ranking"]["combined"]["ranks"][:14] = [2.0] * 14
+    wine["ranking"]["mean_rank"]["ranks"][:14] = [2.0] * 14
     names = [row["name"] for row in collected(wine)["rows"]]
     assert names[:2] == ["flavanoids", "proline"]
     wine["ranking"]["scores"]["information_gain"][:14] = [0.25] * 14
@@ -41,7 +43,7 @@ def test_the_lead_tells_the_first_column_its_rank_and_how_sure_that_is(wine: dic
         "flavanoids is most relevant for class: mean rank 1.0 by 3 criteria (95% bootstrap interval 1.0 to 3.0); the information "
         "gain of 1 column is 0."
     )
-    wine["ranking"]["combined"]["intervals"] = [None] * 16
+    wine["ranking"]["mean_rank"]["intervals"] = [None] * 16
     assert "mean rank 1.0 by 3 criteria; the information gain of 1 column is 0" in collected(wine)["lead"]
     wine["table"]["target"] = None
     assert collected(wine)["lead"] == ("flavanoids ranks first: mean rank 1.0 by 3 criteria; there is no target.")
@@ -50,16 +52,16 @@ def test_the_lead_tells_the_first_column_its_rank_and_how_sure_that_is(wine: dic
 def test_a_score_that_does_not_read_the_target_says_nothing_about_it(wine: dict[str, Any]) -> None:
     for one in wine["ranking"]["criteria"]:
         one["needs_target"] = one["id"] != "fisher_score"
-    wine["ranking"]["combined"]["criteria"] = ["fisher_score"]
+    wine["ranking"]["mean_rank"]["criteria"] = ["fisher_score"]
     assert collected(wine)["lead"] == ("flavanoids ranks first: Fisher score 0.7278, which does not use class.")
 
 
 def test_of_one_criterion_the_lead_tells_the_score(wine: dict[str, Any]) -> None:
-    wine["ranking"]["combined"]["criteria"] = ["fisher_score"]
+    wine["ranking"]["mean_rank"]["criteria"] = ["fisher_score"]
     told = collected(wine)
     assert "flavanoids is most relevant for class: Fisher score 0.7278" in told["lead"]
     # What is counted stands first.
-    assert [(one["id"], one["counts"]) for one in told["criteria"]] == [
+    assert [(one.id, one.id in told["mean_rank"].criteria) for one in told["criteria"]] == [
         ("fisher_score", True),
         ("information_gain", False),
         ("symmetric_uncertainty", False),
@@ -71,7 +73,7 @@ def test_scores_of_0_are_counted_and_are_no_evidence_of_absence(wine: dict[str, 
     told = collected(wine)
     assert told["lead"].endswith("(95% bootstrap interval 1.0 to 3.0); the information gain of 14 columns is 0.")
     assert told["n_zero_scores"] == 14
-    wine["ranking"]["combined"] = None
+    wine["ranking"]["mean_rank"] = None
     assert collected(wine)["lead"] == (
         "Every information gain is 0. That is not evidence that the columns are unrelated to class."
     )
@@ -85,14 +87,22 @@ def test_what_is_left_out_has_no_score_of_0(wine: dict[str, Any]) -> None:
     assert "Hide the 1 column with a score of 0 by information gain" in render(wine)
 
 
-UNCUT = {
-    "rule": "mdl", "columns": ["ash", "hue", "proline"], "test": "anova", "why_not": "", "n_tested": 13, "n_found": 1,
-    "level": 0.05, "power": 0.8, "n_rows": 178, "detectable": 0.0521, "detectable_adjusted": 0.0864,
+UNCUT: dict[str, Any] = {
+    "rule": "mdl", "columns": ["ash", "hue", "proline"], "level": 0.05, "power": 0.8, "untestable_reason": "",
+    "test": {
+        "name": "anova", "n_tested": 13, "n_significant": 1, "n_rows": 178, "detectable": 0.0521, "detectable_adjusted": 0.0864,
+    },
 }  # fmt: skip
 
 
-def uncut(**more: Any) -> str:
-    (sentence,) = uncut_sentences({"uncut": {**UNCUT, **more}, "constant": []}, "class")
+def sentences(**more: Any) -> list[str]:
+    """What is said of another ranking of wine."""
+    return uncut_sentences(from_json(RankingRecord, {**sample.wine()["ranking"], **more}), "class")
+
+
+def uncut(n_significant: int = 1, **more: Any) -> str:
+    test = {**UNCUT["test"], "n_significant": n_significant}
+    (sentence,) = sentences(uncut={**UNCUT, "test": test, **more})
     return sentence
 
 
@@ -109,14 +119,14 @@ def test_columns_without_a_cut_point_are_tested_and_the_power_is_stated(wine: di
 
 
 def test_the_number_of_significant_columns_is_in_words_that_claim_no_absence() -> None:
-    assert "none of these 3 differs significantly between" in uncut(n_found=0)
-    assert "3 of these 3 differ significantly between" in uncut(n_found=3)
-    assert "it does not differ significantly between" in uncut(columns=["ash"], n_found=0)
+    assert "none of these 3 differs significantly between" in uncut(n_significant=0)
+    assert "3 of these 3 differ significantly between" in uncut(n_significant=3)
+    assert "it does not differ significantly between" in uncut(columns=["ash"], n_significant=0)
     assert "it differs significantly between" in uncut(columns=["ash"])
 
 
 def test_a_numeric_target_is_tested_by_correlations() -> None:
-    sentence = uncut(rule="equal_frequency", test="correlation")
+    sentence = uncut(rule="equal_frequency", test={**UNCUT["test"], "name": "correlation"})
     assert sentence.startswith(
         "Equal-frequency discretisation leaves 3 columns (ash, hue and proline) in one interval, so"
     )
@@ -125,22 +135,18 @@ def test_a_numeric_target_is_tested_by_correlations() -> None:
 
 
 def test_without_a_valid_test_the_reason_is_given() -> None:
-    assert uncut(test=None, why_not="the rows have weights").endswith(
+    assert uncut(test=None, untestable_reason="the rows have weights").endswith(
         "no information. No other test was made: the rows have weights."
     )
 
 
 def test_constant_columns_are_named_apart() -> None:
-    assert uncut_sentences({"uncut": None, "constant": ["ash"]}, "class") == [
-        "ash is constant: it has one value in all rows."
-    ]
-    assert uncut_sentences({"uncut": None, "constant": ["ash", "hue"]}, "class") == [
-        "ash and hue are constant: each has one value in all rows."
-    ]
+    assert sentences(constant=["ash"]) == ["ash is constant: it has one value in all rows."]
+    assert sentences(constant=["ash", "hue"]) == ["ash and hue are constant: each has one value in all rows."]
 
 
 def test_columns_that_share_the_first_place_are_all_named(wine: dict[str, Any]) -> None:
-    combined = wine["ranking"]["combined"]
+    combined = wine["ranking"]["mean_rank"]
     ranks = combined["ranks"]
     first, second = sorted(range(14), key=lambda j: ranks[j])[:2]
     ranks[first] = ranks[second] = 1.5
@@ -148,14 +154,14 @@ def test_columns_that_share_the_first_place_are_all_named(wine: dict[str, Any]) 
     assert collected(wine)["lead"].startswith(f"{names} are most relevant for class: mean rank 1.5 by 3 criteria; ")
     wine["table"]["target"] = None
     assert collected(wine)["lead"].startswith(f"{names} rank first: mean rank 1.5 by 3 criteria; ")
-    wine["ranking"]["combined"] = None
+    wine["ranking"]["mean_rank"] = None
     assert collected(wine)["lead"].startswith("flavanoids ranks first: information gain 0.8718 bits; ")
 
 
 def test_the_scale_goes_from_the_first_rank_to_the_last(wine: dict[str, Any]) -> None:
-    wine["ranking"]["combined"]["ranks"][:3] = [1.0, 14.0, 7.5]
-    wine["ranking"]["combined"]["intervals"][:3] = [[1.0, 1.0], [7.5, 14.0], None]
-    shown = {row["name"]: row["combined"] for row in collected(wine)["rows"]}
+    wine["ranking"]["mean_rank"]["ranks"][:3] = [1.0, 14.0, 7.5]
+    wine["ranking"]["mean_rank"]["intervals"][:3] = [[1.0, 1.0], [7.5, 14.0], None]
+    shown = {row["name"]: row["mean_rank"] for row in collected(wine)["rows"]}
     assert shown["alcohol"] == {
         "value": 1.0, "text": "1.0", "interval": "1.0 to 1.0", "at": "0.0", "start": "0.0", "width": "0.0",
     }  # fmt: skip
@@ -170,10 +176,10 @@ def test_the_scale_goes_from_the_first_rank_to_the_last(wine: dict[str, Any]) ->
 def test_the_only_column_stands_at_the_start_of_the_scale(bare: dict[str, Any]) -> None:
     ranking = bare["ranking"]
     ranking["columns"], ranking["scores"] = ["alcohol"], {"variance": [0.5]}
-    ranking["combined"] = {
-        "criteria": ["variance"], "ranks": [1.0], "intervals": [[1.0, 1.0]], "n_resamples": 60, "how": "H.",
+    ranking["mean_rank"] = {
+        "criteria": ["variance"], "ranks": [1.0], "intervals": [[1.0, 1.0]], "n_bootstrap": 60, "method": "H.",
     }  # fmt: skip
-    assert collected(bare)["rows"][0]["combined"]["at"] == "0.0"
+    assert collected(bare)["rows"][0]["mean_rank"]["at"] == "0.0"
 
 
 def test_the_column_that_criteria_disagree_about_most_is_named(wine: dict[str, Any]) -> None:
@@ -182,7 +188,7 @@ def test_the_column_that_criteria_disagree_about_most_is_named(wine: dict[str, A
     assert collected(wine)["disagreement"] == (
         "The criteria disagree most about alcohol: rank 6 by information gain, 13 by Fisher score."
     )
-    wine["ranking"]["combined"]["criteria"] = ["information_gain", "symmetric_uncertainty"]
+    wine["ranking"]["mean_rank"]["criteria"] = ["information_gain", "symmetric_uncertainty"]
     assert collected(wine)["disagreement"] == ""
 
 
@@ -192,11 +198,11 @@ def test_two_thousand_columns_are_collected_at_once() -> None:
     names = [f"x{j}" for j in range(n)]
     result["ranking"] |= {
         "columns": names,
-        "cuts": {},
+        "cut_points": {},
         "scores": {one["id"]: [1 / (1 + (j * 7919 + k) % n) for j in range(n)] for k, one in
                    enumerate(result["ranking"]["criteria"])},
-        "combined": {"criteria": ["information_gain", "fisher_score"], "ranks": [float(j + 1) for j in range(n)],
-                     "intervals": [None] * n, "n_resamples": 0, "how": "H."},
+        "mean_rank": {"criteria": ["information_gain", "fisher_score"], "ranks": [float(j + 1) for j in range(n)],
+                     "intervals": [None] * n, "n_bootstrap": 0, "method": "H."},
     }  # fmt: skip
     told = collected(result)
     assert len(told["rows"]) == n
@@ -212,7 +218,10 @@ def test_the_section_is_drawn_of_every_sample(name: str) -> None:
 
 
 def test_how_the_rank_is_made_is_told_among_the_words(wine: dict[str, Any]) -> None:
-    wine["ranking"]["combined"] |= {"how": "<b>How</b> it was made.", "criteria": ["fisher_score", "information_gain"]}
+    wine["ranking"]["mean_rank"] |= {
+        "method": "<b>How</b> it was made.",
+        "criteria": ["fisher_score", "information_gain"],
+    }
     page = render(wine)
     assert "&lt;b&gt;How&lt;/b&gt; it was made." in page
     assert page.count("Not counted in the combined rank.") == 1

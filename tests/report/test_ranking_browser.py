@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tamiz.report import Result
-
 from . import sample
 from .browsing import Reader
+from .reading import result_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.browser
 def test_the_first_columns_are_those_of_the_least_combined_rank(read: Any) -> None:
     reader = read("wine")
     ranking = sample.wine()["ranking"]
-    ranks = dict(zip(ranking["columns"], ranking["combined"]["ranks"], strict=True))
+    ranks = dict(zip(ranking["columns"], ranking["mean_rank"]["ranks"], strict=True))
     shown = [ranks[name] for name in reader.names("scores")[:14]]
     assert shown == sorted(shown)
     assert reader.page.locator("#scores tbody td.rank").all_text_contents()[:3] == ["1", "2", "3"]
@@ -110,7 +109,7 @@ def test_on_paper_every_criterion_is_there_and_nothing_is_wider_than_the_paper(b
         ranking["criteria"].append({"id": key, "label": label, "unit": "bits", "summary": "S.", "needs_target": True})
         ranking["scores"][key] = ranking["scores"]["information_gain"]
     reader = Reader(
-        browser.new_page(viewport={"width": 673, "height": 1000}), Result(result).to_html(tmp_path / "paper.html")
+        browser.new_page(viewport={"width": 673, "height": 1000}), result_of(result).to_html(tmp_path / "paper.html")
     )
     reader.page.emulate_media(media="print")
     table = reader.page.locator("#scores")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tamiz.report import render
 from tamiz.report.subset import discretization_note, reason_rows
 
+from . import sample
+from .reading import record_of, render, subset_of
 from .test_html import section, words
 
 if TYPE_CHECKING:
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
 def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
     one = {
-        "name": "age", "chosen": False, "role": None, "same_as": None, "together": [],
-        "other_merit": 0.4, "other_size": 3, "relevance": 0.2,
-        "repeats": [["weight", 0.81], ["height", 0.3]],
+        "name": "age", "chosen": False, "role": None, "same_as": None, "group": [],
+        "alternative_merit": 0.4, "alternative_size": 3, "relevance": 0.2,
+        "similar": [{"name": "weight", "uncertainty": 0.81}, {"name": "height", "uncertainty": 0.3}],
     }  # fmt: skip
-    whole = {"value": 0.5, "sizes": None, "min_gain": 1e-5, **(subset or {}), "reasons": [{**one, **reason}]}
-    (row,) = reason_rows(whole)
+    changed = {"value": 0.5, "sizes": None, "min_gain": 1e-5, **(subset or {}), "reasons": [{**one, **reason}]}
+    (row,) = reason_rows(subset_of({**sample.wine()["subset"], **changed}))
     return str(row["sentence"])
 
 
@@ -36,21 +37,21 @@ def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
         ),
         ({"relevance": 0.0}, "Has a symmetric uncertainty of 0 with the target; with it the merit would fall by 0.1."),
         ({"relevance": 0.004}, "Has a symmetric uncertainty of 0.004 with the target; with it the merit would fall by 0.1."),
-        ({"relevance": None, "repeats": []}, "Adds less than it costs: with it the merit would fall by 0.1."),
-        ({"other_merit": 0.5}, "With it the merit would stay the same, and of equal subsets the smaller is kept."),
-        ({"other_merit": 0.5 + 1e-17}, "With it the merit would stay the same, and of equal subsets the smaller is kept."),
+        ({"relevance": None, "similar": []}, "Adds less than it costs: with it the merit would fall by 0.1."),
+        ({"alternative_merit": 0.5}, "With it the merit would stay the same, and of equal subsets the smaller is kept."),
+        ({"alternative_merit": 0.5 + 1e-17}, "With it the merit would stay the same, and of equal subsets the smaller is kept."),
         (
-            {"other_merit": 0.500005},
+            {"alternative_merit": 0.500005},
             "With it the merit would rise by 5 × 10⁻⁶, less than the search counts as a gain.",
         ),
-        ({"other_merit": 0.6}, "With it the merit would rise by 0.1: the search did not evaluate that subset."),
-        ({"other_merit": None}, "With it the merit was not computed."),
+        ({"alternative_merit": 0.6}, "With it the merit would rise by 0.1: the search did not evaluate that subset."),
+        ({"alternative_merit": None}, "With it the merit was not computed."),
         ({"chosen": True}, "Without it the merit would fall by 0.1."),
-        ({"chosen": True, "together": ["b", "c"]}, "Without it and b and c the merit would fall by 0.1."),
-        ({"chosen": True, "role": "fixed", "other_merit": 0.6}, "Fixed by you; without it the merit would rise by 0.1."),
+        ({"chosen": True, "group": ["b", "c"]}, "Without it and b and c the merit would fall by 0.1."),
+        ({"chosen": True, "role": "fixed", "alternative_merit": 0.6}, "Fixed by you; without it the merit would rise by 0.1."),
         ({"role": "excluded"}, "Excluded by you; with it the merit would fall by 0.1."),
         ({"same_as": "years"}, "Identical to years, so not searched; with it the merit would fall by 0.1."),
-        ({"role": "excluded", "other_merit": None}, "Excluded by you; with it the merit was not computed."),
+        ({"role": "excluded", "alternative_merit": None}, "Excluded by you; with it the merit was not computed."),
     ],
 )  # fmt: skip
 def test_each_sentence_follows_from_the_numbers(reason: dict[str, Any], sentence: str) -> None:
@@ -58,19 +59,19 @@ def test_each_sentence_follows_from_the_numbers(reason: dict[str, Any], sentence
 
 
 def test_a_size_that_was_asked_for_is_the_reason() -> None:
-    assert told({"sizes": [2, 2]}, other_merit=0.6) == (
+    assert told({"sizes": [2, 2]}, alternative_merit=0.6) == (
         "With it there would be 3 columns, and 2 were requested; the merit would rise by 0.1."
     )
-    assert told({"sizes": [2, 4]}, chosen=True, other_size=1) == (
+    assert told({"sizes": [2, 4]}, chosen=True, alternative_size=1) == (
         "Without it 1 column would be left, and 2 to 4 were requested; the merit would fall by 0.1."
     )
-    assert told({"sizes": [1, 1]}, other_size=2, other_merit=None) == (
+    assert told({"sizes": [1, 1]}, alternative_size=2, alternative_merit=None) == (
         "With it there would be 2 columns, and 1 was requested; the merit was not computed."
     )
 
 
 def test_columns_kept_stand_first_those_lost_dearest_and_then_those_nearest_to_coming_in(wine: dict[str, Any]) -> None:
-    rows = reason_rows(wine["subset"])
+    rows = reason_rows(subset_of(wine["subset"]))
     kept = [row for row in rows if row["chosen"]]
     assert rows[: len(kept)] == kept
     assert {row["name"] for row in kept} == set(wine["subset"]["columns"])
@@ -82,22 +83,28 @@ def test_columns_kept_stand_first_those_lost_dearest_and_then_those_nearest_to_c
 
 def test_how_numbers_were_cut_is_told_beside_the_table(wine: dict[str, Any]) -> None:
     by_target = "Numbers are discretised by MDL, which uses the target"
-    assert discretization_note(wine) == f"{by_target}; the section Redundancy does not use it, so its values differ."
-    assert discretization_note(wine) in words(section(render(wine), "subset"))
+    assert (
+        discretization_note(record_of(wine))
+        == f"{by_target}; the section Redundancy does not use it, so its values differ."
+    )
+    assert discretization_note(record_of(wine)) in words(section(render(wine), "subset"))
     wine["redundancy"] = None
-    assert discretization_note(wine) == f"{by_target}."
+    assert discretization_note(record_of(wine)) == f"{by_target}."
     for column in wine["table"]["columns"]:
         column["kind"] = "categorical"
-    assert discretization_note(wine) == ""
+    assert discretization_note(record_of(wine)) == ""
     wine["table"]["classes"] = []
-    assert discretization_note(wine) == "Numbers, including the target, are cut into 10 intervals of equal frequency."
+    assert (
+        discretization_note(record_of(wine))
+        == "Numbers, including the target, are cut into 10 intervals of equal frequency."
+    )
     wine["table"]["target"] = None
-    assert discretization_note(wine) == ""
+    assert discretization_note(record_of(wine)) == ""
 
 
 def test_a_merit_that_was_not_asked_for_is_a_dash_and_stands_last(wine: dict[str, Any]) -> None:
-    wine["subset"]["reasons"][-1]["other_merit"] = None
-    rows = reason_rows(wine["subset"])
+    wine["subset"]["reasons"][-1]["alternative_merit"] = None
+    rows = reason_rows(subset_of(wine["subset"]))
     last = [row for row in rows if row["chosen"] == wine["subset"]["reasons"][-1]["chosen"]][-1]
     assert last["name"] == wine["subset"]["reasons"][-1]["name"]
     assert (last["change"], last["change_text"]) == (None, "–")

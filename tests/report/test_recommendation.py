@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from tamiz.report import Result
 from tamiz.report.recommendation import collect_recommendation, recommendation_cost, recommendation_text
+from tamiz.report.records.codec import from_json
+from tamiz.report.records.models import RecommendationRecord
 
-from . import sample_model_effect
+from . import sample, sample_model_effect
+from .reading import record_of, render, result_of
 
 NAMES = ["ash", "hue", "proline", "alcohol", "malic", "color"]
 NONE = (0.0, 0.0)
@@ -22,9 +24,22 @@ def found(**more: Any) -> dict[str, Any]:
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
-    shown = collect_recommendation(result)
+    shown = collect_recommendation(record_of(result))
     assert shown is not None
     return shown
+
+
+def collected_with(recommendation: dict[str, Any]) -> dict[str, Any]:
+    """What is shown of wine with another recommendation."""
+    return collected(sample.wine() | {"recommendation": recommendation, "warnings": []})
+
+
+def text_of(recommendation: dict[str, Any]) -> str:
+    return recommendation_text(from_json(RecommendationRecord, recommendation))
+
+
+def cost_of(recommendation: dict[str, Any]) -> str:
+    return recommendation_cost(from_json(RecommendationRecord, recommendation))
 
 
 def numbers(text: str) -> list[float]:
@@ -33,21 +48,19 @@ def numbers(text: str) -> list[float]:
 
 def test_the_lead_names_the_columns_with_the_scores_the_rows_and_the_baseline() -> None:
     one = found()
-    assert recommendation_text(one) == (
+    assert text_of(one) == (
         "Keep 2 of 6 columns (CFS): ash and hue. AUC 0.890 to 0.931 over 3 models in nested cross-validation of 178 rows; baseline "
         "0.500."
     )
     means = [cell["mean"] for cell in one["candidates"][1]["scores"][0]]
-    assert numbers(recommendation_text(one)) == pytest.approx([min(means), max(means), 0.5])
+    assert numbers(text_of(one)) == pytest.approx([min(means), max(means), 0.5])
 
 
 def test_the_label_of_a_selection_is_small_inside_a_sentence_unless_it_is_an_abbreviation() -> None:
     one = found(recommended="knn", columns=NAMES[:3])
-    assert recommendation_text(one).startswith(
-        "Keep 3 of 6 columns (nearest neighbours wrapper): ash, hue and proline. AUC "
-    )
+    assert text_of(one).startswith("Keep 3 of 6 columns (nearest neighbours wrapper): ash, hue and proline. AUC ")
     every = found(recommended="all_columns", columns=NAMES)
-    assert recommendation_cost(every).startswith("The nearest selection, CFS (2 columns), changes by")
+    assert cost_of(every).startswith("The nearest selection, CFS (2 columns), changes by")
 
 
 def test_one_model_has_one_score() -> None:
@@ -55,73 +68,71 @@ def test_one_model_has_one_score() -> None:
     one["models"] = one["models"][:1]
     for candidate in one["candidates"]:
         candidate |= {key: [row[:1] for row in candidate[key]] for key in ("scores", "changes")}
-    assert ". AUC 0.931 over 1 model in nested" in recommendation_text(one)
+    assert ". AUC 0.931 over 1 model in nested" in text_of(one)
 
 
 def test_the_cost_is_the_change_of_every_model_with_its_interval_the_largest_loss_first() -> None:
     one = found()
-    assert recommendation_cost(one) == (
+    assert cost_of(one) == (
         "Compared with all columns, AUC changes by −0.020 (−0.050 to +0.010) for nearest neighbours, by +0.010 (−0.050 to +0.070) "
         "for the "
         "tree and by +0.031 (+0.011 to +0.051) for naive Bayes."
     )
     changes = sorted(one["candidates"][1]["changes"][0], key=lambda change: change["mean"])
     told = [number for change in changes for number in (change["mean"], *change["interval"])]
-    assert numbers(recommendation_cost(one)) == pytest.approx(told, abs=5e-4)
+    assert numbers(cost_of(one)) == pytest.approx(told, abs=5e-4)
 
 
 def test_shares_of_rows_are_told_in_points_and_r2_by_its_name() -> None:
     one = found()
     one["scores"][0]["id"] = "balanced_accuracy"
-    assert "Balanced accuracy 89.0% to 93.1% over 3 models" in recommendation_text(one)
-    assert recommendation_cost(one).startswith(
-        "Compared with all columns, balanced accuracy changes by −2.0 points (−5.0 to +1.0)"
-    )
+    assert "Balanced accuracy 89.0% to 93.1% over 3 models" in text_of(one)
+    assert cost_of(one).startswith("Compared with all columns, balanced accuracy changes by −2.0 points (−5.0 to +1.0)")
     one["scores"][0]["id"] = "r2"
-    assert ". R² 0.890 to 0.931 over 3 models" in recommendation_text(one)
+    assert ". R² 0.890 to 0.931 over 3 models" in text_of(one)
 
 
 def test_where_every_smaller_selection_loses_all_columns_are_kept_and_the_nearest_selection_is_told() -> None:
     every = found(recommended="all_columns", columns=NAMES)
-    assert recommendation_text(every) == (
+    assert text_of(every) == (
         "Keep all 6 columns: every smaller selection costs a model more than 0.03, or the models together more than their standard "
         "error. AUC 0.880 to 0.930 over 3 models in nested cross-validation of 178 rows; baseline 0.500."
     )
-    assert "costs a model more than 0.03. AUC" in recommendation_text({**every, "refused": ["cfs"]})
+    assert "costs a model more than 0.03. AUC" in text_of({**every, "refused": ["cfs"]})
     # CFS loses at most .02, nearest neighbours .06.
-    assert recommendation_cost(every).startswith(
+    assert cost_of(every).startswith(
         "The nearest selection, CFS (2 columns), changes by −0.020 (−0.050 to +0.010) for nearest"
     )
-    assert collected({"recommendation": every, "warnings": []})["columns"] == []
+    assert collected_with(every)["columns"] == []
     alone = {**every, "candidates": every["candidates"][:1]}
-    assert recommendation_cost(alone) == ""
-    assert recommendation_text(alone).startswith("Keep all 6 columns: no smaller selection could be compared. ")
+    assert cost_of(alone) == ""
+    assert text_of(alone).startswith("Keep all 6 columns: no smaller selection could be compared. ")
 
 
 @pytest.mark.parametrize("name", ["cfs", "all_columns"])
 def test_where_no_model_scores_above_the_baseline_nothing_is_recommended_to_be_kept(name: str) -> None:
     one = found(recommended=name)
     # No model's interval lies above it, though all their means do.
-    one["scores"][0]["baseline"] = sample_model_effect.folded(0.905, 0.0, 0.0)
+    one["scores"][0]["baseline"] = sample_model_effect.baseline(0.905, 0.0)
     chosen = next(candidate for candidate in one["candidates"] if candidate["id"] == name)
     chosen["scores"][0] = [sample_model_effect.folded(0.92, 0.03) for _ in one["models"]]
-    assert recommendation_text(one) == (
+    assert text_of(one) == (
         "Neither a selection nor all columns together score above the baseline: AUC 0.920 to 0.920 over 3 models in nested "
         "cross-validation of 178 rows; baseline 0.905."
     )
     chosen["scores"][0][1] = sample_model_effect.folded(0.95, 0.03)
-    assert recommendation_text(one).startswith("Keep ")
+    assert text_of(one).startswith("Keep ")
 
 
 def test_of_very_many_columns_a_few_are_named_in_the_sentence_and_all_in_the_list() -> None:
     names = [f"probe {j}" for j in range(40)]
     one = sample_model_effect.recommendation([*names, "last"], names)
-    assert "probe 10 and 29 more. AUC" in recommendation_text(one)
-    assert collected({"recommendation": one, "warnings": []})["columns"] == names
+    assert "probe 10 and 29 more. AUC" in text_of(one)
+    assert list(collected_with(one)["columns"]) == names
 
 
 def test_the_table_has_a_group_for_each_score_with_a_row_for_each_selection_and_the_recommended_one_marked() -> None:
-    shown = collected({"recommendation": found(), "warnings": []})
+    shown = collected_with(found())
     assert shown["models"] == ["naive Bayes", "5 nearest neighbours", "decision tree"]
     assert [(group["name"], group["baseline"]) for group in shown["groups"]] == [
         ("AUC, each class against the rest", "0.500"),
@@ -144,7 +155,6 @@ def test_the_table_has_a_group_for_each_score_with_a_row_for_each_selection_and_
 
 
 def test_the_page_marks_the_recommended_row_and_a_loss_that_the_folds_are_sure_of(wine: dict[str, Any]) -> None:
-    from tamiz.report import render
 
     page = render(wine)
     section = page[page.index('<section id="recommendation"') :]
@@ -165,16 +175,15 @@ def test_folds_and_notes_are_told_but_not_what_the_page_tells_above(wine: dict[s
 
 
 def test_what_was_not_compared_has_no_section_and_no_line(wine: dict[str, Any], bare: dict[str, Any]) -> None:
-    assert collect_recommendation(bare) is None
+    assert collect_recommendation(record_of(bare)) is None
     wine["recommendation"]["candidates"] = wine["recommendation"]["candidates"][:1]
     wine["recommendation"]["recommended"] = "all_columns"
-    lines = repr(Result(wine)).splitlines()
+    lines = repr(result_of(wine)).splitlines()
     assert any(line.startswith("  Recommended: Keep all 13 columns") for line in lines)
     assert not any(line.startswith("  Costs") for line in lines)
 
 
 def test_names_that_are_html_are_text(hostile: dict[str, Any]) -> None:
-    from tamiz.report import render
 
     page = render(hostile)
     section = page[page.index('<section id="recommendation"') :]

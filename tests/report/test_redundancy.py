@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tamiz.report.html import render
 from tamiz.report.redundancy import collect_redundancy, matrix_chart
 from tamiz.report.text import chart_label
 
 from . import sample
+from .reading import record_of, render
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
-    shown = collect_redundancy(result)
+    shown = collect_redundancy(record_of(result))
     assert shown is not None
     return shown
 
@@ -25,8 +25,8 @@ def found(names: list[str], shares: list[float], *groups: list[str], **more: Any
     result = sample.wine()
     result["redundancy"] |= {
         "columns": names,
-        "values": base64.b64encode(np.round(255 * np.array(shares)).astype(np.uint8).tobytes()).decode(),
-        "groups": [{"columns": group, "keep": group[0], "least": 0.75} for group in groups],
+        "pair_steps": base64.b64encode(np.round(255 * np.array(shares)).astype(np.uint8).tobytes()).decode(),
+        "groups": [{"columns": group, "keep": group[0], "min_value": 0.75} for group in groups],
         "n_columns": len(names),
         "threshold": 0.7,
         **more,
@@ -36,7 +36,7 @@ def found(names: list[str], shares: list[float], *groups: list[str], **more: Any
 
 def test_nothing_compared_is_no_section(wine: dict[str, Any]) -> None:
     wine["redundancy"] = None
-    assert collect_redundancy(wine) is None
+    assert collect_redundancy(record_of(wine)) is None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_pair_that_shares_all_without_being_a_group_is_not_said_to_differ() ->
 def test_a_constant_column_is_neither_kept_nor_counted() -> None:
     result = found(["ash", "hue", "proline"], [0.8, 0.1, 0.1], ["ash", "hue"])
     for column in result["table"]["columns"]:
-        column["left_out"] = None
+        column["exclusion"] = None
         column["constant"] = column["name"] not in ("ash", "hue", "proline")
     told = collected(result)
     assert told["choice"]["others"] == ["proline"]
@@ -89,7 +89,7 @@ def test_the_strongest_pairs_come_first_and_ties_keep_their_order() -> None:
 def test_a_choice_keeps_one_of_each_group_and_every_other_column_that_takes_part(wine: dict[str, Any]) -> None:
     told = collected(wine)
     groups = wine["redundancy"]["groups"]
-    used = [column["name"] for column in wine["table"]["columns"] if not column["left_out"]]
+    used = [column["name"] for column in wine["table"]["columns"] if not column["exclusion"]]
     members = [name for group in told["choice"]["groups"] for name in group["columns"]]
     assert sorted(members + told["choice"]["others"]) == sorted(used)
     assert [group["columns"][group["keep"]] for group in told["choice"]["groups"]] == [g["keep"] for g in groups]
@@ -97,9 +97,9 @@ def test_a_choice_keeps_one_of_each_group_and_every_other_column_that_takes_part
 
 
 def test_what_was_left_out_of_the_comparison_is_told() -> None:
-    result = found(["ash", "hue"], [0.1], n_columns=2000, n_left=1000, n_rows=50, how="numbers cut")
+    result = found(["ash", "hue"], [0.1], n_columns=2000, n_not_compared=1000, n_rows=50, method="numbers cut")
     told = collected(result)
-    assert told["how"] == (
+    assert told["method"] == (
         "Symmetric uncertainty, numbers cut, on a sample of 50 rows. 1,000 columns more were not compared because of the cost, and "
         "are kept."
     )

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tamiz.report import Result
-
 from . import sample
 from .browsing import Reader
+from .reading import result_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +31,7 @@ def groups(name: str) -> list[dict[str, Any]]:
 def others(name: str) -> int:
     result = getattr(sample, name)()
     grouped = {column for group in groups(name) for column in group["columns"]}
-    return sum(column["name"] not in grouped and not column["left_out"] for column in result["table"]["columns"])
+    return sum(column["name"] not in grouped and not column["exclusion"] for column in result["table"]["columns"])
 
 
 def test_one_click_keeps_one_of_each(read: Any) -> None:
@@ -77,8 +76,8 @@ def test_names_of_numbers_and_of_what_objects_have_are_rows_of_the_matrix(n: int
     result = sample.wine()
     names = ["constructor", "2020-01-01", "10", *(f"c{k}" for k in range(3, n))]
     values = base64.b64encode(bytes(n * (n - 1) // 2)).decode()
-    result["redundancy"] |= {"columns": names, "values": values, "groups": [], "n_columns": n}
-    reader = Reader(browser.new_page(), Result(result).to_html(tmp_path / "names.html"))
+    result["redundancy"] |= {"columns": names, "pair_steps": values, "groups": [], "n_columns": n}
+    reader = Reader(browser.new_page(), result_of(result).to_html(tmp_path / "names.html"))
     reader.show("shared")
     if n <= 40:
         assert reader.page.locator("#shared .ytick").all_text_contents() == names
@@ -104,9 +103,9 @@ def test_many_groups_are_folded_and_can_be_shown(browser: Any, tmp_path: Path) -
     result = sample.wide(120, 200)
     names = result["redundancy"]["columns"]
     result["redundancy"]["groups"] = [
-        {"columns": names[k : k + 2], "keep": names[k + 1], "least": 0.9} for k in range(0, 60, 2)
+        {"columns": names[k : k + 2], "keep": names[k + 1], "min_value": 0.9} for k in range(0, 60, 2)
     ]
-    reader = Reader(browser.new_page(), Result(result).to_html(tmp_path / "many.html"))
+    reader = Reader(browser.new_page(), result_of(result).to_html(tmp_path / "many.html"))
     page = reader.page
     shown = page.locator("#same li:visible")
     assert shown.count() == 20

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from tamiz.report import render
 from tamiz.report.reproduction import collect_reproduction
 
+from .reading import record_of, render
 from .test_html import section, words
 
 
@@ -30,10 +30,10 @@ def test_without_a_command_it_says_why_and_shows_python_alone(wine: dict[str, An
     wine["reproduction"] |= {
         "command": None,
         "config": None,
-        "no_command": "The table was in memory.",
-        "given": ["data", "target"],
+        "no_command_reason": "The table was in memory.",
+        "placeholders": ["data", "target"],
     }
-    shown = collect_reproduction(wine)
+    shown = collect_reproduction(record_of(wine))
     assert shown["lead"] == "The Python code below reproduces this study; no command line can."
     assert [block["id"] for block in shown["blocks"]] == ["python"]
     assert shown["blocks"][0]["text"] == "Replace data and target by the objects that were passed to the study."
@@ -42,7 +42,7 @@ def test_without_a_command_it_says_why_and_shows_python_alone(wine: dict[str, An
 
 def test_without_a_seed_it_promises_less(wine: dict[str, Any]) -> None:
     wine["seed"] = None
-    shown = collect_reproduction(wine)
+    shown = collect_reproduction(record_of(wine))
     assert (
         shown["lead"]
         == "The code below repeats this study of wine.csv with other random draws, because it had no seed."

@@ -11,16 +11,12 @@ from tamiz.report.graph import collect_graph
 from tamiz.report.maps import collect_maps
 from tamiz.report.quality import collect_quality
 from tamiz.report.ranking import collect_ranking
+from tamiz.report.records.maps import Histogram
 from tamiz.report.subset import collect_subset
 from tamiz.report.table import collect_table
 
 from . import sample
-
-
-def collected(section: Any, result: dict[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] | None = section(result)
-    assert shown is not None
-    return shown
+from .reading import collected, record_of
 
 
 def test_the_table_tells_rows_without_a_target(wine: dict[str, Any]) -> None:
@@ -61,12 +57,12 @@ def test_many_classes_are_put_together(wine: dict[str, Any]) -> None:
 
 def test_a_left_out_column_keeps_its_reason(wine: dict[str, Any]) -> None:
     told = collected(collect_table, wine)
-    assert [column["name"] for column in told["left_out"]] == ["country", "bottle"]
+    assert [column.name for column in told["left_out"]] == ["country", "bottle"]
     assert [row["note"] for row in told["columns"][-3:]] == ["", "left out", "left out"]
 
 
 def test_without_a_combined_rank_the_ranking_is_sorted_by_the_first_criterion(wine: dict[str, Any]) -> None:
-    wine["ranking"]["combined"] = None
+    wine["ranking"]["mean_rank"] = None
     told = collected(collect_ranking, wine)
     first = [row["scores"][0]["value"] for row in told["rows"]]
     assert first[:-2] == sorted((v for v in first if v is not None), reverse=True)
@@ -78,7 +74,7 @@ def test_without_a_combined_rank_the_ranking_is_sorted_by_the_first_criterion(wi
 
 
 def test_ties_keep_the_order_of_the_table(wine: dict[str, Any]) -> None:
-    wine["ranking"]["combined"] = None
+    wine["ranking"]["mean_rank"] = None
     wine["ranking"]["scores"]["information_gain"] = [0.5] * 16
     assert [row["name"] for row in collected(collect_ranking, wine)["rows"]] == wine["ranking"]["columns"]
 
@@ -102,7 +98,7 @@ def test_no_cut_is_told_apart_from_a_column_that_is_not_cut(wine: dict[str, Any]
 
 def test_a_score_named_after_a_person_keeps_its_capital(wine: dict[str, Any]) -> None:
     wine["ranking"]["criteria"][0] |= {"label": "Laplacian score", "unit": ""}
-    wine["ranking"]["combined"] = None
+    wine["ranking"]["mean_rank"] = None
     assert collected(collect_ranking, wine)["lead"].startswith(
         "flavanoids is most relevant for class: Laplacian score 0.8718"
     )
@@ -178,14 +174,14 @@ def test_what_is_proven_stands_in_plain_words(wine: dict[str, Any]) -> None:
 
 
 def test_subsets_that_were_counted_and_not_written_down_or_not_drawn_are_told(wine: dict[str, Any]) -> None:
-    drawn = len(wine["subset"]["points"]["size"])
-    wine["subset"] |= {"n_evaluations": 2**28, "n_written": drawn}
+    drawn = len(wine["subset"]["points"]["sizes"])
+    wine["subset"] |= {"n_evaluations": 2**28, "n_recorded": drawn}
     told = collected(collect_subset, wine)
     assert dict(told["facts"])["Subsets evaluated"] == "268,435,456; only improvements were recorded"
     assert told["drawn"] == (
         f"Each dot is a recorded subset, {drawn} in all; the line joins the best of them of each size."
     )
-    wine["subset"] |= {"n_evaluations": 50_000, "n_written": 50_000}
+    wine["subset"] |= {"n_evaluations": 50_000, "n_recorded": 50_000}
     assert collected(collect_subset, wine)["drawn"] == (
         f"Each dot is a subset that the search evaluated: {drawn} of 50,000, the best and the worst of each size among them. The "
         "line joins the best of each size."
@@ -209,18 +205,18 @@ def test_a_subset_is_counted_among_the_columns_that_take_part(wine: dict[str, An
 
 def test_a_score_is_what_columns_are_kept_by_and_how_it_was_found_is_told(wine: dict[str, Any]) -> None:
     wine["subset"]["merit"]["label"] = "accuracy of Gaussian naive Bayes"
-    wine["subset"]["how"] = "GaussianNB is not refitted."
+    wine["subset"]["scoring_note"] = "GaussianNB is not refitted."
     shown = collected(collect_subset, wine)
     assert shown["lead"].startswith("By accuracy of Gaussian naive Bayes, the search keeps ")
     assert ("Scored", "GaussianNB is not refitted.") in shown["facts"]
-    wine["subset"]["how"] = ""
+    wine["subset"]["scoring_note"] = ""
     assert "Scored" not in dict(collected(collect_subset, wine)["facts"])
 
 
 def test_no_search_and_no_map_are_no_section(bare: dict[str, Any]) -> None:
-    bare["maps"] = []
-    assert collect_subset(bare) is None
-    assert collect_maps(bare) is None
+    bare |= {"maps": [], "quality": None}
+    assert collect_subset(record_of(bare)) is None
+    assert collect_maps(record_of(bare)) is None
 
 
 def colourings(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -229,7 +225,7 @@ def colourings(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_more_than_ten_levels_put_the_rarest_together(wine: dict[str, Any]) -> None:
-    codes = np.repeat(np.arange(14), np.arange(6, 20))[:178]
+    codes = np.repeat(np.arange(14), [*range(6, 19), 22])
     wine["colors"][-2] |= {"values": codes.tolist(), "levels": [f"cellar {i}" for i in range(14)]}
     spec = colourings(wine)[-3]
     assert spec["groups"] == [*(f"cellar {i}" for i in range(5, 14)), "other (5 levels)"]
@@ -504,7 +500,7 @@ def test_a_weighted_graph_of_a_sample_tells_t_radius_and_how_many_rows_it_joins(
     ],
 )
 def test_a_graph_in_pieces_names_them_and_cautions(components: dict[str, Any], lead: str, wine: dict[str, Any]) -> None:
-    wine["graph"] |= {"components": components, "joining": components["n"] - 1}
+    wine["graph"] |= {"components": components, "n_joining_edges": components["n"] - 1}
     told = collected(collect_graph, wine)
     assert told["lead"] == lead
     assert told["cautions"][0].startswith(f"The graph has {components['n']} components.")
@@ -514,7 +510,12 @@ def test_a_graph_in_pieces_names_them_and_cautions(components: dict[str, Any], l
 
 
 def test_a_graph_of_classes_is_meant_to_fall_into_them(wine: dict[str, Any]) -> None:
-    wine["graph"] |= {"components": {"n": 3, "sizes": [71, 59, 48]}, "joining": None, "by_class": True, "recall": None}
+    wine["graph"] |= {
+        "components": {"n": 3, "sizes": [71, 59, 48]},
+        "n_joining_edges": None,
+        "by_class": True,
+        "recall": None,
+    }
     assert collected(collect_graph, wine)["cautions"] == []
     wine["graph"]["components"]["n"] = 4
     assert "no map uses the graph" in collected(collect_graph, wine)["cautions"][0]
@@ -543,7 +544,7 @@ def test_rows_that_all_have_as_many_neighbours_need_no_chart(wine: dict[str, Any
 
 
 def test_wide_bins_name_their_range() -> None:
-    (bars,) = charts.neighbour_histogram({"start": 3, "width": 5, "rows": [4, 1]})["data"]
+    (bars,) = charts.neighbour_histogram(Histogram(start=3, width=5, rows=(4, 1)))["data"]
     assert bars["x"] == [5.0, 10.0]
     assert bars["customdata"] == [["3 to 7", "4 rows"], ["8 to 12", "1 row"]]
 

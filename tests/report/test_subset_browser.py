@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tamiz.report import Result
-
 from . import sample
 from .browsing import Reader
+from .reading import result_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,7 @@ def few(browser: Any, tmp_path: Path) -> Iterator[Any]:
         course = [{"evaluation": k + 1, "merit": 0.1 * k, "columns": names[:k]} for k in range(3)]
         result["subset"] |= {"lattice": sample.lattice(names), "columns": names[:2], "course": course}
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        readers.append(Reader(page, Result(result).to_html(tmp_path / f"{n}-{width}.html")))
+        readers.append(Reader(page, result_of(result).to_html(tmp_path / f"{n}-{width}.html")))
         return readers[-1]
 
     yield opened

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from tamiz.report.html import render
 from tamiz.report.table import collect_table
 
 from . import sample
+from .reading import record_of, render
 
-NONE: dict[str, Any] = {"n": 0, "n_groups": 0, "example": []}
+NONE: dict[str, Any] = {"n": 0, "example": []}
 LEAK = {
     "name": "ash", "predictor": "values", "score": 0.9964, "score_name": "balanced accuracy", "baseline": 1 / 3,
     "n_rows": 178, "by_groups": False, "coverage": None,
@@ -17,7 +17,7 @@ LEAK = {
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
-    shown = collect_table(result)
+    shown = collect_table(record_of(result))
     assert shown is not None
     return shown
 
@@ -27,12 +27,12 @@ def facts(result: dict[str, Any]) -> dict[str, str]:
 
 
 def test_repeated_rows_are_counted_and_named_by_their_numbers_from_one(wine: dict[str, Any]) -> None:
-    repeated = {"n": 1203, "n_groups": 800, "example": [9, 34, 1000]}
-    wine["table"]["duplicate_rows"] = {**repeated, "contradictions": {"n": 2, "n_groups": 1, "example": [4, 7]}}
+    repeated = {"n": 1203, "example": [9, 34, 1000]}
+    wine["table"]["duplicate_rows"] = {**repeated, "contradictions": {"n": 2, "example": [4, 7]}}
     told = facts(wine)
     assert told["Duplicate rows"] == "1,203 rows repeat an earlier one, such as rows 10, 35 and 1,001"
     assert told["Contradicting rows"] == "2 rows equal to a row of another class, such as rows 5 and 8"
-    wine["table"]["duplicate_rows"] = {"n": 1, "n_groups": 1, "example": [0, 1], "contradictions": NONE}
+    wine["table"]["duplicate_rows"] = {"n": 1, "example": [0, 1], "contradictions": NONE}
     assert facts(wine)["Duplicate rows"] == "1 row repeats an earlier one, such as rows 1 and 2"
 
 
@@ -49,7 +49,7 @@ def test_a_repeated_column_is_named_with_the_one_it_repeats(wine: dict[str, Any]
 
 
 def test_possible_leakage_is_in_the_lead_and_comes_with_lines_that_exclude_the_column(wine: dict[str, Any]) -> None:
-    wine["table"]["leaks"] = [LEAK]
+    wine["table"]["leakage"] = [LEAK]
     told = collected(wine)
     assert told["lead"].endswith("Possible target leakage: ash, unless its values are known before class.")
     (leak,) = told["leaks"]["taking"]
@@ -60,7 +60,7 @@ def test_possible_leakage_is_in_the_lead_and_comes_with_lines_that_exclude_the_c
 
 
 def test_several_columns_of_possible_leakage_are_excluded_by_one_line(wine: dict[str, Any]) -> None:
-    wine["table"]["leaks"] = [LEAK, {**LEAK, "name": "hue", "predictor": "missing", "score_name": "R2", "score": 1.0}]
+    wine["table"]["leakage"] = [LEAK, {**LEAK, "name": "hue", "predictor": "missing", "score_name": "R2", "score": 1.0}]
     told = collected(wine)
     assert told["lead"].endswith("Possible target leakage: ash and hue, unless their values are known before class.")
     assert told["leaks"]["taking"][1]["evidence"].startswith(
@@ -70,8 +70,8 @@ def test_several_columns_of_possible_leakage_are_excluded_by_one_line(wine: dict
 
 
 def test_a_prediction_of_some_classes_names_their_number_and_rows(wine: dict[str, Any]) -> None:
-    wine["table"]["leaks"] = [
-        {**LEAK, "n_rows": 160, "coverage": {"least": 5, "n_classes": 30, "of_classes": 37, "of_rows": 178}}
+    wine["table"]["leakage"] = [
+        {**LEAK, "n_rows": 160, "coverage": {"min_rows": 5, "n_classes": 30, "of_classes": 37, "of_rows": 178}}
     ]
     (leak,) = collected(wine)["leaks"]["taking"]
     assert leak["evidence"].endswith(
@@ -82,13 +82,13 @@ def test_a_prediction_of_some_classes_names_their_number_and_rows(wine: dict[str
 
 @pytest.mark.parametrize(("score", "told"), [(0.99997, "99.9%"), (1.0, "100%")])
 def test_no_score_is_rounded_up_to_a_perfect_one(wine: dict[str, Any], score: float, told: str) -> None:
-    wine["table"]["leaks"] = [{**LEAK, "score": score}]
+    wine["table"]["leakage"] = [{**LEAK, "score": score}]
     assert f"accuracy of {told} (" in collected(wine)["leaks"]["taking"][0]["evidence"]
 
 
 def test_a_recoding_is_described_by_its_adjusted_mutual_information(wine: dict[str, Any]) -> None:
     leak = {**LEAK, "score_name": "adjusted mutual information", "score": 0.9578, "baseline": 0.0}
-    wine["table"]["leaks"] = [leak, {**leak, "score": 1.0}, {**leak, "n_rows": 50, "by_groups": True}]
+    wine["table"]["leakage"] = [leak, {**leak, "score": 1.0}, {**leak, "n_rows": 50, "by_groups": True}]
     almost, exact, of_groups = (found["evidence"] for found in collected(wine)["leaks"]["taking"])
     assert almost.startswith("is almost a recoding of class: adjusted mutual information 0.957 on 178 rows, where 1 is")
     assert exact.startswith("is a recoding of class: adjusted mutual information 1 on 178 rows")
@@ -96,7 +96,7 @@ def test_a_recoding_is_described_by_its_adjusted_mutual_information(wine: dict[s
 
 
 def test_an_id_that_takes_no_part_is_told_without_alarm(wine: dict[str, Any]) -> None:
-    wine["table"]["leaks"] = [{**LEAK, "name": "bottle"}]
+    wine["table"]["leakage"] = [{**LEAK, "name": "bottle"}]
     told = collected(wine)
     assert "leak" not in told["lead"]
     assert told["leaks"] is None
@@ -105,11 +105,11 @@ def test_an_id_that_takes_no_part_is_told_without_alarm(wine: dict[str, Any]) ->
 
 
 def test_doubtful_kinds_come_with_lines_to_copy(wine: dict[str, Any]) -> None:
-    wine["table"]["columns"][4]["doubt"] = {"kind": "categorical", "why": "few whole numbers"}
-    wine["table"]["columns"][15]["doubt"] = {"kind": "numeric", "why": "numbers"}
-    wine["table"]["target_doubt"] = {"kind": "numeric", "why": "classes"}
+    wine["table"]["columns"][4]["kind_suggestion"] = {"kind": "categorical", "reason": "few whole numbers"}
+    wine["table"]["columns"][15]["kind_suggestion"] = {"kind": "numeric", "reason": "numbers"}
+    wine["table"]["target_kind_suggestion"] = {"kind": "numeric", "reason": "classes"}
     doubts = collected(wine)["doubts"]
-    assert [(row["name"], row["taken"], row["other"]) for row in doubts["rows"]] == [
+    assert [(row["name"], row["kind"], row["suggestion"]) for row in doubts["rows"]] == [
         ("class", "classes", "numeric"),
         ("magnesium", "numeric", "categorical"),
         ("bottle", "id, left out", "numeric"),
@@ -120,7 +120,7 @@ def test_doubtful_kinds_come_with_lines_to_copy(wine: dict[str, Any]) -> None:
 
 def test_many_doubts_are_counted_beyond_a_dozen(wine: dict[str, Any]) -> None:
     for column in wine["table"]["columns"]:
-        column["doubt"] = {"kind": "text", "why": "why"}
+        column["kind_suggestion"] = {"kind": "text", "reason": "why"}
     doubts = collected(wine)["doubts"]
     assert (len(doubts["rows"]), doubts["more"]) == (12, 4)
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tamiz.report import Result
-
 from . import sample
 from .browsing import Reader
+from .reading import result_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +68,7 @@ def test_a_spreadsheet_runs_nothing_that_a_name_says(browser: Any, tmp_path: Pat
     result["recommendation"] = None
     result["subset"]["columns"] = ['=HYPERLINK("https://evil.example","a,b")']
     page = browser.new_page(accept_downloads=True)
-    reader = Reader(page, Result(result).to_html(tmp_path / "a.html"))
+    reader = Reader(page, result_of(result).to_html(tmp_path / "a.html"))
     assert saved(reader, "save-columns", tmp_path / "a.csv")[1] == ['\'=HYPERLINK("https://evil.example","a,b")']
     assert reader.complaints == []
     page.close()

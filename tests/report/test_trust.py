@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from tamiz import RankSelector, selection_report
+from tamiz._study.models import describe_assessment
 from tamiz.criteria import FisherScore
-from tamiz.report.score_text import ScoreFormat, assessment_verdict, scores_of
+from tamiz.report.records.codec import from_json
+from tamiz.report.records.models import AssessmentRecord
+from tamiz.report.score_text import ScoreFormat, assessment_verdict
 
 from . import sample
 
@@ -20,88 +23,87 @@ def assessed(apparent: float, nested: float, baseline: float, scoring: str = "ac
     found = sample.assessment({"columns": ["ash", "hue"], "value": 0.5}, ["ash", "hue", "proline"])
     for name, mean in (("apparent", apparent), ("nested", nested), ("baseline", baseline)):
         found["scores"][name] |= {"mean": mean, "interval": [mean - 0.04, mean + 0.04]}
-    found |= {"scoring": scoring, "deciding_score": scoring, "beside": []}
+    found |= {"scoring": scoring, "deciding_score": scoring, "other_scores": []}
     return {**found, "optimism": apparent - nested, **more}
 
 
 def beside(scoring: str, nested: float, baseline: float) -> dict[str, Any]:
     """Return another score of the same predictions."""
-    ends = {"interval": [nested - 0.03, nested + 0.03]}
+    ends = {"interval": [nested - 0.03, nested + 0.03], "folds": []}
+    of_columns = {"mean": nested, **ends}
+    without = {"mean": baseline, **ends}
     return {
         "id": scoring,
-        "scores": {
-            "nested": {"mean": nested, **ends},
-            "apparent": {"mean": nested, **ends},
-            "baseline": {"mean": baseline},
-        },
+        "scores": {"nested": of_columns, "apparent": of_columns, "baseline": without, "all_columns": None},
     }
 
 
+def verdict(data: dict[str, Any]) -> str:
+    return assessment_verdict(from_json(AssessmentRecord, data))
+
+
 def test_the_verdict_states_score_rows_and_baseline_and_how_much_of_the_apparent_score_is_optimism() -> None:
-    assert assessment_verdict(assessed(0.87, 0.79, 0.5)) == (
+    assert verdict(assessed(0.87, 0.79, 0.5)) == (
         "The selected columns predict new rows better than the baseline: accuracy 79.0% in nested cross-validation of 178 rows, "
         "baseline 50.0%. The apparent score is accuracy 87%, of which 8 points are optimism."
     )
-    assert assessment_verdict(assessed(0.87, 0.858, 0.5)).endswith(
-        "is accuracy 87.0%, of which 1.2 points are optimism."
-    )
-    assert assessment_verdict(assessed(0.87, 0.86, 0.5)).endswith("of which 1.0 points are optimism.")
-    assert assessment_verdict(assessed(0.8, 0.81, 0.5)).endswith(
-        "The apparent score, accuracy 80.0%, shows no optimism."
-    )
-    assert assessment_verdict(assessed(0.8, 0.8, 0.5)).endswith("The apparent score, accuracy 80%, shows no optimism.")
-    assert assessment_verdict(assessed(0.41, 0.3, -0.02, "r2")) == (
+    assert verdict(assessed(0.87, 0.858, 0.5)).endswith("is accuracy 87.0%, of which 1.2 points are optimism.")
+    assert verdict(assessed(0.87, 0.86, 0.5)).endswith("of which 1.0 points are optimism.")
+    assert verdict(assessed(0.8, 0.81, 0.5)).endswith("The apparent score, accuracy 80.0%, shows no optimism.")
+    assert verdict(assessed(0.8, 0.8, 0.5)).endswith("The apparent score, accuracy 80%, shows no optimism.")
+    assert verdict(assessed(0.41, 0.3, -0.02, "r2")) == (
         "The selected columns predict new rows better than the baseline: R² 0.300 in nested cross-validation of 178 rows, "
         "baseline −0.020. The apparent score is R² 0.410, of which 0.110 is optimism."
     )
 
 
 def test_without_a_gain_the_verdict_says_so_first_with_the_interval() -> None:
-    words = assessment_verdict(assessed(0.69, 0.4, 0.55, helps=False, beats_chance=False))
+    words = verdict(assessed(0.69, 0.4, 0.55, helps=False, beats_chance=False))
     assert words.startswith(
         "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets: accuracy 40.0% "
         "(95% 36.0% to "
         "44.0%) in nested cross-validation of 178 rows, baseline 55.0%."
     )
-    words = assessment_verdict(assessed(0.69, 0.54, 0.55, helps=False))
+    words = verdict(assessed(0.69, 0.54, 0.55, helps=False))
     assert words.startswith("No gain over the baseline was found on new rows: accuracy 54.0% (95% ")
 
 
 def test_a_gain_within_its_error_is_not_denied_where_shuffled_targets_give_less() -> None:
     found = assessed(0.69, 0.6, 0.55, helps=False)
     found["null"] |= {"p_value": 0.01}
-    assert assessment_verdict(found).startswith(
+    assert verdict(found).startswith(
         "The merit is better than on shuffled targets, but the gain on new rows is within its error: accuracy 60.0% (95% "
     )
     found["null"] |= {"p_value": 0.2}
-    assert assessment_verdict(found).startswith("No gain over the baseline was found on new rows: ")
+    assert verdict(found).startswith("No gain over the baseline was found on new rows: ")
 
 
 def test_columns_that_help_by_a_merit_that_chance_gives_too_are_told_with_a_yet() -> None:
     found = assessed(0.87, 0.79, 0.5, beats_chance=False)
     merits = [0.1 * k for k in range(19)]
     found["null"] |= {"merits": merits, "observed": merits[16], "p_value": 0.2}
-    assert assessment_verdict(found).endswith(
+    assert verdict(found).endswith(
         " Yet 3 of 19 searches on shuffled targets reached this merit: the merit itself may be chance."
     )
 
 
 def test_a_search_that_keeps_no_column_has_no_score() -> None:
     found = assessed(0.5, 0.5, 0.5, frequencies=[{"name": "ash", "share": 0.2, "chosen": False}])
-    assert assessment_verdict(found) == (
+    assert verdict(found) == (
         "The search keeps no column, so there is no score to evaluate; the baseline is accuracy 50%."
     )
 
 
 def test_where_another_score_decides_both_it_and_the_apparent_one_are_named() -> None:
-    found = assessed(0.9, 0.85, 0.6, deciding_score="roc_auc", beside=[beside("roc_auc", 0.88, 0.5)])
-    assert assessment_verdict(found) == (
+    found = assessed(0.9, 0.85, 0.6, deciding_score="roc_auc", other_scores=[beside("roc_auc", 0.88, 0.5)])
+    assert verdict(found) == (
         "The selected columns predict new rows better than the baseline: AUC 0.880 in nested cross-validation of 178 rows, "
         "baseline 0.500. The apparent score is accuracy 90% beside 85% in nested cross-validation, of which 5 points are "
         "optimism."
     )
-    assert scores_of(found, "roc_auc")["nested"]["mean"] == 0.88
-    assert scores_of(found, "accuracy") is found["scores"]
+    record = from_json(AssessmentRecord, found)
+    assert record.scores_by("roc_auc").nested.mean == 0.88
+    assert record.scores_by("accuracy") is record.scores
 
 
 @pytest.mark.parametrize(
@@ -113,11 +115,11 @@ def test_where_another_score_decides_both_it_and_the_apparent_one_are_named() ->
     ],
 )
 def test_accuracy_that_does_not_reach_the_most_frequent_class_is_told_beside_a_gain(nested: float, words: str) -> None:
-    found = assessed(0.8, 0.8, 0.5, "roc_auc", beside=[beside("accuracy", nested, 0.95)])
-    assert assessment_verdict(found).startswith(
+    found = assessed(0.8, 0.8, 0.5, "roc_auc", other_scores=[beside("accuracy", nested, 0.95)])
+    assert verdict(found).startswith(
         "The selected columns predict new rows better than the baseline: AUC 0.800 in nested"
     )
-    assert assessment_verdict(found).endswith(words)
+    assert verdict(found).endswith(words)
 
 
 def imbalanced() -> tuple[Any, Any]:
@@ -130,26 +132,23 @@ def imbalanced() -> tuple[Any, Any]:
 
 
 def test_a_rare_class_that_columns_tell_of_is_a_gain_although_accuracy_is_below_its_baseline() -> None:
-    found = selection_report(
-        RankSelector(FisherScore(), n_features=2), *imbalanced(), n_splits=5, n_permutations=0
-    ).to_dict()
-    accuracy = scores_of(found, "accuracy")
-    assert accuracy["nested"]["mean"] < accuracy["baseline"]["mean"] == pytest.approx(0.95)
-    assert found["deciding_score"] == "roc_auc"
-    assert found["helps"]
+    report = selection_report(RankSelector(FisherScore(), n_features=2), *imbalanced(), n_splits=5, n_permutations=0)
+    found = describe_assessment(report, ())
+    accuracy = found.scores_by("accuracy")
+    assert accuracy.nested.mean < accuracy.baseline.mean == pytest.approx(0.95)
+    assert found.deciding_score == "roc_auc"
+    assert found.helps
     words = assessment_verdict(found)
-    mean = found["scores"]["nested"]["mean"]
+    mean = found.scores.nested.mean
     assert words.startswith(f"The selected columns predict new rows better than the baseline: AUC {mean:.3f} in nested")
-    assert (
-        f"is below the {100 * accuracy['baseline']['mean']:.1f}% of always predicting the most frequent class" in words
-    )
+    assert f"is below the {100 * accuracy.baseline.mean:.1f}% of always predicting the most frequent class" in words
     assert "No gain" not in words
     # So too where accuracy was asked for.
     asked = selection_report(
         RankSelector(FisherScore(), n_features=2), *imbalanced(), scoring="accuracy", n_splits=5, n_permutations=0
     )
     assert (asked.scoring, asked.deciding_score) == ("accuracy", "roc_auc")
-    assert "No gain" not in assessment_verdict(asked.to_dict())
+    assert "No gain" not in assessment_verdict(describe_assessment(asked, ()))
     assert "No gain" not in asked.verdict
 
 
@@ -159,7 +158,7 @@ def test_columns_of_noise_are_no_gain_in_nine_of_ten_tables_of_a_rare_class() ->
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(200, 10)), np.arange(200) % 20 == 0
         found = selection_report(RankSelector(FisherScore(), n_features=3), X, y, n_splits=5, n_permutations=0)
-        words = assessment_verdict(found.to_dict())
+        words = assessment_verdict(describe_assessment(found, ()))
         gains += found.beats_baseline
         if found.beats_baseline:
             continue
@@ -178,8 +177,8 @@ def test_scores_are_named_and_written_as_shares_or_numbers() -> None:
     )
     assert (share.name, share.format_score(0.5)) == ("balanced accuracy", "50%")
     assert (number.name, number.format_score(-2.5)) == ("neg mean squared error", "−2.500")
-    assert ScoreFormat("roc_auc", with_fraction=True).clipped_interval({"interval": [-0.1, 1.1]}) == (0.0, 1.0)
-    assert ScoreFormat("r2", with_fraction=True).clipped_interval({"interval": [-0.1, 1.1]}) == (-0.1, 1.1)
+    assert ScoreFormat("roc_auc", with_fraction=True).clipped_interval((-0.1, 1.1)) == (0.0, 1.0)
+    assert ScoreFormat("r2", with_fraction=True).clipped_interval((-0.1, 1.1)) == (-0.1, 1.1)
     assert (
         ScoreFormat("roc_auc_ovr_weighted", with_fraction=False).name
         == ScoreFormat("roc_auc", with_fraction=True).name

@@ -11,11 +11,13 @@ from sklearn.preprocessing import StandardScaler
 from tamiz import open_source, study
 from tamiz._study import map_colors
 from tamiz._study.map_colors import describe_clusters
+from tamiz.report.records.codec import to_json
 
 
 def found(table, rows=None, seed=0, **roles):
     source = open_source(table, **roles)
-    return describe_clusters(source, np.arange(source.schema.n_rows) if rows is None else rows, seed)
+    clusters = describe_clusters(source, np.arange(source.schema.n_rows) if rows is None else rows, seed)
+    return clusters and to_json(clusters)
 
 
 def frame(x):

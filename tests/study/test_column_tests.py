@@ -17,13 +17,15 @@ from tamiz._study.ranking import (
     score_columns,
 )
 from tamiz.criteria import SymmetricUncertainty
+from tamiz.report.records.codec import to_json
 from tamiz.statistics.moments import ClassMoments
 
 
 def uncut(frame, y, **more):
     source = open_source(frame, y, **more)
     _, known = score_columns([ranked(source)], source)
-    return describe_uncut_columns(source, known)
+    columns = describe_uncut_columns(source, known)
+    return columns and to_json(columns)
 
 
 def ranked(source):
@@ -77,16 +79,18 @@ def test_a_weak_effect_without_a_cut_point_is_found_and_a_spread_is_cut():
     assert found["columns"] == ["weak", "noise 0", "noise 1", "noise 2", "noise 3"]
     adjusted = stats.false_discovery_control(f_classif(frame, y)[1])
     assert (adjusted[1:] <= 0.05).tolist() == [True, False, False, False, False]
-    assert {key: found[key] for key in ("rule", "test", "n_tested", "n_found", "n_rows", "why_not")} == {
-        "rule": "mdl", "test": "anova", "n_tested": 6, "n_found": 1, "n_rows": 300, "why_not": "",
+    assert (found["rule"], found["untestable_reason"]) == ("mdl", "")
+    test = found["test"]
+    assert {key: test[key] for key in ("name", "n_tested", "n_significant", "n_rows")} == {
+        "name": "anova", "n_tested": 6, "n_significant": 1, "n_rows": 300,
     }  # fmt: skip
-    assert found["detectable"] == detectable_effect(2, 297, 0.05)
-    assert found["detectable_adjusted"] == detectable_effect(2, 297, 0.05 / 6) > found["detectable"]
+    assert test["detectable"] == detectable_effect(2, 297, 0.05)
+    assert test["detectable_adjusted"] == detectable_effect(2, 297, 0.05 / 6) > test["detectable"]
 
 
 def test_of_noise_alone_significant_columns_are_as_rare_as_stated():
     rng = np.random.default_rng(0)
-    found = [uncut(rng.normal(size=(60, 20)), np.arange(60) % 2)["n_found"] for _ in range(40)]
+    found = [uncut(rng.normal(size=(60, 20)), np.arange(60) % 2)["test"]["n_significant"] for _ in range(40)]
     # Any at all in at most 5 % of such tables, where all columns are noise.
     assert sum(n > 0 for n in found) <= 5
 
@@ -125,7 +129,7 @@ def test_a_number_that_is_nearly_always_at_its_largest_is_in_one_interval_and_is
     # Equal values stay together: the first of ten cuts would follow the largest value.
     capped = np.where(y > np.quantile(y, 0.95), rng.random(400), 1.0)
     found = uncut(pd.DataFrame({"capped": capped, "x": rng.normal(size=400)}), y)
-    assert (found["rule"], found["columns"], found["test"], found["n_found"]) == (
+    assert (found["rule"], found["columns"], found["test"]["name"], found["test"]["n_significant"]) == (
         "equal_frequency", ["capped"], "correlation", 1,
     )  # fmt: skip
 
@@ -135,16 +139,15 @@ def test_rows_that_count_differently_or_hang_together_are_not_tested():
     for more in ({"weight": np.ones(300)}, {"groups": np.arange(300) // 2}, {"time": np.arange(300)}):
         found = uncut(frame, y, **more)
         assert found["test"] is None
-        assert found["why_not"]
-        assert found["n_found"] is None
+        assert found["untestable_reason"]
     assert uncut(frame[["quadratic"]], y) is None
 
 
 def test_the_ranking_has_the_columns_without_a_cut_point_and_the_constant_ones():
     frame, y = classes()
     source = open_source(frame.assign(same=1.5), y)
-    ranking = describe_ranking(source, [ranked(source)])
+    ranking = to_json(describe_ranking(source, [ranked(source)]))
     assert ranking["uncut"]["columns"] == [
-        name for name, cuts in ranking["cuts"].items() if not cuts and name != "same"
+        name for name, cuts in ranking["cut_points"].items() if not cuts and name != "same"
     ]
     assert ranking["constant"] == ["same"]

@@ -10,7 +10,7 @@ from tamiz.report.text import kinds_argument, kinds_option
 
 def doubts(*data):
     table = describe_table(open_source(*data))
-    return {column["name"]: column["doubt"]["kind"] for column in table["columns"] if column["doubt"]}
+    return {column.name: column.kind_suggestion.kind for column in table.columns if column.kind_suggestion}
 
 
 def test_whole_numbers_of_few_values_may_be_codes():
@@ -40,15 +40,15 @@ def test_ids_of_numbers_may_be_measured_and_text_may_be_a_category():
 def test_what_was_said_is_not_doubted():
     frame = pd.DataFrame({"zip": np.arange(60) % 5, "row": np.arange(60), "x": (np.arange(60) * 7 % 60) / 7})
     table = describe_table(open_source(frame, kinds={"zip": "categorical", "row": "text"}))
-    assert [column["doubt"] for column in table["columns"]] == [None] * 3
+    assert [column.kind_suggestion for column in table.columns] == [None] * 3
 
 
 def test_classes_that_are_whole_numbers_may_be_amounts():
     x = np.random.default_rng(0).normal(size=(60, 2))
-    doubt = describe_table(open_source(x, np.arange(60) % 5))["target_doubt"]
-    assert doubt["kind"] == "numeric"
+    doubt = describe_table(open_source(x, np.arange(60) % 5)).target_kind_suggestion
+    assert doubt.kind == "numeric"
     for target in (np.arange(60) % 2, np.array(["a", "b", "c"] * 20), x[:, 0] ** 2 + x[:, 1] ** 2):
-        assert describe_table(open_source(x, target))["target_doubt"] is None
+        assert describe_table(open_source(x, target)).target_kind_suggestion is None
 
 
 def test_lines_to_copy_quote_whatever_a_column_is_called():

@@ -12,6 +12,7 @@ from tamiz._study import models
 from tamiz._study.models import prepare_evaluation
 from tamiz.criteria import CFS
 from tamiz.report import registry
+from tamiz.report.records.codec import to_json
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import BestFirst
 
@@ -29,7 +30,8 @@ def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
     monkeypatch.setattr(models, "_FEWER_FOLDS", 3)
     monkeypatch.setattr(models, "_MAX_ROWS", 150)
     monkeypatch.setattr(models, "_MIN_ROWS", 150)
-    found = tamiz.study(*table(), relevances=[], maps=[]).to_dict()
+    record = tamiz.study(*table(), relevances=[], maps=[]).record
+    found = to_json(record)
     recommended, compared, assessed, added = (
         found[k] for k in ("recommendation", "model_effect", "assessment", "noise_experiment")
     )
@@ -51,7 +53,7 @@ def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
             == every["scores"][0][at]["mean"]
             == compared["scores"][0]["models"][at]["all_columns"]["mean"]
         )
-    shown = {entry.name: entry.load()(found) for entry in registry.of_kind("section")}
+    shown = {entry.name: entry.load()(record) for entry in registry.of_kind("section")}
     rows = f"{recommended['n_samples']:,} rows"
     for section in ("recommendation", "model_effect", "assessment"):
         assert rows in shown[section]["lead"]
@@ -71,8 +73,8 @@ def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
     selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)
     asked = prepare_evaluation(source, None, 0, assess=None)
     quick = asked.assess(selector, 0.01)
-    assert quick["helps"]
-    assert len(quick["null"]["merits"]) >= 19
+    assert quick.helps
+    assert len(quick.null.merits) >= 19
     with capture_warnings() as notes:
         assert asked.assess(selector, 1e4) is None
     assert any("10000.0 s" in note and "--assess" in note for note in notes)

@@ -37,13 +37,13 @@ def test_the_weather_has_the_merits_of_the_formula():
     with_target = [symmetric_uncertainty(words[name], words["play"]) for name in names]
     between = np.array([[symmetric_uncertainty(words[a], words[b]) for b in names] for a in names])
     found = lattice_of(WEATHER, "play", SubsetSelector(CFS(), BestFirst()))
-    assert found["columns"] == names
-    assert len(found["merits"]) == 16
+    assert list(found.columns) == names
+    assert len(found.merits) == 16
     for size in range(5):
         for members in combinations(range(4), size):
-            assert found["merits"][sum(1 << j for j in members)] == pytest.approx(merit(members, with_target, between))
-    assert found["best"] == 0b0101
-    assert found["merits"][0b0101] == pytest.approx(0.2472872, abs=1e-7)
+            assert found.merits[sum(1 << j for j in members)] == pytest.approx(merit(members, with_target, between))
+    assert found.best == 0b0101
+    assert found.merits[0b0101] == pytest.approx(0.2472872, abs=1e-7)
 
 
 def test_the_lattice_does_not_depend_on_the_search():
@@ -59,8 +59,8 @@ def test_of_equal_sets_the_smaller_is_the_best_and_then_the_earlier_columns():
     found = lattice_of(
         {"one": same, "two": same, "y": same}, "y", SubsetSelector(CFS(), BestFirst(), allow_duplicates=True)
     )
-    assert found["merits"][1] == found["merits"][2] == found["merits"][3] == 1.0
-    assert found["best"] == 0b01
+    assert found.merits[1] == found.merits[2] == found.merits[3] == 1.0
+    assert found.best == 0b01
 
 
 def test_a_wrapper_has_one_too():
@@ -69,8 +69,8 @@ def test_a_wrapper_has_one_too():
     selector = SubsetSelector(CrossValidated("gaussian_nb"), Forward(), random_state=0).fit(source)
     found = describe_lattice(selector, source)
     kept = sum(1 << j for j in np.flatnonzero(selector.support_))
-    assert found["merits"][kept] == selector.merit_
-    assert max(found["merits"]) == found["merits"][found["best"]]
+    assert found.merits[kept] == selector.merit_
+    assert max(found.merits) == found.merits[found.best]
 
 
 @pytest.mark.parametrize("n", [1, 7])

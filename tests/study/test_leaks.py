@@ -16,13 +16,14 @@ from tamiz._study.redundancy import describe_redundancy
 from tamiz._study.table import describe_table
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.exceptions import TamizWarning
+from tamiz.report.records.columns import Coverage
 from tamiz.sources import column_storage, duplicate_detection
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
 
 
 def leaks(*data, **more):
-    return {leak["name"]: leak["predictor"] for leak in find_leakage(open_source(*data, **more))}
+    return {leak.name: leak.predictor for leak in find_leakage(open_source(*data, **more))}
 
 
 def honest(seed=0, n=600):
@@ -53,9 +54,9 @@ def test_a_row_number_of_a_table_sorted_by_its_target_is_one_that_takes_no_part(
     frame = pd.read_csv(str(PENGUINS)).sort_values("species").assign(row=np.arange(1, 345))
     source = open_source(frame, "species")
     (leak,) = find_leakage(source)
-    assert (leak["name"], leak["score_name"]) == ("row", "balanced accuracy")
-    assert leak["score"] > 0.98
-    assert leak["baseline"] == pytest.approx(1 / 3)
+    assert (leak.name, leak.score_name) == ("row", "balanced accuracy")
+    assert leak.score > 0.98
+    assert leak.baseline == pytest.approx(1 / 3)
     # It can do no harm, so nobody is warned.
     assert leakage_warnings([leak], source.schema) == []
     mixed_up = frame.drop(columns="row").sample(frac=1, random_state=0).assign(row=np.arange(1, 345))
@@ -68,7 +69,7 @@ def test_an_id_whose_name_says_so_is_read_again(tmp_path):
     frame.to_csv(tmp_path / "table.csv", index=False)
     source = open_source(tmp_path / "table.csv", "y")
     assert source.schema.columns[4].kind == "id"
-    assert [leak["name"] for leak in find_leakage(source)] == ["patient_id"]
+    assert [leak.name for leak in find_leakage(source)] == ["patient_id"]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_a_prediction_names_the_classes_and_rows_that_it_was_judged_on():
     y = np.where(np.arange(len(y)) < 3, 2, y)
     source = open_source(frame.assign(leak=np.array(["a", "b", "c"])[y]), pd.Series(y, name="grade"))
     (leak,) = find_leakage(source)
-    assert (leak["n_rows"], leak["coverage"]) == (597, {"least": 5, "n_classes": 2, "of_classes": 3, "of_rows": 600})
+    assert (leak.n_rows, leak.coverage) == (597, Coverage(min_rows=5, n_classes=2, of_classes=3, of_rows=600))
     (sentence,) = leakage_warnings([leak], source.schema)
     assert "on 597 rows: the 2 of 3 classes with at least 5 rows, which contain 597 of 600 rows" in sentence
 
@@ -214,8 +215,8 @@ def test_a_recoding_of_many_rare_classes_is_found(n_errors, kind):
     )
     names = np.array([f"species {k}" for k in species])
     (leak,) = find_leakage(open_source(frame, names))
-    assert (leak["name"], leak["score_name"], leak["n_rows"]) == ("code", "adjusted mutual information", 120)
-    assert leak["score"] == pytest.approx(adjusted_mutual_info_score(species, code), abs=1e-12)
+    assert (leak.name, leak.score_name, leak.n_rows) == ("code", "adjusted mutual information", 120)
+    assert leak.score == pytest.approx(adjusted_mutual_info_score(species, code), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -230,7 +231,7 @@ def test_random_columns_of_any_number_of_values_are_no_recodings(n, n_classes, s
     for k, size in enumerate(sizes):
         frame[f"x{k}"] = rng.integers(0, size, n).astype(float)
     y = np.char.add("class ", rng.integers(0, n_classes, n).astype(str))
-    found = [leak for leak in find_leakage(open_source(frame, y)) if leak["score_name"] != "balanced accuracy"]
+    found = [leak for leak in find_leakage(open_source(frame, y)) if leak.score_name != "balanced accuracy"]
     assert found == []
     order = np.argsort(y, kind="stable")
     assert find_leakage(open_source(frame.iloc[order], y[order])) == []
@@ -274,7 +275,7 @@ def test_a_category_that_determines_a_number_by_rare_levels_is_found():
     price = rng.normal(size=40)[tariff]
     frame = pd.DataFrame({"tariff": np.char.add("t", tariff.astype(str)), "noise": rng.normal(size=100)})
     (leak,) = find_leakage(open_source(frame, price))
-    assert (leak["name"], leak["score"]) == ("tariff", 1.0)
+    assert (leak.name, leak.score) == ("tariff", 1.0)
 
 
 def test_scores_are_those_of_scikit_learn_on_the_same_folds():
@@ -327,7 +328,7 @@ def test_many_rows_are_judged_by_a_sample_that_is_always_the_same():
     frame = pd.DataFrame({"noise": rng.normal(size=30_000), "leak": y + rng.normal(0, 0.15, 30_000)})
     first, second = (find_leakage(open_source(frame, y)) for _ in range(2))
     assert first == second
-    assert [leak["name"] for leak in first] == ["leak"]
+    assert [leak.name for leak in first] == ["leak"]
 
 
 def test_a_study_warns_of_a_leak_and_keeps_the_warning():
@@ -337,7 +338,7 @@ def test_a_study_warns_of_a_leak_and_keeps_the_warning():
     with pytest.warns(TamizWarning, match=told):
         result = study(frame, y, maps=[], assess=False, relevances=[SymmetricUncertainty()]).to_dict()
     assert sum(bool(re.match(told, warning)) for warning in result["warnings"]) == 1
-    assert [leak["name"] for leak in result["table"]["leaks"]] == ["leak"]
+    assert [leak["name"] for leak in result["table"]["leakage"]] == ["leak"]
 
 
 def test_a_table_on_disk_is_told_as_one_in_memory(tmp_path, monkeypatch):
@@ -355,9 +356,9 @@ def test_a_table_on_disk_is_told_as_one_in_memory(tmp_path, monkeypatch):
             found.append((describe_table(source), describe_redundancy(source, None, "distribute")))
     assert found[0] == found[1]
     table, redundancy = found[0]
-    assert table["duplicate_rows"]["n"] == 40
-    assert table["columns"][5]["same_as"] == "good"
-    assert [group["columns"] for group in redundancy["groups"]] == [["good", "again"]]
+    assert table.duplicate_rows.n == 40
+    assert table.columns[5].same_as == "good"
+    assert [group.columns for group in redundancy.groups] == [("good", "again")]
 
 
 def test_a_part_of_a_date_that_gives_the_target_away_is_excluded_with_its_date():

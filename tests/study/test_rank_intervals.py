@@ -11,6 +11,7 @@ from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.ranking import RankingCriterion, choose_ranking_criteria, describe_ranking
 from tamiz.criteria import FisherScore, InformationGain, LinearCoefficient, TreeImportance
 from tamiz.criteria.base import RowRelevance
+from tamiz.report.records.codec import to_json
 from tamiz.runtime import parallel
 
 # Shifts of the mean between classes, or half the slopes of a number: nothing, little next to the spread of 200 rows, and much.
@@ -20,7 +21,7 @@ PARTS = {"null": slice(0, 4), "weak": slice(4, 8), "strong": slice(8, 12)}
 
 def combined_of(source, relevances=None, seed=0):
     ranked = choose_ranking_criteria(relevances, source.schema, "distribute", RowGraph(source))
-    return describe_mean_rank(source, ranked, describe_ranking(source, ranked), seed)
+    return to_json(describe_mean_rank(source, ranked, describe_ranking(source, ranked), seed))
 
 
 def resembling_caravan(n_rows, seed=0):
@@ -66,12 +67,12 @@ def test_the_text_states_samples_rows_and_the_kind_of_bootstrap(monkeypatch):
         ({"time": "g"}, "(block bootstrap: blocks of 7 consecutive rows"),
     ):
         found = combined_of(open_source(frame.assign(g=np.arange(300) // 10), "buys", **roles), [FisherScore()])
-        assert f"1.96 standard errors from {mean_rank.N_BOOTSTRAP} bootstrap samples {words}" in found["how"]
+        assert f"1.96 standard errors from {mean_rank.N_BOOTSTRAP} bootstrap samples {words}" in found["method"]
     monkeypatch.setattr(mean_rank, "_MAX_VALUES", 1e5)
     found = combined_of(open_source(frame, "buys"), [FisherScore()])
-    assert (found["n_resamples"], found["intervals"][0]) == (0, None)
+    assert (found["n_bootstrap"], found["intervals"][0]) == (0, None)
     why = "5 bootstrap samples of 300 rows and 85 columns would exceed the time budget (max_seconds=, --max-seconds)"
-    assert f"There is no interval: {why}." in found["how"]
+    assert f"There is no interval: {why}." in found["method"]
 
 
 def test_a_criterion_without_reweighting_keeps_its_ranks_and_the_text_says_so():
@@ -87,12 +88,12 @@ def test_a_criterion_without_reweighting_keeps_its_ranks_and_the_text_says_so():
     ]
     both = describe_mean_rank(source, ranked, describe_ranking(source, ranked), 0)
     alone = describe_mean_rank(source, ranked[1:], describe_ranking(source, ranked[1:]), 0)
-    ends = np.array(alone["intervals"])
+    ends = np.array(alone.intervals)
     inside = (ends[:, 0] > 1) & (ends[:, 1] < 9)
     assert inside.any()
     expected = (ends + np.arange(9, 0, -1)[:, None]) / 2
-    np.testing.assert_allclose(np.array(both["intervals"])[inside], expected[inside])
-    assert "Last first in every bootstrap sample would take minutes: its ranks are the same in all" in both["how"]
+    np.testing.assert_allclose(np.array(both.intervals)[inside], expected[inside])
+    assert "Last first in every bootstrap sample would take minutes: its ranks are the same in all" in both.method
 
 
 def test_columns_that_are_tied_share_their_interval_and_a_clear_one_has_a_point():

@@ -10,6 +10,7 @@ from tamiz._study import subset
 from tamiz._study.subset import describe_reasons
 from tamiz.criteria import CFS, CrossValidated, EqualFrequency, SymmetricUncertainty, symmetric_uncertainty
 from tamiz.exceptions import DataError, TamizWarning
+from tamiz.report.records.codec import to_json
 from tamiz.search import Backward, BestFirst, Evaluations, Exhaustive, Forward, Genetic
 
 WINE = load_wine(as_frame=True)
@@ -20,7 +21,7 @@ TABLE = WINE.data.assign(wine=np.array(["a", "b", "c"])[WINE.target])
 def told_of(selector, table=TABLE, target="wine", **more):
     source = open_source(table, target, **more)
     fitted = selector.fit(source)
-    return fitted, {reason["name"]: reason for reason in describe_reasons(fitted, source)}
+    return fitted, {reason.name: to_json(reason) for reason in describe_reasons(fitted, source)}
 
 
 @pytest.mark.parametrize("search", [Forward(), Backward(), BestFirst(), Genetic(population=8)], ids=repr)
@@ -32,9 +33,9 @@ def test_the_merit_of_each_flip_is_that_of_the_set_evaluated_alone(search):
         names = [other for other, taken in zip(NAMES, flipped, strict=True) if taken]
         alone = SubsetSelector(CFS(), Forward(start=names, fixed=names), n_features=len(names) or None)
         if names:
-            assert told[name]["other_merit"] == alone.fit(TABLE[NAMES], TABLE["wine"]).merit_
+            assert told[name]["alternative_merit"] == alone.fit(TABLE[NAMES], TABLE["wine"]).merit_
         assert told[name]["chosen"] == selector.support_[j]
-        assert told[name]["other_size"] == len(names)
+        assert told[name]["alternative_size"] == len(names)
 
 
 def test_a_wrapper_is_asked_on_the_folds_of_its_search():
@@ -56,8 +57,9 @@ def test_what_a_column_repeats_is_the_nearest_of_those_kept():
     for name in NAMES:
         shared = {other: symmetric_uncertainty(classes[name], classes[other]) for other in kept if other != name}
         nearest = sorted(shared, key=lambda other: -shared[other])[: 1 if name in kept else 2]
-        assert [other for other, _ in told[name]["repeats"]] == nearest
-        np.testing.assert_allclose([value for _, value in told[name]["repeats"]], [shared[other] for other in nearest])
+        similar = told[name]["similar"]
+        assert [other["name"] for other in similar] == nearest
+        np.testing.assert_allclose([other["uncertainty"] for other in similar], [shared[other] for other in nearest])
         assert told[name]["relevance"] == pytest.approx(symmetric_uncertainty(classes[name], TABLE["wine"]))
 
 
@@ -77,12 +79,12 @@ def test_fixed_excluded_and_grouped_columns_say_so():
         "ash": "fixed",
         "proline": "excluded",
     }
-    assert told["hue"]["together"] == ["flavanoids"]
-    assert told["hue"]["other_merit"] == told["flavanoids"]["other_merit"]
-    assert abs(told["hue"]["other_size"] - selector.support_.sum()) == 2
+    assert told["hue"]["group"] == ["flavanoids"]
+    assert told["hue"]["alternative_merit"] == told["flavanoids"]["alternative_merit"]
+    assert abs(told["hue"]["alternative_size"] - selector.support_.sum()) == 2
     flipped = selector.support_.copy()
     flipped[[NAMES.index("hue"), NAMES.index("flavanoids")]] ^= True
-    assert told["hue"]["other_merit"] == selector.merits(flipped, TABLE[NAMES], TABLE["wine"])[0]
+    assert told["hue"]["alternative_merit"] == selector.merits(flipped, TABLE[NAMES], TABLE["wine"])[0]
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
@@ -97,9 +99,9 @@ def test_no_column_kept_is_told_too():
     with pytest.warns(TamizWarning, match="no column worth keeping"):
         _, told = told_of(SubsetSelector(CFS(), Forward(excluded=["a"])), table, "y")
     assert told["b"] | {"relevance": None} == {
-        "name": "b", "chosen": False, "role": None, "same_as": None, "together": [],
-        "other_merit": 0.0, "other_size": 1, "relevance": None,
-        "repeats": [],
+        "name": "b", "chosen": False, "role": None, "same_as": None, "group": [],
+        "alternative_merit": 0.0, "alternative_size": 1, "relevance": None,
+        "similar": [],
     }  # fmt: skip
 
 
@@ -109,9 +111,9 @@ def test_what_is_much_work_is_left_out_and_told(monkeypatch):
     selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
     with pytest.warns(TamizWarning, match="Of 13 sets of one column more or less, the merits of 10 were not computed"):
         told = describe_reasons(selector, source)
-    known = [reason["name"] for reason in told if reason["other_merit"] is not None]
+    known = [reason.name for reason in told if reason.alternative_merit is not None]
     assert len(known) == 3
-    assert all(reason["chosen"] for reason in told if reason["name"] in known)
+    assert all(reason.chosen for reason in told if reason.name in known)
 
 
 def test_masks_of_very_many_columns_are_never_held_at_once(monkeypatch):
@@ -120,7 +122,7 @@ def test_masks_of_very_many_columns_are_never_held_at_once(monkeypatch):
     monkeypatch.setattr(subset, "_MAX_BYTES", 5 * source.schema.n_columns)
     with pytest.warns(TamizWarning, match="Of 13 sets of one column more or less, the merits of 8 were not computed"):
         told = describe_reasons(selector, source)
-    assert sum(reason["other_merit"] is not None for reason in told) == 5
+    assert sum(reason.alternative_merit is not None for reason in told) == 5
 
 
 def test_a_set_without_a_merit_is_told_and_the_study_goes_on(monkeypatch):
@@ -133,7 +135,7 @@ def test_a_set_without_a_merit_is_told_and_the_study_goes_on(monkeypatch):
     monkeypatch.setattr(SubsetSelector, "merits", fail)
     with pytest.warns(TamizWarning, match="have no merit: Fold 3 of 10: no"):
         told = describe_reasons(selector, source)
-    assert all(reason["other_merit"] is None for reason in told)
+    assert all(reason.alternative_merit is None for reason in told)
 
 
 def test_long_tables_are_counted_by_evenly_spaced_rows(monkeypatch):
@@ -144,9 +146,12 @@ def test_long_tables_are_counted_by_evenly_spaced_rows(monkeypatch):
     monkeypatch.setattr(subset, "_MIN_ROWS", 300)
     with pytest.warns(TamizWarning, match="on 300 of the 569 rows, evenly spaced"):
         _, some = told_of(SubsetSelector(CFS(), BestFirst()), table, "y")
-    assert [some[name]["other_merit"] for name in some] == [whole[name]["other_merit"] for name in whole]
+    assert [some[name]["alternative_merit"] for name in some] == [whole[name]["alternative_merit"] for name in whole]
     shared = np.array(
-        [[max((v for _, v in told[name]["repeats"]), default=0.0) for name in X] for told in (whole, some)]
+        [
+            [max((other["uncertainty"] for other in told[name]["similar"]), default=0.0) for name in X]
+            for told in (whole, some)
+        ]
     )
     assert np.abs(shared[0] - shared[1]).mean() < 0.1
 
@@ -160,11 +165,11 @@ def test_a_table_of_which_no_column_takes_part_has_no_reasons():
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_what_was_found_stays_when_the_reasons_are_interrupted(monkeypatch):
-    def interrupt(selector, source):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tamiz._study.study.explain_subset", interrupt)
     found = study(TABLE, "wine", maps=[], relevances=[], assess=False).to_dict()
     assert found["subset"]["columns"]
     assert (found["subset"]["reasons"], found["subset"]["lattice"]) == ([], None)
-    assert "'reasons'" in found["interrupted"]
+    assert "'reasons'" in found["interruption"]

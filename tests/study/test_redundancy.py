@@ -21,12 +21,22 @@ from tamiz._study.redundancy import (
 )
 from tamiz.criteria import SymmetricUncertainty, symmetric_uncertainty
 from tamiz.exceptions import TamizWarning
+from tamiz.report.records.codec import to_json
+from tamiz.report.records.columns import RankingRecord
 from tamiz.runtime import parallel
 from tamiz.statistics.cuts import EqualFrequency, SortedColumn
 
 
 def described(*data, scored=None, missing="distribute", **more):
-    return describe_redundancy(open_source(*data, **more), scored, missing)
+    source = open_source(*data, **more)
+    ranking = None
+    if scored is not None:
+        names = source.schema.names
+        ranking = RankingRecord(
+            criteria=(), columns=tuple(names), scores=scored, cut_points={}, uncut=None, constant=(), mean_rank=None
+        )
+    found = describe_redundancy(source, ranking, missing)
+    return found and to_json(found)
 
 
 def groups(found):
@@ -35,7 +45,7 @@ def groups(found):
 
 def shares(found):
     """Every pair drawn with what it shares, to a step of 1 / 255."""
-    values = np.frombuffer(base64.b64decode(found["values"]), dtype=np.uint8) / 255
+    values = np.frombuffer(base64.b64decode(found["pair_steps"]), dtype=np.uint8) / 255
     return {frozenset(pair): v for pair, v in zip(itertools.combinations(found["columns"], 2), values, strict=True)}
 
 
@@ -93,23 +103,23 @@ def test_copies_are_groups_whatever_the_target_is(target):
         frozenset({"colour", "farbe"}),
     }
     by_first = {group["columns"][0]: group for group in found["groups"]}
-    assert by_first["b"]["least"] == pytest.approx(1, abs=0.02)
-    assert by_first["colour"]["least"] == pytest.approx(1, abs=1e-12)
-    assert REDUNDANCY_THRESHOLD <= by_first["a"]["least"] < 1
-    assert (found["n_columns"], found["n_rows"], found["n_left"]) == (8, 600, 0)
+    assert by_first["b"]["min_value"] == pytest.approx(1, abs=0.02)
+    assert by_first["colour"]["min_value"] == pytest.approx(1, abs=1e-12)
+    assert REDUNDANCY_THRESHOLD <= by_first["a"]["min_value"] < 1
+    assert (found["n_columns"], found["n_rows"], found["n_not_compared"]) == (8, 600, 0)
     assert [len(group["columns"]) for group in found["groups"]] == [3, 2, 2]
 
 
 def test_the_column_that_says_most_of_the_target_is_kept_else_the_first():
     frame = mixed()
     y = np.where(frame["near a"] > 0, "p", "q")
-    told = {"scores": {"symmetric_uncertainty": [0.1, 0.2, 0.3, 0.0, 0.0, 0.5, 0.5, None]}}
+    told = {"symmetric_uncertainty": (0.1, 0.2, 0.3, 0.0, 0.0, 0.5, 0.5, None)}
     kept = {group["keep"] for group in described(frame, y, scored=told)["groups"]}
     assert kept == {"near a", "b", "colour"}
     # Without the ranking's scores they are counted.
     counted = RankSelector(SymmetricUncertainty()).fit(frame, y).scores_
     best = max(("a", "twice a", "near a"), key=lambda name: counted[list(frame).index(name)])
-    assert best in {group["keep"] for group in described(frame, y, scored={"scores": {}})["groups"]}
+    assert best in {group["keep"] for group in described(frame, y, scored={})["groups"]}
     assert {group["keep"] for group in described(frame)["groups"]} == {"a", "b", "colour"}
 
 
@@ -119,7 +129,7 @@ def test_columns_in_another_order_give_the_same_groups_and_the_same_matrix():
     one, other = described(data.data, data.target), described(shuffled, data.target)
     assert groups(one) == groups(other)
     assert {group["keep"] for group in one["groups"]} == {group["keep"] for group in other["groups"]}
-    assert (one["columns"], one["values"]) == (other["columns"], other["values"])
+    assert (one["columns"], one["pair_steps"]) == (other["columns"], other["pair_steps"])
 
 
 def test_radius_perimeter_and_area_of_a_nucleus_say_the_same():
@@ -183,8 +193,8 @@ def test_columns_of_many_values_are_not_alike_by_chance():
 def test_few_rows_are_cut_into_few_intervals():
     rng = np.random.default_rng(0)
     found = described(rng.normal(size=(14, 6)))
-    assert (found["groups"], found["how"]) == ([], "numbers cut into 2 intervals of equal frequency")
-    assert described(rng.normal(size=(200, 3)))["how"] == "numbers cut into 6 intervals of equal frequency"
+    assert (found["groups"], found["method"]) == ([], "numbers cut into 2 intervals of equal frequency")
+    assert described(rng.normal(size=(200, 3)))["method"] == "numbers cut into 6 intervals of equal frequency"
 
 
 def test_what_holds_one_value_is_not_compared():
@@ -199,13 +209,13 @@ def test_what_holds_one_value_is_not_compared():
 def test_very_many_columns_are_the_ones_that_say_most_and_it_is_told(monkeypatch):
     monkeypatch.setattr(redundancy, "_MAX_COLUMNS", 4)
     frame = mixed()
-    told = {"scores": {"symmetric_uncertainty": [0.1, 0.2, 0.3, 0.0, 0.1, 0.5, 0.5, None]}}
+    told = {"symmetric_uncertainty": (0.1, 0.2, 0.3, 0.0, 0.1, 0.5, 0.5, None)}
     with pytest.warns(
         TamizWarning, match="^Of 8 columns, redundancy was computed among the 4 most relevant for 'target'"
     ):
         found = described(frame, np.where(frame["noise"] > 0, "p", "q"), scored=told)
     assert set(found["columns"]) == {"twice a", "near a", "colour", "farbe"}
-    assert found["n_left"] == 4
+    assert found["n_not_compared"] == 4
     with pytest.warns(TamizWarning, match="^Of 8 columns, redundancy was computed among the first 4"):
         assert set(described(frame)["columns"]) == {"a", "twice a", "near a", "b"}
 

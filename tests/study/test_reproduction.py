@@ -129,7 +129,7 @@ def studied(done, folder):
 
 def test_the_script_runs_and_chooses_the_same_columns(studied, folder, capsys):
     repeat = studied["reproduction"]
-    assert repeat["given"] == []
+    assert repeat["placeholders"] == []
     made = {}
     exec(repeat["python"], made)
     assert without_repeat(made["result"].to_dict()) == without_repeat(studied)
@@ -198,8 +198,8 @@ def test_a_table_in_memory_has_a_script_with_a_place_for_it_and_none_of_its_valu
     frame = TABLE.rename(columns={"it's": "secret 4711"})
     repeat = study(frame, frame["class"].rename("kind"), kinds={"class": "id"}, **QUICK).to_dict()["reproduction"]
     assert (repeat["command"], repeat["config"]) == (None, None)
-    assert repeat["no_command"] == "The table was in memory, and the command line reads files."
-    assert repeat["given"] == ["data", "target"]
+    assert repeat["no_command_reason"] == "The table was in memory, and the command line reads files."
+    assert repeat["placeholders"] == ["data", "target"]
     assert "data = ...  # pandas DataFrame\ntarget = ...  # pandas Series\n" in repeat["python"]
     script = repeat["python"].replace("data = ...", "data = frame").replace("target = ...", "target = frame['class']")
     made = {"frame": frame}
@@ -262,8 +262,8 @@ def test_what_no_command_line_can_say_is_told(folder, asked, why):
     repeat = result["reproduction"]
     assert repeat["command"] is None
     with pytest.raises(AssertionError, match=why):
-        raise AssertionError(repeat["no_command"])
-    if not repeat["given"] and asked.get("random_state", 0) is not None:
+        raise AssertionError(repeat["no_command_reason"])
+    if not repeat["placeholders"] and asked.get("random_state", 0) is not None:
         made = {}
         exec(repeat["python"], made)
         assert without_repeat(made["result"].to_dict()) == without_repeat(result)
@@ -273,8 +273,8 @@ def test_a_graph_that_was_built_is_a_place_in_the_script(folder):
     TABLE[["it's", "rooms", "class"]].to_csv("t.csv", index=False)
     graph = KNearest(5).build(TABLE[["it's", "rooms"]].to_numpy())
     repeat = study("t.csv", "class", graph=graph, **QUICK).to_dict()["reproduction"]
-    assert repeat["no_command"] == "The command line builds its graph, and the study was passed a built graph."
-    assert repeat["given"] == ["graph"]
+    assert repeat["no_command_reason"] == "The command line builds its graph, and the study was passed a built graph."
+    assert repeat["placeholders"] == ["graph"]
 
 
 def test_without_a_seed_the_selection_has_the_lots_that_were_drawn(folder):

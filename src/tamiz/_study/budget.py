@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, TypeVar
 
+from tamiz.report.records.study import StepTiming
 from tamiz.runtime import progress
 from tamiz.runtime.memory import format_bytes, free_memory
 from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
@@ -144,8 +145,7 @@ class StepRunner:
 
     Attributes
     ----------
-    timings : list of dict
-        The step, its seconds, and its estimate.
+    timings : list of StepTiming
     interruption_note : str or None
         A sentence that names the step that Ctrl-C ended.
     estimates : dict of str to StepEstimate
@@ -154,7 +154,7 @@ class StepRunner:
 
     def __init__(self, budget: Budget = DEFAULT_BUDGET) -> None:
         self.budget = budget
-        self.timings: list[dict[str, Any]] = []
+        self.timings: list[StepTiming] = []
         self.interruption_note: str | None = None
         self.estimates: Mapping[str, StepEstimate] = {}
         self._omitted: dict[str, list[str]] = {}
@@ -165,10 +165,14 @@ class StepRunner:
         estimate = self.estimates.get(name)
         progress.report_progress(f"Step: {name}" if estimate is None else f"Step: {name}, {estimate}", 0)
         step_result = work()
-        timing: dict[str, Any] = {"step": name, "seconds": round(time.perf_counter() - started, 4)}
-        if estimate is not None:
-            timing |= {"estimated_seconds": estimate.seconds, "estimated_bytes": estimate.n_bytes}
-        self.timings.append(timing)
+        self.timings.append(
+            StepTiming(
+                step=name,
+                seconds=round(time.perf_counter() - started, 4),
+                estimated_seconds=None if estimate is None else estimate.seconds,
+                estimated_bytes=None if estimate is None else estimate.n_bytes,
+            )
+        )
         return step_result
 
     def run_step(self, name: str, work: Callable[[], StepResult]) -> StepResult | None:
@@ -200,7 +204,7 @@ class StepRunner:
 
     def seconds(self, name: str) -> float:
         """Return the seconds of a step, 0 if it did not run."""
-        return float(sum(timing["seconds"] for timing in self.timings if timing["step"] == name))
+        return float(sum(timing.seconds for timing in self.timings if timing.step == name))
 
     def record_interrupt(self, name: str) -> None:
         """Record that Ctrl-C ended a step."""

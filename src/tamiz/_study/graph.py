@@ -18,6 +18,8 @@ from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import default_builder
 from tamiz.graphs.weights import Binary
+from tamiz.report.records.codec import Named
+from tamiz.report.records.maps import Components, GraphRecord, Histogram, NeighborCounts, Range
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -168,32 +170,34 @@ _MAX_COMPONENTS = 10
 _MAX_BARS = 40
 
 
-def describe_graph(row_graph: RowGraph, label: dict[str, str]) -> dict[str, Any] | None:
+def describe_graph(row_graph: RowGraph, label: Named) -> GraphRecord | None:
     """Return the record of the graph for the report; None without a graph."""
     graph, source = row_graph.graph, row_graph.graph_source
     if graph is None or source is None:
         return None
     prebuilt = row_graph.builder is graph
     counts = _neighbor_counts(graph)
-    return {
-        **({"id": "given", "label": "A prebuilt graph"} if prebuilt else label),
-        "parameters": "" if prebuilt else _parameters(row_graph.builder),
-        "by_class": row_graph.builder is not None and row_graph.builder.needs_classes,
-        "n_rows": graph.n_samples,
-        "n_edges": graph.n_edges,
-        "components": {
-            "n": len(graph.components),
-            "sizes": np.sort(graph.components.sizes)[::-1][:_MAX_COMPONENTS].tolist(),
-        },
-        "joining": None if row_graph.connected_graph is None else row_graph.connected_graph.n_edges - graph.n_edges,
-        "neighbors": {**_range_summary(counts), "histogram": _histogram(counts)},
-        "degrees": _range_summary(graph.degrees),
-        "radius": graph.radius,
-        "t": graph.t if graph.t is not None and np.isfinite(graph.t) else None,
-        "unweighted": bool((graph.degrees == counts).all()),
-        "search": graph.search_description,
-        "recall": graph.recall,
-    }
+    connected = row_graph.connected_graph
+    return GraphRecord(
+        id="given" if prebuilt else label.id,
+        label="A prebuilt graph" if prebuilt else label.label,
+        parameters="" if prebuilt else _parameters(row_graph.builder),
+        by_class=row_graph.builder is not None and row_graph.builder.needs_classes,
+        n_rows=graph.n_samples,
+        n_edges=graph.n_edges,
+        components=Components(
+            n=len(graph.components),
+            sizes=tuple(np.sort(graph.components.sizes)[::-1][:_MAX_COMPONENTS].tolist()),
+        ),
+        n_joining_edges=None if connected is None else connected.n_edges - graph.n_edges,
+        neighbors=NeighborCounts(**_range_summary(counts), histogram=_histogram(counts)),
+        degrees=Range(**_range_summary(graph.degrees)),
+        radius=graph.radius,
+        t=graph.t if graph.t is not None and np.isfinite(graph.t) else None,
+        unweighted=bool((graph.degrees == counts).all()),
+        search=graph.search_description,
+        recall=graph.recall,
+    )
 
 
 def _neighbor_counts(graph: Graph) -> NDArray[np.int64]:
@@ -210,11 +214,11 @@ def _range_summary(values: NDArray[Any]) -> dict[str, float]:
     return {"min": float(values.min()), "median": float(np.median(values)), "max": float(values.max())}
 
 
-def _histogram(counts: NDArray[np.int64]) -> dict[str, Any]:
+def _histogram(counts: NDArray[np.int64]) -> Histogram:
     """Return the histogram of the numbers of neighbours, in at most 40 bins of equal whole width."""
     least, most = int(counts.min()), int(counts.max())
     width = -(-(most - least + 1) // _MAX_BARS)
-    return {"start": least, "width": width, "rows": np.bincount((counts - least) // width).tolist()}
+    return Histogram(start=least, width=width, rows=tuple(np.bincount((counts - least) // width).tolist()))
 
 
 def _parameters(method: Any) -> str:

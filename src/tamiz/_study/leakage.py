@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from tamiz._study.leakage_scores import (
     stratified_folds,
 )
 from tamiz.report.leakage import ADJUSTED_INFORMATION, leakage_evidence
+from tamiz.report.records.columns import Coverage, LeakageFinding
 from tamiz.report.text import join_names, kinds_argument, kinds_option
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
@@ -53,7 +54,7 @@ _MAX_IDS = 8
 @dataclass(frozen=True)
 class _ColumnScore:
     column: int
-    predictor: str
+    predictor: Literal["values", "missing"]
     score: float
 
 
@@ -66,13 +67,13 @@ class _TargetPrediction:
     scorer : SingleColumnScorer
     rows : ndarray
         The rows that are scored: those with a positive weight, of classes with at least as many rows as folds.
-    coverage : dict or None
+    coverage : Coverage or None
         The classes and rows that are scored, None if these are all.
     """
 
     scorer: SingleColumnScorer
     rows: RowNumbers
-    coverage: dict[str, int] | None
+    coverage: Coverage | None
 
     def score_column(self, j: int, column: Column, values: Any, min_score: float) -> _ColumnScore:
         """Return the score of a column, by its missing values alone where these reach `min_score`."""
@@ -136,7 +137,7 @@ class _RecodedTarget:
         return score if score >= _MIN_ADJUSTED_INFORMATION else 0.0
 
 
-def find_leakage(source: Source) -> list[dict[str, Any]]:
+def find_leakage(source: Source) -> list[LeakageFinding]:
     """Return the columns of possible target leakage: first those that predict the target, best first, then recodings of it.
 
     Parameters
@@ -145,9 +146,7 @@ def find_leakage(source: Source) -> list[dict[str, Any]]:
 
     Returns
     -------
-    list of dict
-        "name"; "predictor", "values" or "missing"; "score", "score_name" and "baseline"; "n_rows", the rows scored; "by_groups",
-        whether groups of rows were kept in one fold; "coverage", None if all classes were scored.
+    list of LeakageFinding
 
     Notes
     -----
@@ -180,40 +179,41 @@ def find_leakage(source: Source) -> list[dict[str, Any]]:
     predictions, scores = _score_columns(table, prediction, recoding)
     by_groups = table.groups is not None
     leaks = [] if prediction is None else _near_perfect_predictors(table, prediction, predictions, by_groups=by_groups)
-    named = {leak["name"] for leak in leaks}
-    recoded = {
-        "predictor": "values",
-        "score_name": ADJUSTED_INFORMATION,
-        "baseline": 0.0,
-        "by_groups": by_groups,
-        "coverage": None,
-    }
+    named = {leak.name for leak in leaks}
     return leaks + [
-        {"name": schema.columns[j].name, "score": score, "n_rows": len(recoding.rows), **recoded}
+        LeakageFinding(
+            name=schema.columns[j].name,
+            predictor="values",
+            score=score,
+            score_name=ADJUSTED_INFORMATION,
+            baseline=0.0,
+            n_rows=len(recoding.rows),
+            by_groups=by_groups,
+            coverage=None,
+        )
         for j, score in sorted(scores.items(), key=lambda found: (-found[1], found[0]))
         if recoding is not None and score > 0 and schema.columns[j].name not in named
     ]
 
 
-def leakage_warnings(leaking_columns: list[dict[str, Any]], schema: Schema) -> list[str]:
+def leakage_warnings(leaking_columns: list[LeakageFinding], schema: Schema) -> list[str]:
     """Return the warning of possible target leakage, or an empty list.
 
     Parameters
     ----------
-    leaking_columns : list of dict
-        Of `find_leakage`.
+    leaking_columns : list of LeakageFinding
     schema : Schema
     """
     used = {column.name for column in schema.columns if column.exclusion_reason is None}
-    taking = [leak for leak in leaking_columns if leak["name"] in used]
+    taking = [leak for leak in leaking_columns if leak.name in used]
     if not taking or schema.target is None:
         return []
     first, *rest = taking
-    name = first["name"]
+    name = first.name
     # To exclude a date part, exclude the date.
     dates = {column.name: column.date_part[0] for column in schema.columns if column.date_part is not None}
     excluded = {dates.get(name, name): "id"}
-    more = f" The same check names {join_names([repr(leak['name']) for leak in rest], limit=4)}." if rest else ""
+    more = f" The same check names {join_names([repr(leak.name) for leak in rest], limit=4)}." if rest else ""
     return [
         f"Possible target leakage: column {name!r} {leakage_evidence(first, repr(schema.target.name))}.{more} Unless its values "
         f"are known before the target is, exclude it: {kinds_argument(excluded)} ({kinds_option(excluded)})."
@@ -222,7 +222,7 @@ def leakage_warnings(leaking_columns: list[dict[str, Any]], schema: Schema) -> l
 
 def _near_perfect_predictors(
     table: Source, prediction: _TargetPrediction, scores: list[_ColumnScore], *, by_groups: bool
-) -> list[dict[str, Any]]:
+) -> list[LeakageFinding]:
     """Return the columns that predict the target almost perfectly, and much better than all other columns."""
     task = prediction.scorer
     least = 1 - _MAX_UNEXPLAINED[task.score_name]
@@ -231,16 +231,16 @@ def _near_perfect_predictors(
     left = (1 - max(other, task.baseline)) / _MIN_UNEXPLAINED_RATIO
     leaks = [one for one in scores if one.score >= least and 1 - one.score <= left]
     return [
-        {
-            "name": table.schema.columns[one.column].name,
-            "predictor": one.predictor,
-            "score": one.score,
-            "score_name": task.score_name,
-            "baseline": task.baseline,
-            "n_rows": len(prediction.rows),
-            "by_groups": by_groups,
-            "coverage": prediction.coverage,
-        }
+        LeakageFinding(
+            name=table.schema.columns[one.column].name,
+            predictor=one.predictor,
+            score=one.score,
+            score_name=task.score_name,
+            baseline=task.baseline,
+            n_rows=len(prediction.rows),
+            by_groups=by_groups,
+            coverage=prediction.coverage,
+        )
         for one in sorted(leaks, key=lambda one: (-one.score, one.column))
     ]
 
@@ -262,9 +262,9 @@ def _prepare_prediction(
         here = enough[y[rows]]
         if not here.all():
             classes = np.unique(y[rows])
-            coverage = {
-                "least": _N_FOLDS, "n_classes": int(enough.sum()), "of_classes": len(classes), "of_rows": len(rows),
-            }  # fmt: skip
+            coverage = Coverage(
+                min_rows=_N_FOLDS, n_classes=int(enough.sum()), of_classes=len(classes), of_rows=len(rows)
+            )
         if here.sum() < _MIN_COVERAGE * len(rows):
             return None
         rows = rows[here]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from sklearn.metrics import silhouette_score
 
 from tamiz._study.sampling import MAX_EXACT_POINTS, sample_including
 from tamiz.exceptions import DataError
+from tamiz.report.records.columns import RankingRecord
+from tamiz.report.records.maps import ColorColumn
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.base import Source
@@ -25,7 +27,7 @@ _MAX_ROWS = 2000
 _N_INIT = 4
 
 
-def describe_clusters(source: Source, rows: RowNumbers, seed: int) -> dict[str, Any] | None:
+def describe_clusters(source: Source, rows: RowNumbers, seed: int) -> ColorColumn | None:
     """Return the k-means cluster of every shown row; None if no two rows differ or the columns cannot be encoded.
 
     Clusters are of the encoded columns, never of a map: columns are standardised with mean imputation, and categories are
@@ -56,14 +58,14 @@ def describe_clusters(source: Source, rows: RowNumbers, seed: int) -> dict[str, 
     labels = model.predict(points)
     # Cluster 1 is the largest.
     order = np.argsort(-np.bincount(labels, minlength=model.n_clusters), kind="stable")
-    return {
-        "name": "k-means cluster",
-        "role": "cluster",
-        "kind": "categorical",
-        "values": np.argsort(order)[labels].tolist(),
-        "levels": [f"cluster {k + 1}" for k in range(model.n_clusters)],
-        "silhouette": silhouette,
-    }
+    return ColorColumn(
+        name="k-means cluster",
+        role="cluster",
+        kind="categorical",
+        values=tuple(np.argsort(order)[labels].tolist()),
+        levels=tuple(f"cluster {k + 1}" for k in range(model.n_clusters)),
+        silhouette=silhouette,
+    )
 
 
 def _encode_points(source: Source) -> Floats:
@@ -97,14 +99,15 @@ def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> 
 _MAX_COLORS = 12
 
 
-def describe_colors(source: Source, rows: RowNumbers, ranking: dict[str, Any] | None) -> list[dict[str, Any]]:
+def describe_colors(source: Source, rows: RowNumbers, ranking: RankingRecord | None) -> list[ColorColumn]:
     """Return the values of the target and of the best columns for the shown rows."""
     schema = source.schema
     columns = schema.used.tolist()
-    if ranking is not None and ranking["criteria"]:
-        scores = ranking["scores"][ranking["criteria"][0]["id"]]
-        combined = ranking["combined"]
-        columns = sorted(columns, key=lambda j: (0.0 if combined is None else combined["ranks"][j], -scores[j]))
+    if ranking is not None and ranking.criteria:
+        scores, mean_rank = ranking.scores[ranking.criteria[0].id], ranking.mean_rank
+        ranks = None if mean_rank is None else mean_rank.ranks
+        # Used columns have a score, and a rank if there are ranks.
+        columns = sorted(columns, key=lambda j: (0.0 if ranks is None else ranks[j] or 0.0, -(scores[j] or 0.0)))
     columns = columns[:_MAX_COLORS]
     if schema.target is not None:
         columns = [schema.n_columns, *columns]
@@ -118,16 +121,22 @@ def describe_colors(source: Source, rows: RowNumbers, ranking: dict[str, Any] | 
     ]
 
 
-def _color_column(column: Column, role: str, values: list[Any]) -> dict[str, Any]:
-    named = {"name": column.name, "role": role}
+def _color_column(column: Column, role: Literal["target", "column"], values: list[Any]) -> ColorColumn:
+    is_date = column.kind == "date"
     if column.is_number:
-        is_date = column.kind == "date"
         shown = _round_values(values, exact=is_date or len(values) <= MAX_EXACT_POINTS)
-        return {**named, "kind": "date" if is_date else "numeric", "values": shown, "levels": [], "silhouette": None}
-    shown = [None if value < 0 else value for value in values]
-    return {**named, "kind": "categorical", "values": shown, "levels": list(column.levels), "silhouette": None}
+    else:
+        shown = tuple(None if value < 0 else value for value in values)
+    return ColorColumn(
+        name=column.name,
+        role=role,
+        kind="categorical" if not column.is_number else "date" if is_date else "numeric",
+        values=shown,
+        levels=() if column.is_number else tuple(column.levels),
+        silhouette=None,
+    )
 
 
-def _round_values(values: list[float], *, exact: bool) -> list[float | None]:
+def _round_values(values: list[float], *, exact: bool) -> tuple[float | None, ...]:
     """Return numbers, None for missing values, rounded to six digits unless `exact`."""
-    return [None if value != value else value if exact else float(f"{value:.6g}") for value in values]
+    return tuple(None if value != value else value if exact else float(f"{value:.6g}") for value in values)

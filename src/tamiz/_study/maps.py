@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +15,8 @@ from tamiz._study.sampling import MAX_EXACT_POINTS, sample_including
 from tamiz.reduction import registry
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.base import Reducer
+from tamiz.report.records.codec import Named
+from tamiz.report.records.maps import AxisCorrelations, GreyImage, ImageSet, Loadings, MapRecord, Spectrum
 from tamiz.runtime.registry import Entry, suggestion
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.sources.base import Source
@@ -255,14 +255,13 @@ _MAX_CORRELATED_ROWS, _MIN_CORRELATED_ROWS, _MAX_RANKED_VALUES = 20_000, 2_000, 
 _ROUNDING = 1e-12
 
 
-def describe_map(fitted: StudyMap, label: dict[str, str], shown_rows: RowNumbers | None, seed: int) -> dict[str, Any]:
+def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, seed: int) -> MapRecord:
     """Return the record of a map for the report: its points, spectrum, loadings, and correlations with the columns.
 
     Parameters
     ----------
     fitted : StudyMap
-    label : dict
-        "id" and "label".
+    name : Named
     shown_rows : ndarray of row numbers or None
         The points; None leaves them out.
     seed : int
@@ -270,31 +269,36 @@ def describe_map(fitted: StudyMap, label: dict[str, str], shown_rows: RowNumbers
     """
     facts = describe_reducer(fitted.reducer)
     points = None if shown_rows is None else _round_points(fitted.embedding_of(shown_rows)[:, :2])
-    return {
-        **label,
-        "axes": facts.axis_names[:2],
-        "notes": [*facts.notes, *fitted.sampling_notes()],
-        "proximity_note": facts.proximity_note,
-        "comparable_axes": facts.comparable_axes,
-        "points": points,
-        "rows": [] if shown_rows is None else fitted.source.row_numbers[shown_rows].tolist(),
-        "spectrum": {
-            "label": facts.spectrum_label,
-            "note": facts.spectrum_note,
-            "values": facts.spectrum,
-            "cumulative": facts.cumulative,
-            "residuals": facts.residuals,
-            "reference": facts.chance_spectrum,
-            "chance_title": facts.chance_title,
-            "chance_note": facts.chance_note,
-        },
-        "loadings": {"columns": facts.loading_names, "values": [row[:_MAX_AXES] for row in facts.loadings]},
-        "explanation": _axis_correlations(fitted, facts.axis_names, seed),
-        "galleries": [_image_set(shown) for shown in facts.galleries if shown_rows is not None or not shown.shows_rows],
-    }
+    return MapRecord(
+        id=name.id,
+        label=name.label,
+        axes=tuple(facts.axis_names[:2]),
+        notes=(*facts.notes, *fitted.sampling_notes()),
+        proximity_note=facts.proximity_note,
+        comparable_axes=facts.comparable_axes,
+        points=points,
+        rows=() if shown_rows is None else tuple(fitted.source.row_numbers[shown_rows].tolist()),
+        spectrum=Spectrum(
+            label=facts.spectrum_label,
+            note=facts.spectrum_note,
+            values=tuple(facts.spectrum),
+            cumulative=tuple(facts.cumulative),
+            residuals=tuple(facts.residuals),
+            reference=tuple(facts.chance_spectrum),
+            chance_title=facts.chance_title,
+            chance_note=facts.chance_note,
+        ),
+        loadings=Loadings(
+            columns=tuple(facts.loading_names), values=tuple(tuple(row[:_MAX_AXES]) for row in facts.loadings)
+        ),
+        explanation=_axis_correlations(fitted, seed),
+        galleries=tuple(
+            _image_set(shown) for shown in facts.galleries if shown_rows is not None or not shown.shows_rows
+        ),
+    )
 
 
-def _axis_correlations(fitted: StudyMap, axes: list[str], seed: int) -> dict[str, Any]:
+def _axis_correlations(fitted: StudyMap, seed: int) -> AxisCorrelations:
     """Return the rank correlations of every column with the first axes, over the embedded rows or a sample of them."""
     rows, n = fitted.rows, len(fitted.embedding)
     embedding = fitted.embedding
@@ -307,32 +311,30 @@ def _axis_correlations(fitted: StudyMap, axes: list[str], seed: int) -> dict[str
     spans = np.ptp(points, axis=0)
     points[:, spans <= _ROUNDING * spans.max()] = 0.0
     found = correlate_columns(fitted.source, points, rows)
-    return {
-        "axes": axes[:_MAX_AXES],
-        "columns": found.columns,
-        "kinds": found.kinds,
-        "values": found.values.tolist(),
-        "chance": found.chance_level.tolist(),
-        "n_rows": len(points),
-        "n_mapped": fitted.source.schema.n_rows,
-    }
+    return AxisCorrelations(
+        columns=tuple(found.columns),
+        kinds=tuple(found.kinds),
+        values=tuple(map(tuple, found.values.tolist())),
+        chance=tuple(found.chance_level.tolist()),
+        n_rows=len(points),
+        n_mapped=fitted.source.schema.n_rows,
+    )
 
 
-def _image_set(gallery: Gallery) -> dict[str, Any]:
+def _image_set(gallery: Gallery) -> ImageSet:
     """Return images in 256 grey levels, about a hundredth of the size of the numbers as text."""
-    return {
-        "title": gallery.title,
-        "note": gallery.note,
-        "signed": gallery.signed,
-        "n_images": len(gallery.images),
-        "images": [
-            {"name": name, **_image(np.reshape(np.asarray(pixels, dtype=np.float64), gallery.shape), gallery.signed)}
+    return ImageSet(
+        title=gallery.title,
+        note=gallery.note,
+        n_images=len(gallery.images),
+        images=tuple(
+            _image(name, np.reshape(np.asarray(pixels, dtype=np.float64), gallery.shape), gallery.signed)
             for name, pixels in list(zip(gallery.names, gallery.images, strict=True))[:_MAX_IMAGES]
-        ],
-    }
+        ),
+    )
 
 
-def _image(values: Floats, signed: bool) -> dict[str, Any]:
+def _image(name: str, values: Floats, signed: bool) -> GreyImage:
     """Return an image as bytes between its extremes; a large one is averaged over square blocks of pixels."""
     by = -(-max(values.shape) // _MAX_PIXELS)
     if by > 1:
@@ -345,19 +347,14 @@ def _image(values: Floats, signed: bool) -> dict[str, Any]:
     # A constant image is mid-grey.
     steps = 255 * (values - low) / (high - low) if high > low else np.full(values.shape, 127.5)
     pixels = np.floor(steps + 0.5).astype(np.uint8)
-    return {
-        "height": values.shape[0],
-        "width": values.shape[1],
-        "low": low,
-        "high": high,
-        "pixels": base64.b64encode(pixels.tobytes()).decode("ascii"),
-    }
+    height, width = values.shape
+    return GreyImage(name=name, height=height, width=width, low=low, high=high, pixels=pixels.tobytes())
 
 
-def _round_points(points: Floats) -> list[list[float]]:
+def _round_points(points: Floats) -> tuple[tuple[float, ...], ...]:
     """Return points; many of them are rounded to less than 1/65536 of the longer axis, which is finer than a screen."""
     span = float(np.ptp(points, axis=0).max(initial=0.0))
     if span == 0 or len(points) <= MAX_EXACT_POINTS:
-        return points.tolist()
+        return tuple(map(tuple, points.tolist()))
     decimals = math.ceil(math.log10(2**16 / span))
-    return [[round(x, decimals) for x in point] for point in points.tolist()]
+    return tuple(tuple(round(x, decimals) for x in point) for point in points.tolist())

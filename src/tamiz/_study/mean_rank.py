@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz._study.ranking import RankingCriterion
 from tamiz.criteria.base import ReweightedScorer, RowRelevance, StatisticRelevance
+from tamiz.report.records.columns import MeanRank, RankingRecord
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
@@ -87,10 +88,10 @@ def _cluster_bootstrap(groups: Codes) -> Bootstrap | str:
 def describe_mean_rank(
     source: Source,
     ranking_criteria: Sequence[RankingCriterion],
-    ranking: dict[str, Any],
+    ranking: RankingRecord,
     seed: int,
     budget: Budget = DEFAULT_BUDGET,
-) -> dict[str, Any] | None:
+) -> MeanRank | None:
     """Return the mean rank of every column and its bootstrap interval.
 
     Parameters
@@ -98,7 +99,7 @@ def describe_mean_rank(
     source : Source
     ranking_criteria : list of RankingCriterion
         The criteria.
-    ranking : dict
+    ranking : RankingRecord
         The record of `describe_ranking`, whose scores are ranked.
     seed : int
         Draws the bootstrap samples.
@@ -106,32 +107,31 @@ def describe_mean_rank(
 
     Returns
     -------
-    dict or None
+    MeanRank or None
         None if no column or no criterion is included.
     """
     schema = source.schema
     included = _included_criteria(ranking_criteria, schema)
     if not included or not len(schema.used):
         return None
-    scores = {one.name: np.array(ranking["scores"][one.name], dtype=np.float64)[schema.used] for one in included}
+    scores = {one.name: np.array(ranking.scores[one.name], dtype=np.float64)[schema.used] for one in included}
     ranks = {name: average_ranks(values) for name, values in scores.items()}
     informative = [one for one in included if ranks[one.name].min() < ranks[one.name].max()]
     uninformative = [one.label for one in included if one not in informative] if informative else []
     included = informative or included
     ranks = {one.name: ranks[one.name] for one in included}
     found = rank_intervals(source, included, ranks, seed, budget)
-    combined = _expand_to_all_columns(np.mean(list(ranks.values()), axis=0).tolist(), schema)
-    return {
-        "criteria": list(ranks),
-        "ranks": combined,
-        "intervals": [None] * schema.n_columns
-        if found.bounds is None
-        else _expand_to_all_columns(found.bounds.tolist(), schema),
-        "n_resamples": found.n_samples,
-        "how": " ".join(
+    no_bounds = [None] * len(schema.used)
+    bounds: Sequence[Any] = no_bounds if found.bounds is None else list(map(tuple, found.bounds.tolist()))
+    return MeanRank(
+        criteria=tuple(ranks),
+        ranks=_expand_to_all_columns(np.mean(list(ranks.values()), axis=0).tolist(), schema),
+        intervals=_expand_to_all_columns(bounds, schema),
+        n_bootstrap=found.n_samples,
+        method=" ".join(
             [*_criteria_sentences(ranking_criteria, included, uninformative, schema), *_interval_sentences(found)]
         ),
-    }
+    )
 
 
 def _included_criteria(ranking_criteria: Sequence[RankingCriterion], schema: Schema) -> list[RankingCriterion]:
@@ -164,12 +164,10 @@ def _interval_sentences(intervals: RankIntervals) -> list[str]:
     return sentences
 
 
-def _expand_to_all_columns(values: Sequence[Any], schema: Schema) -> list[Any]:
-    """Return values of the used columns as a list over all columns, None for the others."""
-    whole: list[Any] = [None] * schema.n_columns
-    for j, value in zip(schema.used.tolist(), values, strict=True):
-        whole[j] = value
-    return whole
+def _expand_to_all_columns(values: Sequence[Any], schema: Schema) -> tuple[Any, ...]:
+    """Return values of the used columns as a tuple over all columns, None for the others."""
+    of_used = dict(zip(schema.used.tolist(), values, strict=True))
+    return tuple(of_used.get(j) for j in range(schema.n_columns))
 
 
 def _criteria_sentences(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from sklearn.base import clone
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
@@ -14,6 +15,26 @@ from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
+from tamiz.report.records.codec import Named
+from tamiz.report.records.models import (
+    AssessmentRecord,
+    AssessmentScores,
+    BaselineScore,
+    CandidateScores,
+    FoldedScores,
+    ModelComparison,
+    ModelEffectRecord,
+    ModelScores,
+    NoiseExperimentRecord,
+    NoisePanel,
+    OtherScores,
+    PermutationNullRecord,
+    RecommendationRecord,
+    ScoreCurve,
+    Scores,
+    SelectionFrequency,
+    StabilitySummary,
+)
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.search.stopping import Seconds, StoppingRule
@@ -22,7 +43,11 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 
 if TYPE_CHECKING:
-    from tamiz.assessment import Recommendation
+    from collections.abc import Mapping, Sequence
+
+    from tamiz.assessment import NoiseExperiment, Recommendation, SelectionReport
+    from tamiz.assessment.fold_scores import FoldScores
+    from tamiz.assessment.score_report import RoleScores
 
 # The most rows that models are fitted to, fewer if a row has many coordinates: the cost of kNN grows with the square of the rows.
 _MAX_ROWS, _MIN_ROWS, _MAX_VALUES = 3_000, 1_000, 1_000_000
@@ -69,7 +94,7 @@ class ModelEvaluation:
 
     def recommend(
         self, selector: SubsetSelector, search_seconds: float
-    ) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    ) -> tuple[RecommendationRecord, ModelEffectRecord] | None:
         """Return the comparison of a fitted selector with other selections, and that of its columns with all columns.
 
         None if that takes too long, or fails. The parameters are those of `assess`.
@@ -95,9 +120,11 @@ class ModelEvaluation:
             self._skip_or_raise("The effect of the subset on models", error)
             return None
         name = next(name for name, one in candidates.items() if one is selector)
-        return _with_notes(found, self.notes), model_effect(found, name, (*self.notes, *self._many_columns_note()))
+        return _describe_recommendation(found, self.notes), describe_model_effect(
+            found, name, (*self.notes, *self._many_columns_note())
+        )
 
-    def assess(self, selector: SubsetSelector, search_seconds: float) -> dict[str, Any] | None:
+    def assess(self, selector: SubsetSelector, search_seconds: float) -> AssessmentRecord | None:
         """Return the assessment of a fitted selector (`selection_report`); None if that takes too long, or fails.
 
         Parameters
@@ -129,15 +156,14 @@ class ModelEvaluation:
         except (DataError, MemoryError) as error:
             self._skip_or_raise("The reliability of the selection", error)
             return None
-        described = found.to_dict()
-        described["notes"] = [*self.notes, *described["notes"]]
+        notes = [*self.notes, *found.notes]
         if not n_shuffles:
-            described["notes"].append(
+            notes.append(
                 f"The permutation test was left out: {_MIN_PERMUTATIONS} more searches of {search_seconds:.1f} s. {_REQUEST_HINT}"
             )
-        return described
+        return describe_assessment(found, notes)
 
-    def run_noise_experiment(self, merit: Merit) -> dict[str, Any] | None:
+    def run_noise_experiment(self, merit: Merit) -> NoiseExperimentRecord | None:
         """Return the scores of models as noise columns and copies are added; None if a row has many coordinates, or on failure.
 
         Parameters
@@ -164,9 +190,7 @@ class ModelEvaluation:
         except (DataError, MemoryError) as error:
             self._skip_or_raise("The noise experiment", error, requested=False)
             return None
-        described = found.to_dict()
-        described["notes"] = [*self.notes, *described["notes"]]
-        return described
+        return _describe_noise_experiment(found, self.notes)
 
     def _many_columns_note(self) -> tuple[str, ...]:
         """Return the note that there is no noise experiment because a row has many coordinates; else an empty tuple."""
@@ -272,49 +296,178 @@ def prepare_evaluation(
     return ModelEvaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes), budget)
 
 
-def model_effect(recommendation: Recommendation, candidate: str, notes: tuple[str, ...]) -> dict[str, Any]:
-    """Return one selection of a recommendation compared with all columns, in the form of `ColumnComparison.to_dict`.
+def describe_model_effect(recommendation: Recommendation, candidate: str, notes: Sequence[str]) -> ModelEffectRecord:
+    """Return one selection of a recommendation compared with all columns.
 
     Parameters
     ----------
     recommendation : Recommendation
     candidate : str
         The id of the selection.
-    notes : tuple of str
+    notes : sequence of str
         Notes on the sample of rows.
     """
     one, every = recommendation.candidates[candidate], recommendation.candidates["all_columns"]
-    return {
-        "selector": one.label,
-        "folds": recommendation.folds_description,
-        "n_samples": recommendation.n_samples,
-        "n_columns": recommendation.n_columns,
-        "n_chosen": one.fold_sets.sum(axis=1).tolist(),
-        "models": [{"id": model, "label": label} for model, label in recommendation.models.items()],
-        "scores": [
-            {
-                "id": scoring,
-                "baseline": recommendation.baseline[scoring].to_dict(),
-                "models": [
-                    {
-                        "all_columns": every.scores[model, scoring].to_dict(),
-                        "chosen": one.scores[model, scoring].to_dict(),
-                        "difference": recommendation.score_change(candidate, model, scoring).to_dict(),
-                    }
+    return ModelEffectRecord(
+        selector=one.label,
+        folds=recommendation.folds_description,
+        n_samples=recommendation.n_samples,
+        n_columns=recommendation.n_columns,
+        n_chosen=tuple(one.fold_sets.sum(axis=1).tolist()),
+        models=_named(recommendation.models),
+        scores=tuple(
+            ModelScores(
+                id=scoring,
+                baseline=_scores(recommendation.baseline[scoring]),
+                models=tuple(
+                    ModelComparison(
+                        all_columns=_folded_scores(every.scores[model, scoring]),
+                        chosen=_folded_scores(one.scores[model, scoring]),
+                        difference=_folded_scores(recommendation.score_change(candidate, model, scoring)),
+                    )
                     for model in recommendation.models
-                ],
-            }
+                ),
+            )
             for scoring in recommendation.scorings
-        ],
-        "notes": [*notes, *recommendation.notes],
-        "seed": recommendation.seed,
-    }
+        ),
+        notes=(*notes, *recommendation.notes),
+    )
 
 
-def _with_notes(recommendation: Recommendation, notes: tuple[str, ...]) -> dict[str, Any]:
-    described = recommendation.to_dict()
-    described["notes"] = [*notes, *described["notes"]]
-    return described
+def _describe_recommendation(found: Recommendation, notes: Sequence[str]) -> RecommendationRecord:
+    return RecommendationRecord(
+        recommended=found.recommended,
+        refused=found.rejected,
+        columns=found.columns,
+        folds=found.folds_description,
+        n_samples=found.n_samples,
+        n_columns=found.n_columns,
+        models=_named(found.models),
+        scores=tuple(BaselineScore(id=name, baseline=_scores(found.baseline[name])) for name in found.scorings),
+        candidates=tuple(
+            CandidateScores(
+                id=name,
+                label=one.label,
+                columns=one.columns,
+                n_chosen=tuple(one.fold_sets.sum(axis=1).tolist()),
+                scores=tuple(
+                    tuple(_folded_scores(one.scores[model, scoring]) for model in found.models)
+                    for scoring in found.scorings
+                ),
+                changes=tuple(
+                    tuple(_folded_scores(found.score_change(name, model, scoring)) for model in found.models)
+                    for scoring in found.scorings
+                ),
+            )
+            for name, one in found.candidates.items()
+        ),
+        notes=(*notes, *found.notes),
+    )
+
+
+def _describe_noise_experiment(found: NoiseExperiment, notes: Sequence[str]) -> NoiseExperimentRecord:
+    kinds: list[Literal["random", "copies"]] = ["random"] if found.copied_column is None else ["random", "copies"]
+    return NoiseExperimentRecord(
+        n_added=tuple(found.n_added),
+        models=_named(found.models),
+        scoring=found.scoring,
+        folds=found.folds_description,
+        n_samples=found.n_samples,
+        n_columns=found.n_columns,
+        n_draws=found.n_draws,
+        copied=found.copied_column,
+        selector=found.selector,
+        selection_n_added=tuple(found.selection_n_added),
+        panels=tuple(
+            NoisePanel(
+                added=added,
+                lines=tuple(_score_curve(found, added, name, selected=False) for name in found.models),
+                chosen=tuple(_score_curve(found, added, name, selected=True) for name in found.models),
+                kept=tuple(found.n_added_selected[added].mean(axis=1).tolist()),
+            )
+            for added in kinds
+        ),
+        notes=(*notes, *found.notes),
+    )
+
+
+def _score_curve(found: NoiseExperiment, added: str, model: str, *, selected: bool) -> ScoreCurve:
+    changes = found.score_changes(added, model, selected=selected)
+    return ScoreCurve(
+        means=tuple(one.mean for one in found.scores(added, model, selected=selected)),
+        changes=tuple(one.mean for one in changes),
+        intervals=tuple(one.interval for one in changes),
+    )
+
+
+def describe_assessment(found: SelectionReport, notes: Sequence[str]) -> AssessmentRecord:
+    """Return a selection report as a record.
+
+    Parameters
+    ----------
+    found : SelectionReport
+    notes : sequence of str
+        All notes.
+    """
+    order, stability = np.argsort(-found.frequencies, kind="stable").tolist(), found.stability
+    return AssessmentRecord(
+        predictor=found.model,
+        scoring=found.scoring,
+        folds=found.folds_description,
+        n_samples=found.n_samples,
+        scores=_assessment_scores(found),
+        other_scores=tuple(
+            OtherScores(id=name, scores=_assessment_scores(scores)) for name, scores in found.other_scores.items()
+        ),
+        deciding_score=found.deciding_score,
+        optimism=found.optimism,
+        helps=found.beats_baseline,
+        beats_chance=found.beats_chance,
+        frequencies=tuple(
+            SelectionFrequency(name=found.names[j], share=float(found.frequencies[j]), chosen=bool(found.support[j]))
+            for j in order
+            if found.fold_sets[:, j].any() or found.support[j]
+        ),
+        stability=StabilitySummary(
+            estimate=stability.estimate, low=stability.low, high=stability.high, sentence=stability.sentence
+        ),
+        null=None
+        if found.null is None
+        else PermutationNullRecord(
+            statistic=found.null.statistic,
+            observed=found.null.observed,
+            p_value=found.null.p_value,
+            merits=tuple(found.null.null_values.tolist()),
+            shuffling=found.null.description,
+        ),
+        notes=tuple(notes),
+    )
+
+
+def _assessment_scores(found: SelectionReport | RoleScores) -> AssessmentScores:
+    return AssessmentScores(
+        baseline=_scores(found.baseline),
+        nested=_scores(found.nested),
+        apparent=_scores(found.apparent),
+        all_columns=None if found.all_columns is None else _scores(found.all_columns),
+    )
+
+
+def _named(labels: Mapping[str, str]) -> tuple[Named, ...]:
+    return tuple(Named(id=name, label=label) for name, label in labels.items())
+
+
+def _scores(found: FoldScores) -> Scores:
+    return Scores(mean=found.mean, interval=found.interval, folds=tuple(found.values.tolist()))
+
+
+def _folded_scores(found: FoldScores) -> FoldedScores:
+    return FoldedScores(
+        mean=found.mean,
+        interval=found.interval,
+        folds=tuple(found.values.tolist()),
+        standard_deviation=found.standard_deviation,
+    )
 
 
 def _candidate_id(selector: SubsetSelector) -> str:

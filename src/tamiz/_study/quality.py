@@ -13,6 +13,8 @@ from tamiz.exceptions import DataError
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
+from tamiz.report.records.codec import Named
+from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairs
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.views import RowNumbers, select_rows
@@ -29,7 +31,7 @@ _MIN_ROWS = 3
 
 def describe_quality(
     source: Source, rows: RowNumbers, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
-) -> dict[str, Any] | None:
+) -> QualityRecord | None:
     """Return the quality measures, curves and Shepard diagrams of maps; None if no map can be evaluated.
 
     Parameters
@@ -59,15 +61,15 @@ def describe_quality(
     first = next(filter(None, cards), None)
     if first is None:
         return None
-    return {
-        "metric": {"id": dissimilarity, "label": metrics[dissimilarity].label},
-        "n_rows": len(rows),
-        "n_neighbors": first.n_neighbors,
-        "measures": _measures(first, cards),
-        "agreement": _agreement(first, cards),
-        "pairs": _pairs([None if one is None else one[1] for one in found]),
-        "stress_per_point": [_stress_per_point(at, n_drawn, card) for card in cards] if points else [],
-    }
+    return QualityRecord(
+        metric=Named(id=dissimilarity, label=metrics[dissimilarity].label),
+        n_rows=len(rows),
+        n_neighbors=first.n_neighbors,
+        measures=_measures(first, cards),
+        agreement=_agreement(first, cards),
+        pairs=_pairs([None if one is None else one[1] for one in found]),
+        stress_per_point=tuple(_stress_per_point(at, n_drawn, card) for card in cards) if points else (),
+    )
 
 
 def _evaluate_map(
@@ -95,14 +97,16 @@ def _evaluate_map(
     return card, pairs
 
 
-def _stress_per_point(positions: RowNumbers, n_shown: int, map_quality: MapQuality | None) -> list[float | None] | None:
+def _stress_per_point(
+    positions: RowNumbers, n_shown: int, map_quality: MapQuality | None
+) -> tuple[float | None, ...] | None:
     """Return the stress of every shown row, None for rows that were not evaluated."""
     if map_quality is None:
         return None
     stress: list[float | None] = [None] * n_shown
     for row, value in zip(positions.tolist(), map_quality.points.stress.tolist(), strict=True):
         stress[row] = value
-    return stress
+    return tuple(stress)
 
 
 def _class_labels(source: Source) -> NDArray[Any] | None:
@@ -111,39 +115,38 @@ def _class_labels(source: Source) -> NDArray[Any] | None:
     return np.concatenate([np.asarray(block.y) for block in source.blocks([])])
 
 
-def _measures(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> list[dict[str, Any]]:
+def _measures(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> tuple[MapMeasure, ...]:
     """Return every measure with its value for each map."""
-    return [
-        {
-            "name": measure.name,
-            "meaning": measure.meaning,
-            "larger_is_better": measure.larger_is_better,
-            "values": [None if card is None else card[measure.name].value for card in map_qualities],
-        }
+    return tuple(
+        MapMeasure(
+            name=measure.name,
+            larger_is_better=measure.larger_is_better,
+            values=tuple(None if card is None else card[measure.name].value for card in map_qualities),
+        )
         for measure in first.measures
-    ]
+    )
 
 
-def _agreement(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> dict[str, Any]:
+def _agreement(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> AgreementCurves:
     """Return the curves R_NX at logarithmically spaced neighbourhood sizes and at the size of the other measures."""
     sizes = first.agreement.n_neighbors
     spread = np.round(np.geomspace(1, len(sizes), _MAX_SIZES)).astype(np.intp)
     at = np.union1d(spread, [first.n_neighbors]) - 1
-    return {
-        "n_neighbors": sizes[at].tolist(),
-        "r_nx": [[] if card is None else card.agreement.r_nx[at].tolist() for card in map_qualities],
-    }
+    return AgreementCurves(
+        n_neighbors=tuple(sizes[at].tolist()),
+        r_nx=tuple(() if card is None else tuple(card.agreement.r_nx[at].tolist()) for card in map_qualities),
+    )
 
 
-def _pairs(diagrams: Sequence[ShepardDiagram | None]) -> dict[str, Any] | None:
+def _pairs(diagrams: Sequence[ShepardDiagram | None]) -> ShepardPairs | None:
     """Return pairs of rows: their distances in the table and, at the best scale, on each map."""
     first = next(filter(None, diagrams), None)
     if first is None:
         return None
     n = len(first.distances)
     at = np.arange(n) if n <= _MAX_PAIRS else np.linspace(0, n - 1, _MAX_PAIRS).astype(np.intp)
-    return {
-        "all_pairs": first.all_pairs and n == len(at),
-        "in_table": first.dissimilarities[at].tolist(),
-        "on_map": [[] if one is None else (one.scale * one.distances[at]).tolist() for one in diagrams],
-    }
+    return ShepardPairs(
+        all_pairs=first.all_pairs and n == len(at),
+        in_table=tuple(first.dissimilarities[at].tolist()),
+        on_map=tuple(() if one is None else tuple((one.scale * one.distances[at]).tolist()) for one in diagrams),
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import stats
@@ -19,6 +19,7 @@ from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, StatisticsCache, gather_statistics
 from tamiz.criteria.discretization import MDL, ColumnCoder, EqualFrequency
 from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.report.records.columns import CriterionInfo, FTestSummary, RankingRecord, UncutColumns
 from tamiz.runtime.registry import entry_label, method_label
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -49,7 +50,7 @@ class FTests:
         return np.asarray(stats.f.sf(self.statistic, self.df_between, self.df_within))
 
 
-def describe_uncut_columns(source: Source, known: StatisticsCache) -> dict[str, Any] | None:
+def describe_uncut_columns(source: Source, known: StatisticsCache) -> UncutColumns | None:
     """Return the numeric columns that the ranking's discretisation leaves in one interval, and how many of them pass an F test.
 
     Parameters
@@ -60,11 +61,7 @@ def describe_uncut_columns(source: Source, known: StatisticsCache) -> dict[str, 
 
     Returns
     -------
-    dict or None
-        "rule", "mdl" or "equal_frequency"; "columns", the names; "test", None if there is none, and "why_not"; "n_tested", the
-        numeric columns tested; "n_found", how many of "columns" are significant; "level" of the false discovery rate; "power";
-        "n_rows", the rows with a value in the column with the most missing values; "detectable" and "detectable_adjusted", the
-        share of the variance that is detected with that power in a single test, and at the level divided by the number of tests.
+    UncutColumns or None
         None if every column has a cut point, or nothing was discretised.
 
     Notes
@@ -77,7 +74,7 @@ def describe_uncut_columns(source: Source, known: StatisticsCache) -> dict[str, 
     schema = source.schema
     if schema.target is None or not schema.numeric:
         return None
-    rule, name = (MDL(), "mdl") if schema.has_classes else (EqualFrequency(10), "equal_frequency")
+    rule = MDL() if schema.has_classes else EqualFrequency(10)
     coder = ColumnCoder(rule, schema, with_target=True, caller="study")
     if coder.requires(known):
         return None
@@ -86,18 +83,21 @@ def describe_uncut_columns(source: Source, known: StatisticsCache) -> dict[str, 
     uncut = [j for j in varied if not len(edges[j])]
     if not uncut:
         return None
-    found = {"rule": name, "columns": [schema.columns[j].name for j in uncut], "level": FDR_LEVEL, "power": POWER}
-    why_not = _untestable_reason(source)
-    if not why_not:
+    untestable, summary = _untestable_reason(source), None
+    if not untestable:
         moments = ClassMoments(schema.numeric, schema.n_classes)
         tests = anova(_anova_moments(source, known, moments)) if schema.has_classes else correlation_tests(source)
         place = {j: k for k, j in enumerate(schema.numeric)}
-        tested = _test_summary(tests, [place[j] for j in uncut])
-        if tested is not None:
-            return {**found, "test": "anova" if schema.has_classes else "correlation", "why_not": "", **tested}
-        why_not = "too few rows"
-    nothing = dict.fromkeys(("test", "n_tested", "n_found", "n_rows", "detectable", "detectable_adjusted"))
-    return {**found, **nothing, "why_not": why_not}
+        summary = _test_summary("anova" if schema.has_classes else "correlation", tests, [place[j] for j in uncut])
+        untestable = "" if summary is not None else "too few rows"
+    return UncutColumns(
+        rule="mdl" if schema.has_classes else "equal_frequency",
+        columns=tuple(schema.columns[j].name for j in uncut),
+        level=FDR_LEVEL,
+        power=POWER,
+        test=summary,
+        untestable_reason=untestable,
+    )
 
 
 def anova(moments: ClassMoments) -> FTests:
@@ -187,7 +187,7 @@ def _anova_moments(source: Source, known: StatisticsCache, moments: ClassMoments
     return filled
 
 
-def _test_summary(tests: FTests, uncut: list[int]) -> dict[str, Any] | None:
+def _test_summary(name: Literal["anova", "correlation"], tests: FTests, uncut: list[int]) -> FTestSummary | None:
     """Return the results of the tests for the columns in one interval, None if none of them can be tested."""
     p = tests.p_values()
     tested = np.flatnonzero(~np.isnan(p))
@@ -198,13 +198,14 @@ def _test_summary(tests: FTests, uncut: list[int]) -> dict[str, Any] | None:
     adjusted[tested] = stats.false_discovery_control(p[tested])
     least = int(here[np.argmin(tests.n_rows[here])])
     freedom = float(tests.df_between[least]), float(tests.df_within[least])
-    return {
-        "n_tested": len(tested),
-        "n_found": int((adjusted[here] <= FDR_LEVEL).sum()),
-        "n_rows": int(tests.n_rows[least]),
-        "detectable": detectable_effect(*freedom, FDR_LEVEL),
-        "detectable_adjusted": detectable_effect(*freedom, FDR_LEVEL / len(tested)),
-    }
+    return FTestSummary(
+        name=name,
+        n_tested=len(tested),
+        n_significant=int((adjusted[here] <= FDR_LEVEL).sum()),
+        n_rows=int(tests.n_rows[least]),
+        detectable=detectable_effect(*freedom, FDR_LEVEL),
+        detectable_adjusted=detectable_effect(*freedom, FDR_LEVEL / len(tested)),
+    )
 
 
 def _untestable_reason(source: Source) -> str:
@@ -280,36 +281,36 @@ def _number_duplicates(requested: Sequence[Relevance]) -> list[tuple[dict[str, s
     return list(zip(labels, requested, strict=True))
 
 
-def describe_ranking(source: Source, ranking_criteria: list[RankingCriterion]) -> dict[str, Any]:
+def describe_ranking(source: Source, ranking_criteria: list[RankingCriterion]) -> RankingRecord:
     """Return the record of the ranking: scores by criterion, cut points, and tests of the columns without a cut point."""
     schema = source.schema
     found, known = score_columns(ranking_criteria, source)
     used = set(schema.used.tolist())
     scores = {name: values.tolist() for name, values in found.items()}
-    cuts: dict[str, list[float]] = {}
+    cut_points: dict[str, tuple[float, ...] | None] = {}
     if schema.has_classes and schema.numeric:
         coder = ColumnCoder(MDL(), schema, with_target=True, caller="study")
         if not coder.requires(known):
             edges = coder.coding(known).edges
-            cuts = {schema.columns[j].name: edges[j].tolist() for j in schema.numeric}
-    return {
-        "criteria": [
-            {
-                "id": one.name,
-                "label": one.label,
-                "unit": one.relevance.unit,
-                "summary": _docstring_summary(one.relevance),
-                "needs_target": bool(one.relevance.needs_target),
-            }
+            cut_points = {schema.columns[j].name: tuple(edges[j].tolist()) for j in schema.numeric}
+    return RankingRecord(
+        criteria=tuple(
+            CriterionInfo(
+                id=one.name,
+                label=one.label,
+                unit=one.relevance.unit,
+                summary=_docstring_summary(one.relevance),
+                needs_target=bool(one.relevance.needs_target),
+            )
             for one in ranking_criteria
-        ],
-        "columns": schema.names,
-        "scores": {name: [v if j in used else None for j, v in enumerate(values)] for name, values in scores.items()},
-        "cuts": cuts,
-        "uncut": describe_uncut_columns(source, known),
-        "constant": [schema.columns[j].name for j in schema.used.tolist() if schema.columns[j].constant],
-        "combined": None,
-    }
+        ),
+        columns=tuple(schema.names),
+        scores={name: tuple(v if j in used else None for j, v in enumerate(values)) for name, values in scores.items()},
+        cut_points=cut_points,
+        uncut=describe_uncut_columns(source, known),
+        constant=tuple(schema.columns[j].name for j in schema.used.tolist() if schema.columns[j].constant),
+        mean_rank=None,
+    )
 
 
 def _docstring_summary(method: Any) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,8 @@ from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
 from tamiz.kernels.contingency import add_pair_weights, symmetric_uncertainty
+from tamiz.report.records.codec import Named
+from tamiz.report.records.columns import RankingRecord, RedundancyRecord, RedundantGroup
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import warn_user
@@ -182,15 +183,14 @@ class ColumnPairs:
 
 
 def describe_redundancy(
-    source: Source, ranking: dict[str, Any] | None, missing: MissingRule, budget: Budget = DEFAULT_BUDGET
-) -> dict[str, Any] | None:
+    source: Source, ranking: RankingRecord | None, missing: MissingRule, budget: Budget = DEFAULT_BUDGET
+) -> RedundancyRecord | None:
     """Return the matrix of the most redundant columns and the groups among all columns; None if there are fewer than two.
 
     Parameters
     ----------
     source : Source
-    ranking : dict or None
-        The ranking of the study.
+    ranking : RankingRecord or None
     missing : {"distribute", "category"}
     budget : Budget
 
@@ -219,35 +219,35 @@ def describe_redundancy(
     groups = complete_linkage_groups(corrected, values, len(columns), REDUNDANCY_THRESHOLD)
     drawn = leaf_order(values, _MAX_DRAWN)
     numbered = [(sorted(columns[group].tolist()), least) for group, least in groups]
-    return {
-        "measure": {"id": "symmetric_uncertainty", "label": "Symmetric uncertainty"},
-        "columns": [names[columns[k]] for k in drawn],
-        "values": _encode_pairs(values, drawn, len(columns)),
-        "groups": [
-            {
-                "columns": [names[j] for j in group],
-                "keep": names[min(group, key=lambda j: (-relevance[j], j))],
-                "least": least,
-            }
+    return RedundancyRecord(
+        measure=Named(id="symmetric_uncertainty", label="Symmetric uncertainty"),
+        columns=tuple(names[columns[k]] for k in drawn),
+        pair_steps=_encode_pairs(values, drawn, len(columns)),
+        groups=tuple(
+            RedundantGroup(
+                columns=tuple(names[j] for j in group),
+                keep=names[min(group, key=lambda j: (-relevance[j], j))],
+                min_value=least,
+            )
             for group, least in sorted(numbered, key=lambda group: (-len(group[0]), group[0]))
-        ],
-        "threshold": REDUNDANCY_THRESHOLD,
-        "n_columns": len(columns),
-        "n_left": len(varied) - len(columns),
-        "n_rows": compared.source.schema.n_rows,
-        "how": _comparison_method(compared, missing),
-    }
+        ),
+        threshold=REDUNDANCY_THRESHOLD,
+        n_columns=len(columns),
+        n_not_compared=len(varied) - len(columns),
+        n_rows=compared.source.schema.n_rows,
+        method=_comparison_method(compared, missing),
+    )
 
 
 def redundant_pair_notes(
-    source: Source, chosen_names: list[str], missing: MissingRule, budget: Budget = DEFAULT_BUDGET
+    source: Source, chosen_names: Sequence[str], missing: MissingRule, budget: Budget = DEFAULT_BUDGET
 ) -> list[str]:
     """Return a sentence on pairs of selected columns above `REDUNDANCY_THRESHOLD`; an empty list if there are none.
 
     Parameters
     ----------
     source : Source
-    chosen_names : list of str
+    chosen_names : sequence of str
         The selected columns; of more than 1,000 the first ones are compared.
     missing : {"distribute", "category"}
     budget : Budget
@@ -331,12 +331,12 @@ def compare_column_pairs(
     return ColumnPairs(by_name, values, table, association)
 
 
-def _target_relevance(source: Source, ranking: dict[str, Any] | None, missing: MissingRule) -> Floats:
+def _target_relevance(source: Source, ranking: RankingRecord | None, missing: MissingRule) -> Floats:
     """Return the symmetric uncertainty of every column with the target, 0 without a target."""
     schema = source.schema
     if schema.target is None:
         return np.zeros(schema.n_columns)
-    known = None if ranking is None else ranking["scores"].get("symmetric_uncertainty")
+    known = None if ranking is None else ranking.scores.get("symmetric_uncertainty")
     if known is not None:
         return np.array([0.0 if score is None else score for score in known])
     relevance = SymmetricUncertainty(missing=missing).adapt_to(schema)
@@ -356,12 +356,12 @@ def _columns_to_compare(varied: list[int], relevance: Floats, schema: Schema, ma
     return sorted(sorted(varied, key=lambda j: (-relevance[j], j))[:max_columns])
 
 
-def _encode_pairs(values: Floats, order: NDArray[np.intp], n_columns: int) -> str:
-    """Return the values of the pairs in display order, as bytes (value times 255) in base64."""
+def _encode_pairs(values: Floats, order: NDArray[np.intp], n_columns: int) -> bytes:
+    """Return the values of the pairs in display order, as bytes (value times 255)."""
     i, j = np.triu_indices(len(order), 1)
     low, high = np.minimum(order[i], order[j]), np.maximum(order[i], order[j])
     steps = np.floor(255 * values[low * n_columns - low * (low + 1) // 2 + high - low - 1] + 0.5).astype(np.uint8)
-    return base64.b64encode(steps.tobytes()).decode("ascii")
+    return steps.tobytes()
 
 
 def _comparison_method(pairs: ColumnPairs, missing: MissingRule) -> str:

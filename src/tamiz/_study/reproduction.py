@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from tamiz._study.command_line import NoCommandError, as_command, as_config, study_options
 from tamiz._study.expressions import ExpressionWriter, NoExpressionError, format_call, to_expression
 from tamiz.criteria.cfs import CFS
+from tamiz.report.records.study import ReproductionRecord
 from tamiz.search.best_first import BestFirst
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
@@ -29,7 +30,7 @@ _MAX_REPR_LENGTH = 120
 
 def describe_reproduction(
     function: Callable[..., Any], arguments: Mapping[str, Any], schema: Schema, selector: SubsetSelector | None
-) -> dict[str, Any]:
+) -> ReproductionRecord:
     """Return the code that reproduces a study, for a reader with the table in the working folder.
 
     Parameters
@@ -41,30 +42,24 @@ def describe_reproduction(
     schema : Schema
     selector : SubsetSelector or None
         The selector of the subset, if there is one.
-
-    Returns
-    -------
-    dict
-        "command" and "config", None if "no_command" states why there are none; "python"; "given", the placeholders in it for
-        objects that were in memory.
     """
     changed = _changed_arguments(function, arguments)
     try:
         options = study_options(changed, schema.names)
-        command, config, why = as_command(options), as_config(options), None
+        command, config, reason = as_command(options), as_config(options), None
     except NoCommandError as error:
-        command, config, why = None, None, str(error)
+        command, config, reason = None, None, str(error)
     script = _Script(changed, schema)
     script.add_study()
     if selector is not None:
         script.add_selection(selector)
-    return {
-        "command": command,
-        "config": config,
-        "no_command": why,
-        "python": script.text(),
-        "given": script.placeholders,
-    }
+    return ReproductionRecord(
+        command=command,
+        config=config,
+        no_command_reason=reason,
+        python=script.text(),
+        placeholders=script.placeholders,
+    )
 
 
 def _changed_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,9 +101,9 @@ class _Script:
         self._file = Path(data).name if isinstance(data, str | os.PathLike) else None
 
     @property
-    def placeholders(self) -> list[str]:
+    def placeholders(self) -> tuple[str, ...]:
         """The placeholders for objects that were in memory."""
-        return list(self._placeholders)
+        return tuple(self._placeholders)
 
     def text(self) -> str:
         """Return the script."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -38,8 +38,12 @@ from tamiz.kernels._compilation import compile_ahead, default_kernels
 from tamiz.method_lookup import choose_merit_and_search
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.majorization.pairs import MAX_FLOAT64_ROWS
+from tamiz.report.records.codec import Named
+from tamiz.report.records.columns import RankingRecord, RedundancyRecord, SubsetRecord
+from tamiz.report.records.maps import ColorColumn, MapRecord, QualityRecord
+from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
+from tamiz.report.records.study import StudyRecord
 from tamiz.report.result import Result
-from tamiz.report.shape import FORMAT
 from tamiz.runtime import parallel
 from tamiz.runtime.memory import SizeLike
 from tamiz.runtime.random import Seed, make_rng
@@ -225,32 +229,46 @@ def study(
             scoring=scoring,
             points=bool(points),
         )
-        columns = study_run.rank(relevances)
+        ranking, redundancy = study_run.rank(relevances)
         subset = study_run.select(selector) if searched else None
-        fitted_maps = study_run.embed(wanted, most_fitted)
+        fitted_maps, quality = study_run.embed(wanted, most_fitted)
         evaluated = study_run.evaluate(selector, subset)
-        colors = study_run.describe_colors_and_clusters(columns["ranking"]) if points and fitted_maps["maps"] else []
+        colors = study_run.describe_colors_and_clusters(ranking) if points and fitted_maps else ()
         warn_user(run.omission_notes())
     return Result(
-        {
-            "format": FORMAT,
-            "tamiz": __version__,
-            "versions": _versions(),
-            "title": _title(data),
-            "seed": random_state if isinstance(random_state, int) else None,
-            "warnings": list(dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])),
-            "interrupted": run.interruption_note,
-            "table": table,
-            "graph": describe_graph(study_run.row_graph, method_label(graphs, study_run.row_graph.builder)),
-            **columns,
-            "subset": subset,
-            **evaluated,
-            **fitted_maps,
-            "colors": colors,
-            "reproduction": describe_reproduction(study, arguments, schema, None if subset is None else selector),
-        },
+        StudyRecord(
+            tamiz=__version__,
+            versions=_versions(),
+            title=_title(data),
+            seed=random_state if isinstance(random_state, int) else None,
+            warnings=tuple(dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])),
+            interruption=run.interruption_note,
+            table=table,
+            graph=describe_graph(study_run.row_graph, Named(**method_label(graphs, study_run.row_graph.builder))),
+            ranking=ranking,
+            redundancy=redundancy,
+            subset=subset,
+            recommendation=evaluated.recommendation,
+            model_effect=evaluated.model_effect,
+            noise_experiment=evaluated.noise_experiment,
+            assessment=evaluated.assessment,
+            maps=fitted_maps,
+            quality=quality,
+            colors=colors,
+            reproduction=describe_reproduction(study, arguments, schema, None if subset is None else selector),
+        ),
         run.timings,
     )
+
+
+@dataclass(frozen=True)
+class _Evaluated:
+    """The sections that evaluate the subset by models; None was not computed."""
+
+    recommendation: RecommendationRecord | None = None
+    model_effect: ModelEffectRecord | None = None
+    assessment: AssessmentRecord | None = None
+    noise_experiment: NoiseExperimentRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -292,52 +310,56 @@ class _StudyRun:
         """The time and memory budget."""
         return self.steps.budget
 
-    def rank(self, relevances: Sequence[Relevance] | None) -> dict[str, Any]:
+    def rank(self, relevances: Sequence[Relevance] | None) -> tuple[RankingRecord | None, RedundancyRecord | None]:
         """Return the ranking of the columns by every criterion, and the redundancy of the columns."""
         ranked = choose_ranking_criteria(relevances, self.source.schema, self.missing, self.row_graph)
         warn_user(group_warnings(self.source))
         # Relevances that compare rows with rows read the source of their RankingCriterion instead.
         weighted = weight_groups_equally(self.source)
         scored = self.steps.run_step("ranking", lambda: describe_ranking(weighted, ranked))
+        ranking = scored
         if scored is not None:
-            scored["combined"] = self.steps.run_optional(
+            mean_rank = self.steps.run_optional(
                 "combined rank",
                 lambda: describe_mean_rank(weighted, ranked, scored, self.seed, self.budget),
                 "the mean rank over all criteria",
             )
+            ranking = replace(scored, mean_rank=mean_rank)
         redundancy = self.steps.run_optional(
             "redundancy",
-            lambda: describe_redundancy(self.source, scored, self.missing, self.budget),
+            lambda: describe_redundancy(self.source, ranking, self.missing, self.budget),
             "the redundancy of the columns",
         )
-        return {"ranking": scored, "redundancy": redundancy}
+        return ranking, redundancy
 
-    def select(self, selector: SubsetSelector) -> dict[str, Any] | None:
+    def select(self, selector: SubsetSelector) -> SubsetRecord | None:
         """Run the search and return the subset, with the reason why each column is in or out."""
         subset = self.steps.run_step("subset", lambda: _search_subset(selector, self.source, self.steps))
         if subset is None:
             return None
         explained = self.steps.run_optional(
-            "reasons", lambda: self._explain(selector, subset["columns"]), "why each column is selected or not"
+            "reasons", lambda: self._explain(selector, subset), "why each column is selected or not"
         )
-        return subset | (explained or {"reasons": [], "lattice": None, "notes": []})
+        return explained or subset
 
-    def _explain(self, selector: SubsetSelector, chosen: list[str]) -> dict[str, Any]:
-        """Return why each column is in or out, and which selected columns are redundant."""
-        shared = redundant_pair_notes(self.source, chosen, self.missing, self.budget)
-        return {**explain_subset(selector, self.source), "notes": shared}
+    def _explain(self, selector: SubsetSelector, subset: SubsetRecord) -> SubsetRecord:
+        """Return the subset with why each column is in or out, and which selected columns are redundant."""
+        notes = redundant_pair_notes(self.source, subset.columns, self.missing, self.budget)
+        return explain_subset(subset, selector, self.source, notes)
 
-    def embed(self, map_requests: Sequence[MapRequest], max_rows: int | None) -> dict[str, Any]:
+    def embed(
+        self, map_requests: Sequence[MapRequest], max_rows: int | None
+    ) -> tuple[tuple[MapRecord, ...], QualityRecord | None]:
         """Fit the maps and evaluate their quality; maps of quadratic cost are fitted on at most `max_rows` rows."""
-        drawn: list[tuple[StudyMap, dict[str, Any]]] = []
+        drawn: list[tuple[StudyMap, MapRecord]] = []
         self.steps.run_step("maps", lambda: self._fit_maps(map_requests, drawn, max_rows))
         evaluated = self.steps.run_optional("quality", lambda: self._evaluate_maps(drawn), "the quality of the maps")
-        return {"maps": [described for _, described in drawn], "quality": evaluated}
+        return tuple(described for _, described in drawn), evaluated
 
     def _fit_maps(
         self,
         map_requests: Sequence[MapRequest],
-        fitted_maps: list[tuple[StudyMap, dict[str, Any]]],
+        fitted_maps: list[tuple[StudyMap, MapRecord]],
         max_rows: int | None,
     ) -> None:
         """Fit the maps one by one and append them to `fitted_maps`; a default map that fails is skipped with a warning."""
@@ -355,29 +377,29 @@ class _StudyRun:
             shown = self.row_graph.row_positions(self.rows, source)
             try:
                 mapped = fit_map(reducer, source, shown, max_rows, self.seed, self.budget)
-                label = {"id": one.id, "label": one.label}
-                fitted_maps.append((mapped, describe_map(mapped, label, shown if self.points else None, self.seed)))
+                name = Named(id=one.id, label=one.label)
+                fitted_maps.append((mapped, describe_map(mapped, name, shown if self.points else None, self.seed)))
             except (DataError, MemoryError) as error:
                 if one.explicit:
                     raise
                 warn_user([f"{one.label} is left out: {error}"])
 
-    def _evaluate_maps(self, fitted_maps: Sequence[tuple[StudyMap, dict[str, Any]]]) -> dict[str, Any] | None:
+    def _evaluate_maps(self, fitted_maps: Sequence[tuple[StudyMap, MapRecord]]) -> QualityRecord | None:
         """Evaluate the first two axes of every map, which are the ones that the report shows."""
         maps = [
-            (described["label"], mapped.embedding_of(self.row_graph.row_positions(self.rows, mapped.source))[:, :2])
+            (described.label, mapped.embedding_of(self.row_graph.row_positions(self.rows, mapped.source))[:, :2])
             for mapped, described in fitted_maps
         ]
         return describe_quality(self.source, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
 
-    def evaluate(self, selector: SubsetSelector, subset: dict[str, Any] | None) -> dict[str, Any]:
+    def evaluate(self, selector: SubsetSelector, subset: SubsetRecord | None) -> _Evaluated:
         """Return the comparison of selections under several models, the assessment of the subset, and the noise experiment."""
-        found = dict.fromkeys(("recommendation", "model_effect", "assessment", "noise_experiment"))
         evaluation = prepare_evaluation(
             self.source, self.scoring, self.search_seed, assess=self.assess, budget=self.budget
         )
         if evaluation is None:
-            return found
+            return _Evaluated()
+        recommended = assessed = None
         if subset is not None:
             seconds = self.steps.seconds("subset")
             if evaluation.source is not self.source:
@@ -386,25 +408,24 @@ class _StudyRun:
             recommended = self.steps.run_optional(
                 "recommendation", lambda: evaluation.recommend(selector, seconds), "the comparison of selections"
             )
-            if recommended is not None:
-                found["recommendation"], found["model_effect"] = recommended
-            found["assessment"] = self.steps.run_optional(
+            assessed = self.steps.run_optional(
                 "assessment", lambda: evaluation.assess(selector, seconds), "the reliability of the selection"
             )
-        found["noise_experiment"] = self.steps.run_optional(
+        experiment = self.steps.run_optional(
             "noise_experiment",
             lambda: evaluation.run_noise_experiment(CFS(missing=self.missing)),
             "the noise experiment",
         )
-        return found
+        recommendation, model_effect = recommended or (None, None)
+        return _Evaluated(recommendation, model_effect, assessed, experiment)
 
-    def describe_colors_and_clusters(self, ranking: dict[str, Any] | None) -> list[dict[str, Any]]:
+    def describe_colors_and_clusters(self, ranking: RankingRecord | None) -> tuple[ColorColumn, ...]:
         """Return the columns and the clusters that the maps can be coloured by."""
         colors = describe_colors(self.source, self.rows, ranking)
         clusters = self.steps.run_optional(
             "clusters", lambda: describe_clusters(self.source, self.rows, self.seed), "clusters of the rows"
         )
-        return [*colors, *([] if clusters is None else [clusters])]
+        return (*colors, *(() if clusters is None else (clusters,)))
 
 
 def _check_arguments(data: Any, table_options: Mapping[str, Any], graph: Any) -> None:
@@ -457,15 +478,15 @@ def _missing_value_notes(schema: Schema, missing: MissingRule) -> list[str]:
     ]
 
 
-def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) -> dict[str, Any] | None:
+def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) -> SubsetRecord | None:
     try:
         selector.fit(source)
     except KeyboardInterrupt:
         steps.record_interrupt(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
         if not hasattr(selector, "archive_"):
             return None
-    merit = {**method_label(criteria, selector.criterion_), "label": selector.merit_name_}
-    return describe_subset(selector, merit, method_label(searches, selector.search_))
+    merit = Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_)
+    return describe_subset(selector, merit, Named(**method_label(searches, selector.search_)))
 
 
 def _versions() -> dict[str, str]:

@@ -5,6 +5,8 @@ The merit of the subset with one column flipped is read from the archive of the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,17 @@ from numpy.typing import NDArray
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
+from tamiz.report.records.codec import Named
+from tamiz.report.records.columns import (
+    BestOfSize,
+    CertificateInfo,
+    ColumnReason,
+    Lattice,
+    SearchStep,
+    SetPoints,
+    SimilarColumn,
+    SubsetRecord,
+)
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.search.base import Problem
 from tamiz.selection import SubsetSelector
@@ -26,15 +39,14 @@ _MAX_COLUMNS = 6
 _MIN_COLUMNS = 2
 
 
-def describe_lattice(selector: SubsetSelector, source: Source) -> dict[str, Any] | None:
+def describe_lattice(selector: SubsetSelector, source: Source) -> Lattice | None:
     """Return the merits of all subsets of the searched columns; None if there are too many, or the work is too much.
 
     Returns
     -------
-    dict or None
-        "columns", their names; "merits", indexed by the number whose bit k is set if column k is in the subset; "best", the number
-        of the best of all subsets: of equal ones the smaller, then the one with earlier columns. The search may have been
-        restricted to fewer subsets.
+    Lattice or None
+        The best of equal subsets is the smaller, then the one with earlier columns. The search may have been restricted to fewer
+        subsets.
     """
     schema = source.schema
     used = np.array([j for j in schema.used.tolist() if schema.names[j] not in selector.duplicates_], dtype=np.intp)
@@ -48,11 +60,7 @@ def describe_lattice(selector: SubsetSelector, source: Source) -> dict[str, Any]
     if np.isnan(merits).any():
         return None
     best = min(range(2**n), key=lambda k: (-merits[k], members[k].sum(), (~members[k]).tolist()))
-    return {
-        "columns": [schema.names[j] for j in used.tolist()],
-        "merits": merits.tolist(),
-        "best": best,
-    }
+    return Lattice(columns=tuple(schema.names[j] for j in used.tolist()), merits=tuple(merits.tolist()), best=best)
 
 
 # Work limit in units of `merit_cost_` (about a microsecond): counted, not timed, so that every machine gives the same result.
@@ -110,42 +118,39 @@ _MAX_WORK = 5_000_000_000
 _MIN_ROWS = 1_000
 
 
-def describe_reasons(selector: SubsetSelector, source: Source) -> list[dict[str, Any]]:
+def describe_reasons(selector: SubsetSelector, source: Source) -> tuple[ColumnReason, ...]:
     """Return why every used column is in the subset or out of it, in column order.
 
     Returns
     -------
-    list of dict
-        "name", "chosen"; "role", "fixed" or "excluded" if the user set it; "same_as", the identical column that was searched in its
-        place, None for others; "together", the other columns of its group; "other_merit" and "other_size", the merit and the size
-        of the subset with this column (and its group) flipped, the merit None if it was not computed; "relevance", the symmetric
-        uncertainty with the target; "repeats", the other selected columns with the largest symmetric uncertainties with it: one
-        for a column that is in, two for one that is out.
+    tuple of ColumnReason
+        The alternative merit is None if it was not computed. One similar column is named for a column that is in, two for one that
+        is out.
     """
     schema, support = source.schema, selector.support_
     if not len(schema.used):
-        return []
+        return ()
     problem = selector.search_.make_problem(schema.names, schema.used, selector.n_features)
     units = _column_groups(problem, schema.used)
     merits = dict(zip(schema.used.tolist(), _flipped_merits(selector, source, units), strict=True))
     size = int(support.sum())
-    relevances, repeats = _similar_columns(
+    relevances, similar = _similar_columns(
         source, np.flatnonzero(support), selector.criterion_.get_params().get("missing")
     )
-    return [
-        {
-            "name": schema.names[j],
-            "chosen": bool(support[j]),
-            "role": "fixed" if problem.fixed[j] else "excluded" if problem.excluded[j] else None,
-            "same_as": selector.duplicates_.get(schema.names[j]),
-            "together": [schema.names[i] for i in units[j].tolist() if i != j],
-            "other_merit": merits[j],
-            "other_size": size - int(support[units[j]].sum()) + int((~support[units[j]]).sum()),
-            "relevance": relevances.get(j),
-            "repeats": [[schema.names[i], value] for i, value in repeats.get(j, [])],
-        }
+    return tuple(
+        ColumnReason(
+            name=schema.names[j],
+            chosen=bool(support[j]),
+            role="fixed" if problem.fixed[j] else "excluded" if problem.excluded[j] else None,
+            same_as=selector.duplicates_.get(schema.names[j]),
+            group=tuple(schema.names[i] for i in units[j].tolist() if i != j),
+            alternative_merit=merits[j],
+            alternative_size=size - int(support[units[j]].sum()) + int((~support[units[j]]).sum()),
+            relevance=relevances.get(j),
+            similar=tuple(SimilarColumn(name=schema.names[i], uncertainty=value) for i, value in similar.get(j, [])),
+        )
         for j in schema.used.tolist()
-    ]
+    )
 
 
 def _column_groups(problem: Problem, used: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
@@ -191,7 +196,7 @@ def _similar_columns(
     values[counted[:, None] == among] = -1.0
     order = np.argsort(-values, axis=1, kind="stable")
     is_in = set(chosen.tolist())
-    repeats = {
+    similar = {
         j: [
             (int(among[k]), float(values[row, k]))
             for k in order[row, : 1 if j in is_in else _MAX_SIMILAR].tolist()
@@ -199,7 +204,7 @@ def _similar_columns(
         ]
         for row, j in enumerate(counted.tolist())
     }
-    return dict(zip(counted.tolist(), with_target.tolist(), strict=True)), repeats
+    return dict(zip(counted.tolist(), with_target.tolist(), strict=True)), similar
 
 
 def _sample_rows(source: Source, n_pairs: int) -> Source:
@@ -220,8 +225,8 @@ _MAX_SIZES = 500
 _MAX_NAMED = 20
 
 
-def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dict[str, str]) -> dict[str, Any]:
-    """Return the record of the subset: its columns, the course of the search, and merits by size."""
+def describe_subset(selector: SubsetSelector, merit: Named, search: Named) -> SubsetRecord:
+    """Return the record of the subset, without reasons, lattice and notes, which `explain_subset` adds."""
     archive, names = selector.archive_, np.array(selector.schema_.names, dtype=object)
     # After Ctrl-C, a partly written last entry is ignored.
     merits, sizes = archive.merits, archive.sizes
@@ -230,52 +235,66 @@ def describe_subset(selector: SubsetSelector, merit: dict[str, str], search: dic
     # A set that the model cannot be fitted on has no finite merit.
     best, drawn, course = (np.asarray(some)[np.isfinite(merits[some])] for some in (best, drawn, archive.improvements))
     certificate = selector.certificate_
-    return {
-        "merit": merit,
-        "how": selector.merit_method_,
-        "search": search,
-        "sizes": _requested_sizes(selector),
-        "min_gain": float(selector.search_.min_gain),
-        "columns": names[selector.support_].tolist(),
-        "value": selector.merit_,
-        "n_evaluations": archive.n_evaluations,
-        "n_written": len(archive),
-        "certificate": None
+    return SubsetRecord(
+        merit=merit,
+        scoring_note=selector.merit_method_,
+        search=search,
+        sizes=_requested_sizes(selector),
+        min_gain=float(selector.search_.min_gain),
+        columns=tuple(names[selector.support_].tolist()),
+        value=selector.merit_,
+        n_evaluations=archive.n_evaluations,
+        n_recorded=len(archive),
+        certificate=None
         if certificate is None
-        else {
-            "bound": float(certificate.bound),
-            "optimality_gap": float(certificate.optimality_gap),
-            "proven": bool(certificate.is_optimal),
-        },
-        "stopped": archive.stop_reason,
-        "course": [
-            {"evaluation": number + 1, "merit": float(merits[number]), "columns": names[archive.mask(number)].tolist()}
+        else CertificateInfo(
+            bound=float(certificate.bound),
+            optimality_gap=float(certificate.optimality_gap),
+            proven=bool(certificate.is_optimal),
+        ),
+        stopped=archive.stop_reason,
+        course=tuple(
+            SearchStep(
+                evaluation=number + 1,
+                merit=float(merits[number]),
+                columns=tuple(names[archive.mask(number)].tolist()),
+            )
             for number in course.tolist()
-        ],
-        "points": {"size": sizes[drawn].tolist(), "merit": merits[drawn].tolist()},
-        "frontier": [
-            {
-                "size": int(sizes[number]),
-                "merit": float(merits[number]),
-                "columns": names[archive.mask(number)][:_MAX_NAMED].tolist(),
-            }
+        ),
+        points=SetPoints(sizes=tuple(sizes[drawn].tolist()), merits=tuple(merits[drawn].tolist())),
+        frontier=tuple(
+            BestOfSize(
+                size=int(sizes[number]),
+                merit=float(merits[number]),
+                columns=tuple(names[archive.mask(number)][:_MAX_NAMED].tolist()),
+            )
             for number in best.tolist()
-        ],
-    }
+        ),
+        reasons=(),
+        lattice=None,
+        notes=(),
+    )
 
 
-def explain_subset(selector: SubsetSelector, source: Source) -> dict[str, Any]:
-    """Return why each column is in or out, and the lattice of all subsets if there are few."""
-    return {"reasons": describe_reasons(selector, source), "lattice": describe_lattice(selector, source)}
+def explain_subset(
+    subset: SubsetRecord, selector: SubsetSelector, source: Source, notes: Sequence[str]
+) -> SubsetRecord:
+    """Return a subset with why each column is in or out, the lattice of all subsets if there are few, and notes."""
+    return replace(
+        subset,
+        reasons=describe_reasons(selector, source),
+        lattice=describe_lattice(selector, source),
+        notes=tuple(notes),
+    )
 
 
-def _requested_sizes(selector: SubsetSelector) -> list[int] | None:
+def _requested_sizes(selector: SubsetSelector) -> tuple[int, int] | None:
     """Return the smallest and the largest requested size, None if no size was requested."""
     if selector.n_features is None:
         return None
     schema = selector.schema_
     problem = selector.search_.make_problem(schema.names, schema.used, selector.n_features)
-    return [problem.min_size, problem.max_size]
+    return problem.min_size, problem.max_size
 
 
 def _best_and_worst_by_size(

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz._study.distance_table import distance_matrix_warnings
 from tamiz._study.leakage import find_leakage, leakage_warnings
+from tamiz.report.records.columns import (
+    ClassWeight,
+    ColumnSummary,
+    DuplicateRows,
+    EqualRows,
+    KindSuggestion,
+    NumberSummary,
+    TableRecord,
+)
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.duplicate_detection import (
@@ -20,7 +27,7 @@ from tamiz.sources.duplicate_detection import (
 )
 from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON
 from tamiz.sources.row_order import describe_row_order, monotone_column_warnings
-from tamiz.sources.schema import Column, Kind, Schema
+from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import target_array
 from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
@@ -32,7 +39,7 @@ _CODES_REASON = "whole numbers with few values may be codes"
 _AMOUNTS_REASON = "classes that are whole numbers may be amounts"
 
 
-def suggest_kind(column: Column, distinct: Floats | None, n_rows: int) -> dict[str, Any] | None:
+def suggest_kind(column: Column, distinct: Floats | None, n_rows: int) -> KindSuggestion | None:
     """Return another plausible kind of a column, and why; None if there is none.
 
     Parameters
@@ -51,10 +58,10 @@ def suggest_kind(column: Column, distinct: Floats | None, n_rows: int) -> dict[s
         return None
     if n_rows < _MIN_ROWS_PER_CODE * len(distinct) or not np.all(distinct == np.floor(distinct)):
         return None
-    return _kind_suggestion("categorical", _CODES_REASON)
+    return KindSuggestion(kind="categorical", reason=_CODES_REASON)
 
 
-def suggest_target_kind(schema: Schema) -> dict[str, Any] | None:
+def suggest_target_kind(schema: Schema) -> KindSuggestion | None:
     """Return another plausible kind of the target, and why; None if there is none.
 
     Parameters
@@ -64,21 +71,17 @@ def suggest_target_kind(schema: Schema) -> dict[str, Any] | None:
     target = schema.target
     if target is None or target.kind != "categorical" or len(target.levels) < _MIN_CODES:
         return None
-    return _kind_suggestion("numeric", _AMOUNTS_REASON) if all(map(_is_whole, target.levels)) else None
+    return KindSuggestion(kind="numeric", reason=_AMOUNTS_REASON) if all(map(_is_whole, target.levels)) else None
 
 
-def _suggest_excluded_kind(column: Column) -> dict[str, Any] | None:
+def _suggest_excluded_kind(column: Column) -> KindSuggestion | None:
     """Return another plausible kind of a column excluded as id or text; never a category with a level for every row."""
     reason = column.exclusion_reason or ""
     if column.kind == "id" and (ROW_NUMBER_REASON in reason or ID_NAME_REASON in reason):
-        return _kind_suggestion("numeric", "numbers that differ in every row may be measured")
+        return KindSuggestion(kind="numeric", reason="numbers that differ in every row may be measured")
     if column.kind == "text" and "distinct values" in reason:
-        return _kind_suggestion("categorical", "text with many values may be a category")
+        return KindSuggestion(kind="categorical", reason="text with many values may be a category")
     return None
-
-
-def _kind_suggestion(kind: Kind, why: str) -> dict[str, Any]:
-    return {"kind": kind, "why": why}
 
 
 def _is_whole(level: str) -> bool:
@@ -89,7 +92,7 @@ def _is_whole(level: str) -> bool:
 _MAX_EXAMPLE_ROWS = 5
 
 
-def describe_duplicates(source: Source, fingerprints: tuple[Hashes, Hashes]) -> dict[str, Any]:
+def describe_duplicates(source: Source, fingerprints: tuple[Hashes, Hashes]) -> DuplicateRows:
     """Return the number of rows equal to an earlier one, target included, and of rows equal to a row of another class.
 
     Parameters
@@ -109,42 +112,46 @@ def describe_duplicates(source: Source, fingerprints: tuple[Hashes, Hashes]) -> 
     group = np.cumsum(new_row) - 1
     part = np.cumsum(new_row | run_starts(y)) - 1
     repeated = np.bincount(part)[part] > 1
-    duplicates = _duplicate_summary(source, rows[repeated], part[repeated])
-    duplicates["n"] -= duplicates["n_groups"]
+    equal = _equal_rows(source, rows[repeated], part[repeated])
     contradicting = np.zeros(len(rows), dtype=bool)
     if source.schema.has_classes and len(rows):
         ends = np.append(np.flatnonzero(new_row)[1:], len(rows)) - 1
         contradicting = (part[ends] > part[np.flatnonzero(new_row)])[group]
-    return {**duplicates, "contradictions": _duplicate_summary(source, rows[contradicting], group[contradicting])}
+    return DuplicateRows(
+        # The first row of each group repeats none.
+        n=equal.n - len(np.unique(part[repeated])),
+        example=equal.example,
+        contradictions=_equal_rows(source, rows[contradicting], group[contradicting]),
+    )
 
 
-def _duplicate_summary(source: Source, rows: NDArray[np.intp], group: NDArray[np.intp]) -> dict[str, Any]:
-    """Return the numbers of rows and groups, and the first group as row numbers of the user's table."""
+def _equal_rows(source: Source, rows: NDArray[np.intp], group: NDArray[np.intp]) -> EqualRows:
+    """Return the number of rows, and the first group as row numbers of the user's table."""
     if not len(rows):
-        return {"n": 0, "n_groups": 0, "example": []}
+        return EqualRows(n=0, example=())
     example = np.sort(rows[group == group[np.argmin(rows)]])[:_MAX_EXAMPLE_ROWS]
-    return {"n": len(rows), "n_groups": len(np.unique(group)), "example": source.row_numbers[example].tolist()}
+    return EqualRows(n=len(rows), example=tuple(source.row_numbers[example].tolist()))
 
 
 # Levels that are listed.
 _MAX_LEVELS = 20
 
 
-def describe_table(source: Source) -> dict[str, Any]:
+def describe_table(source: Source) -> TableRecord:
     """Return the record of the table, and warn of possible leakage, distance matrices and suspicious row orders."""
     schema = source.schema
     target = schema.target
     wanted = (*schema.numeric, schema.n_columns) if target is not None and target.is_number else schema.numeric
     (moments,) = source.reduce(Moments(wanted))
     summaries = {j: _moment_summary(moments, k) for k, j in enumerate(wanted)}
-    nothing = dict.fromkeys(("mean", "sd", "min", "max"))
-    classes = []
+    classes: tuple[ClassWeight, ...] = ()
     if target is not None and schema.has_classes:
         weights = np.zeros(schema.n_classes)
         for block in source.blocks([]):
             assert block.y is not None
             weights += np.bincount(block.y, block.weight, schema.n_classes)
-        classes = [{"name": name, "weight": float(w)} for name, w in zip(target.levels, weights, strict=True)]
+        pairs = zip(target.levels, weights.tolist(), strict=True)
+        classes = tuple(ClassWeight(name=name, weight=total) for name, total in pairs)
     prints = compute_fingerprints(source)
     same = find_duplicate_columns(source, prints.columns)
     leaks = find_leakage(source)
@@ -153,48 +160,40 @@ def describe_table(source: Source) -> dict[str, Any]:
         [
             *leakage_warnings(leaks, schema),
             *distance_matrix_warnings(source),
-            *monotone_column_warnings(source, [leak["name"] for leak in leaks]),
+            *monotone_column_warnings(source, [leak.name for leak in leaks]),
             *([order.message] if order is not None and order.is_doubtful else []),
         ]
     )
-    findings = {
-        j: {
-            "n_distinct": _n_distinct(column, prints.distinct.get(j)),
-            "same_as": schema.columns[same[j]].name if j in same else None,
-            "doubt": suggest_kind(column, prints.distinct.get(j), schema.n_rows),
-        }
-        for j, column in enumerate(schema.columns)
-    }
-    return {
-        "n_rows": schema.n_rows + schema.n_dropped,
-        "n_rows_used": schema.n_rows,
-        "target": target.name if target else None,
-        "target_kind": None if target is None else "numeric" if target.is_number else "classes",
-        "classes": classes,
-        "target_summary": summaries.get(schema.n_columns),
-        "weight_column": schema.weight,
-        "group_column": schema.groups,
-        "time_column": schema.time,
-        "target_doubt": suggest_target_kind(schema),
-        "duplicate_rows": None if prints.rows is None else describe_duplicates(source, prints.rows),
-        "row_order": None if order is None else order.message,
-        "leaks": leaks,
-        "columns": [
-            {**_column_schema(c), **summaries.get(j, nothing), **findings[j]} for j, c in enumerate(schema.columns)
-        ],
-    }
-
-
-def _column_schema(column: Column) -> dict[str, Any]:
-    return {
-        "name": column.name,
-        "kind": column.kind,
-        "n_missing": column.n_missing,
-        "n_levels": len(column.levels) or None,
-        "levels": list(column.levels[:_MAX_LEVELS]),
-        "constant": column.constant,
-        "left_out": column.exclusion_reason,
-    }
+    return TableRecord(
+        n_rows=schema.n_rows + schema.n_dropped,
+        n_rows_used=schema.n_rows,
+        target=target.name if target else None,
+        classes=classes,
+        target_summary=summaries.get(schema.n_columns),
+        weight_column=schema.weight,
+        group_column=schema.groups,
+        time_column=schema.time,
+        target_kind_suggestion=suggest_target_kind(schema),
+        duplicate_rows=None if prints.rows is None else describe_duplicates(source, prints.rows),
+        row_order=None if order is None else order.message,
+        leakage=tuple(leaks),
+        columns=tuple(
+            ColumnSummary(
+                name=column.name,
+                kind=column.kind,
+                n_missing=column.n_missing,
+                n_levels=len(column.levels) or None,
+                levels=tuple(column.levels[:_MAX_LEVELS]),
+                constant=column.constant,
+                exclusion=column.exclusion_reason,
+                n_distinct=_n_distinct(column, prints.distinct.get(j)),
+                same_as=schema.columns[same[j]].name if j in same else None,
+                kind_suggestion=suggest_kind(column, prints.distinct.get(j), schema.n_rows),
+                numbers=summaries.get(j),
+            )
+            for j, column in enumerate(schema.columns)
+        ),
+    )
 
 
 def _n_distinct(column: Column, distinct: Floats | None) -> int | None:
@@ -204,11 +203,11 @@ def _n_distinct(column: Column, distinct: Floats | None) -> int | None:
     return None if distinct is None or column.exclusion_reason is not None else len(distinct)
 
 
-def _moment_summary(moments: ClassMoments, k: int) -> dict[str, float | None]:
+def _moment_summary(moments: ClassMoments, k: int) -> NumberSummary:
     weight, squares = float(moments.weight[0, k]), float(moments.squared_deviations[0, k])
-    return {
-        "mean": float(moments.mean[0, k]),
-        "sd": float(np.sqrt(squares / (weight - 1))) if weight > 1 else None,
-        "min": float(moments.minimum[0, k]),
-        "max": float(moments.maximum[0, k]),
-    }
+    return NumberSummary(
+        mean=float(moments.mean[0, k]),
+        sd=float(np.sqrt(squares / (weight - 1))) if weight > 1 else None,
+        min=float(moments.minimum[0, k]),
+        max=float(moments.maximum[0, k]),
+    )

@@ -278,9 +278,8 @@ def _check_stdout(output: Path, json_output: Path | None) -> None:
 def _write_outputs(context: click.Context, result: Result, output: Path, json_output: Path | None) -> None:
     """Write the report and the JSON, print a summary, and exit with status 130 where the study was interrupted."""
     messenger: Messenger = context.obj
-    numbers = result.to_dict()
     if json_output == STDOUT:
-        show_json(numbers, indent=None, sort_keys=True)
+        show_json(result.to_dict(), indent=None, sort_keys=True)
         messenger.write_line(f"Written: {result.to_html(output)}")
     else:
         if json_output is not None:
@@ -290,12 +289,12 @@ def _write_outputs(context: click.Context, result: Result, output: Path, json_ou
         # Warnings are written as notes below, once each; most were written during the study.
         if not line.startswith("  Warning: "):
             messenger.write_line(line)
-    for warning in numbers["warnings"]:
+    for warning in result.record.warnings:
         messenger.write_note(warning)
     # Times differ between runs, so they are printed and not part of the report.
-    seconds = {one["step"]: one["seconds"] for one in result.timings}
+    seconds = {one.step: one.seconds for one in result.timings}
     messenger.write_line(f"  Seconds: {', '.join(f'{step} {elapsed:.2g}' for step, elapsed in seconds.items())}")
-    if numbers["interrupted"]:
+    if result.record.interruption:
         context.exit(INTERRUPTED)
 
 

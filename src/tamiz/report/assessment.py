@@ -18,15 +18,17 @@ from tamiz.report.score_text import (
 from tamiz.report.text import chart_label, count_with_noun, format_number, join_names, round_coordinate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from tamiz.report.records.models import AssessmentRecord, AssessmentScores, Scores, SelectionFrequency
+    from tamiz.report.records.study import StudyRecord
     from tamiz.report.score_text import ScoreFormat
 
 
 _N_BARS = 14
 
 
-def scores_chart(named_scores: Sequence[tuple[str, Mapping[str, Any]]], score_format: ScoreFormat) -> dict[str, Any]:
+def scores_chart(named_scores: Sequence[tuple[str, Scores]], score_format: ScoreFormat) -> dict[str, Any]:
     """Return the scores on one scale, a row each from the top; the second, nested CV, has its folds and interval.
 
     Parameters
@@ -37,14 +39,14 @@ def scores_chart(named_scores: Sequence[tuple[str, Mapping[str, Any]]], score_fo
     """
     top = len(named_scores) - 1
     nested = named_scores[1][1]
-    means = [score_format.clip(score["mean"]) for _, score in named_scores]
-    ends = [score_format.clip(end) for end in score_format.clipped_interval(nested)]
-    every = [*means, *ends, *map(score_format.clip, nested["folds"])]
+    means = [score_format.clip(score.mean) for _, score in named_scores]
+    ends = [score_format.clip(end) for end in score_format.clipped_interval(nested.interval)]
+    every = [*means, *ends, *map(score_format.clip, nested.folds)]
     low, high = min(every), max(every)
     span = (high - low) or 1.0
     chart = make_chart(
         [
-            _fold_points(nested["folds"], top - 1, score_format),
+            _fold_points(nested.folds, top - 1, score_format),
             _nested_mean(nested, top - 1, score_format),
             _other_means(
                 [one for k, one in enumerate(named_scores) if k != 1], [top, *range(top - 2, -1, -1)], score_format
@@ -70,7 +72,7 @@ def scores_chart(named_scores: Sequence[tuple[str, Mapping[str, Any]]], score_fo
             "x": round_coordinate(mean),
             "y": top - k + 0.4,
             **_label_anchor((mean - low) / span),
-            "text": f"{name}: <b>{score_format.format_score(score['mean'])}</b>",
+            "text": f"{name}: <b>{score_format.format_score(score.mean)}</b>",
             "showarrow": False,
         }
         for k, ((name, score), mean) in enumerate(zip(named_scores, means, strict=True))
@@ -90,10 +92,10 @@ def _fold_points(folds: Sequence[float], height: int, score_format: ScoreFormat)
     )
 
 
-def _nested_mean(nested: Mapping[str, Any], height: int, score_format: ScoreFormat) -> Any:
+def _nested_mean(nested: Scores, height: int, score_format: ScoreFormat) -> Any:
     """Return the mark of the nested CV score with its interval."""
-    ends = score_format.clipped_interval(nested)
-    place, low, high = (score_format.clip(score) for score in (nested["mean"], *ends))
+    ends = score_format.clipped_interval(nested.interval)
+    place, low, high = (score_format.clip(score) for score in (nested.mean, *ends))
     return go.Scatter(
         x=[round_coordinate(place)],
         y=[height],
@@ -107,17 +109,15 @@ def _nested_mean(nested: Mapping[str, Any], height: int, score_format: ScoreForm
             "thickness": 2.5,
             "width": 7,
         },
-        customdata=[[score_format.format_score(value) for value in (nested["mean"], *ends)]],
+        customdata=[[score_format.format_score(value) for value in (nested.mean, *ends)]],
         hovertemplate="Nested CV score: %{customdata[0]}, between %{customdata[1]} and %{customdata[2]}<extra></extra>",
     )
 
 
-def _other_means(
-    named_scores: Sequence[tuple[str, Mapping[str, Any]]], heights: Sequence[int], score_format: ScoreFormat
-) -> Any:
+def _other_means(named_scores: Sequence[tuple[str, Scores]], heights: Sequence[int], score_format: ScoreFormat) -> Any:
     """Return the marks of the scores without an interval, from the apparent score to the baseline."""
     return go.Scatter(
-        x=[round_coordinate(score_format.clip(score["mean"])) for _, score in named_scores],
+        x=[round_coordinate(score_format.clip(score.mean)) for _, score in named_scores],
         y=list(heights),
         mode="markers",
         marker={
@@ -125,7 +125,7 @@ def _other_means(
             "symbol": ["diamond", *["square"] * (len(named_scores) - 2), "circle-open"],
             "line": {"width": 2},
         },
-        customdata=[[name, score_format.format_score(score["mean"])] for name, score in named_scores],
+        customdata=[[name, score_format.format_score(score.mean)] for name, score in named_scores],
         hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
     )
 
@@ -204,55 +204,51 @@ def _round_width(width: float) -> float:
 
 
 # The scores from the top of the chart, and their meaning.
-_SCORES = {
-    "apparent": (
-        "Apparent score",
-        "The columns are selected once on all rows, and only then cross-validated.",
-    ),
-    "nested": (
-        "Nested CV score",
-        "The whole search is repeated inside each fold and scored on the test rows.",
-    ),
-    "all_columns": ("All columns", "No selection."),
-    "baseline": ("Baseline", "A prediction without columns: the shares of the classes, or the mean."),
+_SCORE_MEANINGS = {
+    "Apparent score": "The columns are selected once on all rows, and only then cross-validated.",
+    "Nested CV score": "The whole search is repeated inside each fold and scored on the test rows.",
+    "All columns": "No selection.",
+    "Baseline": "A prediction without columns: the shares of the classes, or the mean.",
 }
 _ROWS_BEFORE_FOLD = 12
 
 
-def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
+def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
     """Return the context of the section: verdict, scores, selection frequencies, and permutation null distribution.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study.
 
     Returns
     -------
     dict or None
         The variables of the template; None if the selection was not assessed.
     """
-    assessed = result["assessment"]
+    assessed = result.assessment
     if assessed is None:
         return None
     score_format = assessment_score_format(assessed)
-    n_folds = len(assessed["scores"]["nested"]["folds"])
-    found = assessed["frequencies"]
+    n_folds = len(assessed.scores.nested.folds)
+    found = assessed.frequencies
     # Excluded columns are not counted.
-    rest = sum(not column["left_out"] for column in result["table"]["columns"]) - len(found)
+    rest = result.table.n_used_columns - len(found)
     return {
         "lead": assessment_verdict(assessed),
-        "facts": _facts(assessed["scores"], score_format),
-        "design": f"{score_format.name[0].upper()}{score_format.name[1:]} of {assessed['predictor']}, "
-        f"{count_with_noun(assessed['n_samples'], 'row')}, {assessed['folds']}.",
+        "facts": _facts(assessed.scores, score_format),
+        "design": f"{score_format.name[0].upper()}{score_format.name[1:]} of {assessed.predictor}, "
+        f"{count_with_noun(assessed.n_samples, 'row')}, {assessed.folds}.",
         "title": _title(assessed, score_format),
-        "chart": scores_chart(_present_scores(assessed["scores"]), score_format),
-        "clipped_note": _clipped_scores_note(assessed["scores"], score_format),
+        "chart": scores_chart(_present_scores(assessed.scores), score_format),
+        "clipped_note": _clipped_scores_note(assessed.scores, score_format),
         "rows": [
             {
-                **column,
-                "percent": f"{100 * column['share']:.1f}",
-                "text": f"{round(column['share'] * n_folds)} of {n_folds}",
+                "name": column.name,
+                "chosen": column.chosen,
+                "share": column.share,
+                "percent": f"{100 * column.share:.1f}",
+                "text": f"{round(column.share * n_folds)} of {n_folds}",
             }
             for column in found
         ],
@@ -263,45 +259,49 @@ def collect_assessment(result: Mapping[str, Any]) -> dict[str, Any] | None:
         if rest == 1
         else f"The other {rest:,} columns were never selected.",
         "chosen": _frequency_title(found),
-        "stability": f"Stability {assessed['stability']['sentence']}",
+        "stability": f"Stability {assessed.stability.sentence}",
         "null": _permutation_null(assessed),
-        "notes": [note for note in assessed["notes"] if note not in result["warnings"]],
+        "notes": [note for note in assessed.notes if note not in result.warnings],
     }
 
 
-def _present_scores(scores: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def _present_scores(scores: AssessmentScores) -> list[tuple[str, Scores]]:
     """Return the scores that were computed, from the apparent score to the baseline."""
-    return [(name, scores[key]) for key, (name, _) in _SCORES.items() if scores[key] is not None]
+    parts = scores.apparent, scores.nested, scores.all_columns, scores.baseline
+    return [(name, part) for name, part in zip(_SCORE_MEANINGS, parts, strict=True) if part is not None]
 
 
-def _clipped_scores_note(scores: Mapping[str, Any], score_format: ScoreFormat) -> str:
+def _clipped_scores_note(scores: AssessmentScores, score_format: ScoreFormat) -> str:
     """Return a note on the scores that are clipped in the chart."""
-    off = [name for name, score in _present_scores(scores) if score["mean"] < score_format.min_drawn]
+    off = [name for name, score in _present_scores(scores) if score.mean < score_format.min_drawn]
     return score_format.clipping_note([f"{name[:1].lower()}{name[1:]}" for name in off])
 
 
-def _facts(scores: Mapping[str, Any], score_format: ScoreFormat) -> list[tuple[str, str, str]]:
+def _facts(scores: AssessmentScores, score_format: ScoreFormat) -> list[tuple[str, str, str]]:
     """Return the name, the value and the meaning of each score."""
-    between = " to ".join(map(score_format.format_score, score_format.clipped_interval(scores["nested"])))
+    between = " to ".join(map(score_format.format_score, score_format.clipped_interval(scores.nested.interval)))
     return [
-        (name, f"{score_format.format_score(scores[key]['mean'])}{f' ({between})' if key == 'nested' else ''}", meaning)
-        for key, (name, meaning) in _SCORES.items()
-        if scores[key] is not None
+        (
+            name,
+            f"{score_format.format_score(part.mean)}{f' ({between})' if part is scores.nested else ''}",
+            _SCORE_MEANINGS[name],
+        )
+        for name, part in _present_scores(scores)
     ]
 
 
-def _title(assessment: Mapping[str, Any], score_format: ScoreFormat) -> str:
-    lost = score_format.format_optimism(assessment["optimism"])
+def _title(assessment: AssessmentRecord, score_format: ScoreFormat) -> str:
+    lost = score_format.format_optimism(assessment.optimism)
     if not lost:
         return "Nested cross-validation confirms the apparent score"
     return f"The nested CV score is {lost} below the apparent score"
 
 
-def _frequency_title(frequencies: Sequence[Mapping[str, Any]]) -> str:
+def _frequency_title(frequencies: Sequence[SelectionFrequency]) -> str:
     """Return a heading on which selected columns every fold selects, or which are selected by fewer than half."""
-    kept = [column for column in frequencies if column["chosen"]]
-    always = [column["name"] for column in kept if column["share"] == 1]
-    seldom = [column["name"] for column in kept if column["share"] < 0.5]
+    kept = [column for column in frequencies if column.chosen]
+    always = [column.name for column in kept if column.share == 1]
+    seldom = [column.name for column in kept if column.share < 0.5]
     if not kept:
         return "How often each column is selected"
     if len(always) == len(kept):
@@ -317,19 +317,19 @@ def _frequency_title(frequencies: Sequence[Mapping[str, Any]]) -> str:
     return "At least half of the folds select each column of the subset"
 
 
-def _permutation_null(assessment: Mapping[str, Any]) -> dict[str, Any] | None:
+def _permutation_null(assessment: AssessmentRecord) -> dict[str, Any] | None:
     """Return the title, the note and the chart of the permutation null distribution."""
-    null = assessment["null"]
-    if null is None or not null["merits"]:
+    null = assessment.null
+    if null is None or not null.merits:
         return None
     words = null_count_text(null)
-    meaning = "significant at 0.05" if assessment["beats_chance"] else "not significant at 0.05"
-    if assessment["beats_chance"] and null["p_value"] > SIGNIFICANCE_LEVEL:
+    meaning = "significant at 0.05" if assessment.beats_chance else "not significant at 0.05"
+    if assessment.beats_chance and null.p_value > SIGNIFICANCE_LEVEL:
         # The smallest possible p of so few searches is above the level.
         meaning = "too few searches for a p-value of 0.05"
     return {
         "title": f"{words[0].upper()}{words[1:]}",
-        "note": f"Permutation null distribution: the same search on targets {null['how']}; "
-        f"p\u00a0=\u00a0{format_number(null['p_value'], digits=2)}, {meaning}.",
-        "chart": null_distribution_chart(null["merits"], null["observed"], null["statistic"]),
+        "note": f"Permutation null distribution: the same search on targets {null.shuffling}; "
+        f"p\u00a0=\u00a0{format_number(null.p_value, digits=2)}, {meaning}.",
+        "chart": null_distribution_chart(null.merits, null.observed, null.statistic),
     }

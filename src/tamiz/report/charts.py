@@ -15,6 +15,8 @@ from tamiz.report.text import chart_label, count_with_noun, format_number, forma
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tamiz.report.records.maps import Histogram, Spectrum
+
 _CONFIG = {
     "displaylogo": False,
     "responsive": True,
@@ -194,10 +196,10 @@ def can_share_scale(points: Sequence[Sequence[float]]) -> bool:
     return min(spans) > 0 and max(spans) <= 4 * min(spans)
 
 
-def neighbour_histogram(bins: dict[str, Any]) -> dict[str, Any]:
+def neighbour_histogram(bins: Histogram) -> dict[str, Any]:
     """Return the histogram of the numbers of neighbours."""
-    start, width = bins["start"], bins["width"]
-    firsts = [start + width * k for k in range(len(bins["rows"]))]
+    start, width = bins.start, bins.width
+    firsts = [start + width * k for k in range(len(bins.rows))]
     spans = [
         count_with_noun(first, "neighbour") if width == 1 else f"{first:,} to {first + width - 1:,}" for first in firsts
     ]
@@ -205,9 +207,9 @@ def neighbour_histogram(bins: dict[str, Any]) -> dict[str, Any]:
         [
             go.Bar(
                 x=[first + (width - 1) / 2 for first in firsts],
-                y=bins["rows"],
+                y=bins.rows,
                 width=width,
-                customdata=[[span, count_with_noun(n, "row")] for span, n in zip(spans, bins["rows"], strict=True)],
+                customdata=[[span, count_with_noun(n, "row")] for span, n in zip(spans, bins.rows, strict=True)],
                 hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
             )
         ],
@@ -218,12 +220,12 @@ def neighbour_histogram(bins: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def eigenvalue_chart(spectrum: dict[str, Any], n_shown: int) -> dict[str, Any]:
+def eigenvalue_chart(spectrum: Spectrum, n_shown: int) -> dict[str, Any]:
     """Return eigenvalues as bars, with their residuals on hover."""
     numbers = list(range(1, n_shown + 1))
-    values = spectrum["values"][:n_shown]
-    name = chart_label(spectrum["label"], 40)
-    residuals = [f", residual {format_number(r, digits=2)}" for r in spectrum["residuals"][:n_shown]] or [""] * n_shown
+    values = spectrum.values[:n_shown]
+    name = chart_label(spectrum.label, 40)
+    residuals = [f", residual {format_number(r, digits=2)}" for r in spectrum.residuals[:n_shown]] or [""] * n_shown
     return make_chart(
         [
             go.Bar(
@@ -242,11 +244,11 @@ def eigenvalue_chart(spectrum: dict[str, Any], n_shown: int) -> dict[str, Any]:
     )
 
 
-def scree_chart(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def scree_chart(spectrum: Spectrum, names: Sequence[str]) -> dict[str, Any]:
     """Return the share of each component as bars, and the cumulative share as a line."""
     numbers = list(range(1, len(names) + 1))
     values, cumulative = (
-        [round_coordinate(v) for v in spectrum[key][: len(names)]] for key in ("values", "cumulative")
+        [round_coordinate(v) for v in part[: len(names)]] for part in (spectrum.values, spectrum.cumulative)
     )
     labels = [chart_label(name) for name in names]
     # Up to 1 if the line gets near it; a lower line would look flat on that scale.
@@ -272,20 +274,20 @@ def scree_chart(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any
         height=320,
         bargap=0.3,
         xaxis={"title": {"text": "Component"}, "showgrid": False, "tickformat": "d", "dtick": 1 + len(numbers) // 15},
-        yaxis={"title": {"text": chart_label(spectrum["label"], 40)}, "tickformat": ".0%", "range": [0, top]},
+        yaxis={"title": {"text": chart_label(spectrum.label, 40)}, "tickformat": ".0%", "range": [0, top]},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )
 
 
-def parallel_analysis_chart(spectrum: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def parallel_analysis_chart(spectrum: Spectrum, names: Sequence[str]) -> dict[str, Any]:
     """Return the share of each component as bars, and its share by chance as a line.
 
     The cumulative share is shown on hover: a line of it would need another scale, on which bars and chance cannot be compared.
     """
     n = len(names)
     numbers = list(range(1, n + 1))
-    values, cumulative = ([round_coordinate(v) for v in spectrum[key][:n]] for key in ("values", "cumulative"))
-    reference = [round_coordinate(v) for v in spectrum["reference"][:n]]
+    values, cumulative = ([round_coordinate(v) for v in part[:n]] for part in (spectrum.values, spectrum.cumulative))
+    reference = [round_coordinate(v) for v in spectrum.reference[:n]]
     m = len(reference)
     chance = [f", by chance {format_percent(v)}" for v in reference] + [""] * (n - m)
     rows = zip(map(chart_label, names), values, chance, cumulative, strict=True)
@@ -328,7 +330,7 @@ def parallel_analysis_chart(spectrum: dict[str, Any], names: Sequence[str]) -> d
         bargap=0.3,
         xaxis={"title": {"text": "Component"}, "showgrid": False, "tickformat": "d", "dtick": 1 + n // 15},
         yaxis={
-            "title": {"text": chart_label(spectrum["label"], 40)},
+            "title": {"text": chart_label(spectrum.label, 40)},
             "tickformat": ".0%",
             "range": [0, 1.12 * highest],
         },

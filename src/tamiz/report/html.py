@@ -15,6 +15,7 @@ from plotly.offline import get_plotlyjs
 
 from tamiz.report import charts, registry, text
 from tamiz.report.recommendation import initial_selection
+from tamiz.report.records.codec import to_json
 from tamiz.storage.atomic_write import write_text_atomically
 
 # Assets of the page itself, before those of its sections.
@@ -22,21 +23,22 @@ _PAGE_ASSETS = ("page", "charts", "tables", "takeaway")
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from tamiz.report.records.study import StudyRecord
     from tamiz.runtime.registry import Entry
 
 
-def render(result: Mapping[str, Any]) -> str:
+def render(result: StudyRecord) -> str:
     """Return a result as one HTML page without network requests.
 
     The page depends only on the result: the same result gives the same bytes.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study: `Result.record`.
 
     Returns
     -------
@@ -46,7 +48,7 @@ def render(result: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> from tamiz.report import Result, render
-    >>> page = render(Result.from_json("penguins.json").to_dict())  # doctest: +SKIP
+    >>> page = render(Result.from_json("penguins.json").record)  # doctest: +SKIP
     """
     collected = [(entry, _collect_section(entry, result)) for entry in registry.of_kind("section")]
     sections = [{"id": entry.name, "label": entry.label, "shown": shown} for entry, shown in collected if shown]
@@ -63,19 +65,19 @@ def render(result: Mapping[str, Any]) -> str:
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             plotly=_plotly_library(),
-            numbers=_compress(text.script_json(result)),
+            numbers=_compress(text.script_json(to_json(result))),
             chosen=_column_choice(result),
         )
     )
 
 
-def write(result: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
+def write(result: StudyRecord, path: str | os.PathLike[str]) -> Path:
     """Write a result as one HTML file, atomically.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study: `Result.record`.
     path : str or path
         The file; its folder must exist.
 
@@ -90,13 +92,13 @@ def write(result: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     >>> from tamiz import study
     >>> from tamiz.report import write
     >>> X, y = load_iris(return_X_y=True)
-    >>> write(study(X, y, maps=["pca"], assess=False).to_dict(), "iris.html").name
+    >>> write(study(X, y, maps=["pca"], assess=False).record, "iris.html").name
     'iris.html'
     """
     return write_text_atomically(path, render(result))
 
 
-def _collect_section(entry: Entry, result: Mapping[str, Any]) -> Any:
+def _collect_section(entry: Entry, result: StudyRecord) -> Any:
     """Return the context of a section; an exception gets a note that names the section."""
     try:
         return entry.load()(result)
@@ -138,10 +140,10 @@ def _concatenate_assets(extension: str) -> str:
     return "".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
 
 
-def _column_choice(result: Mapping[str, Any]) -> dict[str, list[str]]:
+def _column_choice(result: StudyRecord) -> dict[str, Sequence[str]]:
     """Return the columns of the page's column choice, and those that are chosen initially."""
     return {
-        "columns": [column["name"] for column in result["table"]["columns"]],
+        "columns": [column.name for column in result.table.columns],
         "kept": initial_selection(result),
     }
 

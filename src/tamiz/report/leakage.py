@@ -3,57 +3,58 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tamiz.report.text import count_with_noun, format_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from tamiz.report.records.columns import LeakageFinding
 
 ADJUSTED_INFORMATION = "adjusted mutual information"
 
 
-def leakage_evidence(leakage: Mapping[str, Any], target: str) -> str:
+def leakage_evidence(leakage: LeakageFinding, target: str) -> str:
     """Return the evidence of possible leakage by one column, as a predicate that follows its name.
 
     Parameters
     ----------
-    leakage : mapping
-        One of `find_leakage`.
+    leakage : LeakageFinding
     target : str
         The name of the target, as printed.
 
     Examples
     --------
-    >>> leak = {"predictor": "values", "score": 0.9964, "score_name": "balanced accuracy", "baseline": 0.5}
-    >>> leakage_evidence({**leak, "n_rows": 1200, "by_groups": False, "coverage": None}, "churn")
+    >>> from tamiz.report.records.columns import LeakageFinding
+    >>> score = {"score": 0.9964, "score_name": "balanced accuracy", "baseline": 0.5, "n_rows": 1200}
+    >>> leak = LeakageFinding(name="closed", predictor="values", **score, by_groups=False, coverage=None)
+    >>> leakage_evidence(leak, "churn")
     'alone predicts churn with a balanced accuracy of 99.6% (50% by guessing) in 5-fold cross-validation on 1,200 rows'
     """
-    rows = count_with_noun(leakage["n_rows"], "row")
-    if leakage["score_name"] == ADJUSTED_INFORMATION:
-        of = " (one of each group)" if leakage["by_groups"] else ""
-        almost = "" if leakage["score"] > 1 - 1e-9 else "almost "
-        score = f"{ADJUSTED_INFORMATION} {_format_floor(leakage['score'], 3)}"
+    rows = count_with_noun(leakage.n_rows, "row")
+    if leakage.score_name == ADJUSTED_INFORMATION:
+        of = " (one of each group)" if leakage.by_groups else ""
+        almost = "" if leakage.score > 1 - 1e-9 else "almost "
+        score = f"{ADJUSTED_INFORMATION} {_format_floor(leakage.score, 3)}"
         scale = "where 1 is a one-to-one recoding and 0 is expected by chance"
         return f"is {almost}a recoding of {target}: {score} on {rows}{of}, {scale}"
-    score = f"an R² of {_format_floor(leakage['score'], 3)}"
-    if leakage["score_name"] != "R2":
-        guess = f"{format_percent(leakage['baseline'])} by guessing"
-        score = f"a {leakage['score_name']} of {_format_floor(100 * leakage['score'], 1)}% ({guess})"
-    subject = "by its missing values alone " if leakage["predictor"] == "missing" else "alone "
-    folds = "5-fold cross-validation of whole groups" if leakage["by_groups"] else "5-fold cross-validation"
+    score = f"an R² of {_format_floor(leakage.score, 3)}"
+    if leakage.score_name != "R2":
+        guess = f"{format_percent(leakage.baseline)} by guessing"
+        score = f"a {leakage.score_name} of {_format_floor(100 * leakage.score, 1)}% ({guess})"
+    subject = "by its missing values alone " if leakage.predictor == "missing" else "alone "
+    folds = "5-fold cross-validation of whole groups" if leakage.by_groups else "5-fold cross-validation"
     return f"{subject}predicts {target} with {score} in {folds} on {rows}{_coverage_text(leakage)}"
 
 
-def _coverage_text(leakage: Mapping[str, Any]) -> str:
+def _coverage_text(leakage: LeakageFinding) -> str:
     """Return a note on the classes that were scored, "" if all were."""
-    found = leakage["coverage"]
+    found = leakage.coverage
     if found is None:
         return ""
-    least = f"at least {found['least']} {'groups' if leakage['by_groups'] else 'rows'}"
+    least = f"at least {found.min_rows} {'groups' if leakage.by_groups else 'rows'}"
     return (
-        f": the {found['n_classes']:,} of {found['of_classes']:,} classes with {least}, which contain {leakage['n_rows']:,} of "
-        f"{found['of_rows']:,} rows"
+        f": the {found.n_classes:,} of {found.of_classes:,} classes with {least}, which contain {leakage.n_rows:,} of "
+        f"{found.of_rows:,} rows"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections import Counter
 from functools import partial
@@ -22,6 +23,18 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tamiz.report.records.columns import ColumnSummary
+    from tamiz.report.records.maps import (
+        AxisCorrelations,
+        ColorColumn,
+        ImageSet,
+        Loadings,
+        MapRecord,
+        QualityRecord,
+        Spectrum,
+    )
+    from tamiz.report.records.study import StudyRecord
+
 
 _ROWS_SHOWN = 10
 _FAINT_ROWS_SHOWN = 3
@@ -31,27 +44,26 @@ _MIN_CHANCE_RATIO = 1.5
 _LOADINGS_SHOWN = 2
 
 
-def collect_axes(fitted_map: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def collect_axes(fitted_map: MapRecord, columns: Sequence[ColumnSummary]) -> dict[str, Any] | None:
     """Return a table for each of the two axes, with the columns that explain it best first.
 
     Parameters
     ----------
-    fitted_map : mapping
-        A map of a result.
-    columns : list of mappings
-        The columns of the result's table.
+    fitted_map : MapRecord
+    columns : sequence of ColumnSummary
+        The columns of the table.
 
     Returns
     -------
     dict or None
         The variables of the template; None if no column was compared.
     """
-    explanation = fitted_map["explanation"]
-    if not explanation["columns"]:
+    explanation = fitted_map.explanation
+    if not explanation.columns:
         return None
-    loadings = _loadings(fitted_map["loadings"], columns)
-    tables = [_axis_table(explanation, loadings, axis, name) for axis, name in enumerate(fitted_map["axes"][:2])]
-    n, of = explanation["n_rows"], explanation["n_mapped"]
+    loadings = _loadings(fitted_map.loadings, columns)
+    tables = [_axis_table(explanation, loadings, axis, name) for axis, name in enumerate(fitted_map.axes[:2])]
+    n, of = explanation.n_rows, explanation.n_mapped
     return {
         "tables": tables,
         "has_loadings": any(row["loading"] for table in tables for row in table["rows"]),
@@ -61,11 +73,11 @@ def collect_axes(fitted_map: Mapping[str, Any], columns: Sequence[Mapping[str, A
 
 
 def _axis_table(
-    explanation: Mapping[str, Any], loadings: Mapping[str, list[tuple[str, Sequence[float]]]], axis: int, name: str
+    explanation: AxisCorrelations, loadings: Mapping[str, list[tuple[str, Sequence[float]]]], axis: int, name: str
 ) -> dict[str, Any]:
-    names, kinds = explanation["columns"], explanation["kinds"]
-    values = [row[axis] for row in explanation["values"]]
-    by_chance = [abs(v) < _MIN_CHANCE_RATIO * chance for v, chance in zip(values, explanation["chance"], strict=True)]
+    names, kinds = explanation.columns, explanation.kinds
+    values = [row[axis] for row in explanation.values]
+    by_chance = [abs(v) < _MIN_CHANCE_RATIO * chance for v, chance in zip(values, explanation.chance, strict=True)]
     explains = [abs(v) >= _MIN_CORRELATION and not chance for v, chance in zip(values, by_chance, strict=True)]
     order = sorted(range(len(names)), key=lambda j: (not explains[j], by_chance[j], -abs(values[j])))
     shown = order[: _ROWS_SHOWN if explains[order[0]] else _FAINT_ROWS_SHOWN]
@@ -125,20 +137,16 @@ def _decimals(value: float) -> str:
     return f"{value:.2f}".replace("-", "−").replace("−0.00", "0.00")
 
 
-def _loadings(
-    loadings: Mapping[str, Any] | None, columns: Sequence[Mapping[str, Any]]
-) -> dict[str, list[tuple[str, Sequence[float]]]]:
+def _loadings(loadings: Loadings, columns: Sequence[ColumnSummary]) -> dict[str, list[tuple[str, Sequence[float]]]]:
     """Return the loadings of every column: its own, or those of its levels by name."""
-    if loadings is None:
-        return {}
-    by_name = dict(zip(loadings["columns"], loadings["values"], strict=True))
+    by_name = dict(zip(loadings.columns, loadings.values, strict=True))
     found: dict[str, list[tuple[str, Sequence[float]]]] = {}
     for column in columns:
-        name = column["name"]
-        if not _is_category(column["kind"]):
+        name = column.name
+        if not _is_category(column.kind):
             found[name] = [("", by_name[name])] if name in by_name else []
             continue
-        levels = [(level, f"{name}={level}") for level in column["levels"] or []]
+        levels = [(level, f"{name}={level}") for level in column.levels]
         found[name] = [(level, by_name[coordinate]) for level, coordinate in levels if coordinate in by_name]
     return found
 
@@ -155,27 +163,27 @@ _COMPONENTS_SHOWN = 30
 _ROUNDING = 1e-9
 
 
-def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
+def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
     """Return the context of the section: each map with its points, spectrum and axes, and the colourings.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study.
 
     Returns
     -------
     dict or None
         The variables of the template; None without maps.
     """
-    if not result["maps"]:
+    if not result.maps:
         return None
-    drawn = [reduced for reduced in result["maps"] if reduced["points"] is not None]
-    maps = [_map_context(reduced, index, result["table"]["columns"]) for index, reduced in enumerate(result["maps"])]
+    drawn = [reduced for reduced in result.maps if reduced.points is not None]
+    maps = [_map_context(reduced, index, result.table.columns) for index, reduced in enumerate(result.maps)]
     axes = [one["axes"] for one in maps if one["axes"]]
     return {
         "lead": _lead(maps),
-        "points": _points_text(len(drawn[0]["rows"]), result["table"]["n_rows_used"])
+        "points": _points_text(len(drawn[0].rows), result.table.n_rows_used)
         if any(one["chart"] for one in maps)
         else None,
         "maps": maps,
@@ -185,8 +193,8 @@ def collect_maps(result: Mapping[str, Any]) -> dict[str, Any] | None:
             "most_shapes": charts.MAX_SVG_POINTS,
             "maps": [{"key": one["key"], "drawn": one["chart"] is not None} for one in maps],
             "colors": [
-                *(_coloring(column, index) for index, column in enumerate(result["colors"])),
-                *_stress_coloring(result["quality"], len(drawn)),
+                *(_coloring(column, index) for index, column in enumerate(result.colors)),
+                *_stress_coloring(result.quality, len(drawn)),
             ],
         },
     }
@@ -205,7 +213,7 @@ def _continue_sentence(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:] if sentence.startswith(("Points", "All")) else sentence
 
 
-def _map_context(fitted_map: Mapping[str, Any], index: int, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _map_context(fitted_map: MapRecord, index: int, columns: Sequence[ColumnSummary]) -> dict[str, Any]:
     single_point = _single_point_note(fitted_map)
     if single_point:
         nothing: dict[str, Any] = {
@@ -216,52 +224,52 @@ def _map_context(fitted_map: Mapping[str, Any], index: int, columns: Sequence[Ma
             "axes": None,
             "galleries": [],
         }
-        head = {"key": _key(index), "label": fitted_map["label"], "notes": fitted_map["notes"], "lead": single_point}
+        head = {"key": _key(index), "label": fitted_map.label, "notes": fitted_map.notes, "lead": single_point}
         return {**head, **nothing, "left_out": False}
-    spectrum, points, axes = fitted_map["spectrum"], fitted_map["points"], fitted_map["axes"]
+    spectrum, points, axes = fitted_map.spectrum, fitted_map.points, fitted_map.axes
     n_axes = len(axes)
     if n_axes == 1:
         # A single coordinate is drawn against the row number, because points on a line would overlap.
-        axes = [*axes, "Row"]
-        points = points and [[x, row + 1] for (x,), row in zip(points, fitted_map["rows"], strict=True)]
+        axes = (*axes, "Row")
+        points = points and tuple((x, row + 1) for (x,), row in zip(points, fitted_map.rows, strict=True))
     shares, explained = ["", ""], ""
-    if _has_shares(spectrum) and len(spectrum["values"]) >= 2:
-        shares = [f" ({format_percent(value)})" for value in spectrum["values"][:2]]
-        share = format_percent(spectrum["cumulative"][1])
+    if _has_shares(spectrum) and len(spectrum.values) >= 2:
+        shares = [f" ({format_percent(value)})" for value in spectrum.values[:2]]
+        share = format_percent(spectrum.cumulative[1])
         explained = f"{axes[0]} and {axes[1]} account for {share} of {_total_name(spectrum)}."
-    one_scale = fitted_map["comparable_axes"] and points is not None and charts.can_share_scale(points)
+    one_scale = fitted_map.comparable_axes and points is not None and charts.can_share_scale(points)
     near = _distance_note(fitted_map) if explained else ""
     any_axes = _equal_eigenvalues_note(spectrum)
     # Pixels have no meaningful names: a gallery explains the axes instead of arrows.
-    over = _arrows(fitted_map["loadings"], points, one_scale) if n_axes > 1 and not fitted_map["galleries"] else []
+    over = _arrows(fitted_map.loadings, points, one_scale) if n_axes > 1 and not fitted_map.galleries else []
     return {
         "key": _key(index),
-        "label": fitted_map["label"],
-        "notes": fitted_map["notes"],
-        "lead": any_axes or explained or fitted_map["proximity_note"],
+        "label": fitted_map.label,
+        "notes": fitted_map.notes,
+        "lead": any_axes or explained or fitted_map.proximity_note,
         "near": " ".join(filter(None, [near, "Both axes have the same scale." if one_scale else ""])),
-        "arrows": _arrows_text(len(over), fitted_map["loadings"]),
+        "arrows": _arrows_text(len(over), fitted_map.loadings),
         "chart": None if points is None else charts.map_chart(len(points), axes[:2], shares, over, one_scale=one_scale),
         "spectrum": _spectrum(spectrum),
         "axes": None if any_axes else collect_axes(fitted_map, columns),
-        "galleries": [_image_set(shown) for shown in fitted_map["galleries"]],
+        "galleries": [_image_set(shown) for shown in fitted_map.galleries],
         "left_out": points is None,
     }
 
 
-def _single_point_note(fitted_map: Mapping[str, Any]) -> str:
+def _single_point_note(fitted_map: MapRecord) -> str:
     """Return a note if all rows of a map have the same coordinates, else ""."""
-    spectrum, points = fitted_map["spectrum"], fitted_map["points"]
-    if _has_shares(spectrum) and spectrum["cumulative"][-1] == 0:
+    spectrum, points = fitted_map.spectrum, fitted_map.points
+    if _has_shares(spectrum) and spectrum.cumulative[-1] == 0:
         return "All rows have the same coordinates: no column of this map varies."
     if points and all(point == points[0] for point in points):
         return "All rows that would be shown have the same coordinates."
     return ""
 
 
-def _equal_eigenvalues_note(spectrum: Mapping[str, Any] | None) -> str:
+def _equal_eigenvalues_note(spectrum: Spectrum) -> str:
     """Return a note if all eigenvalues are equal within rounding, so that the axes are arbitrary; else ""."""
-    values = [] if spectrum is None or _has_shares(spectrum) else spectrum["values"]
+    values = () if _has_shares(spectrum) else spectrum.values
     if len(values) < 3 or max(values) - min(values) > _ROUNDING * max(map(abs, values)):
         return ""
     return "All eigenvalues are equal, as for a complete graph: this map does not show which rows are similar."
@@ -271,38 +279,43 @@ def _key(index: int) -> str:
     return f"map-{index + 1}"
 
 
-def _arrows(
-    loadings: Mapping[str, Any] | None, points: Sequence[Sequence[float]] | None, one_scale: bool
-) -> list[dict[str, Any]]:
+def _arrows(loadings: Loadings, points: Sequence[Sequence[float]] | None, one_scale: bool) -> list[dict[str, Any]]:
     """Return the biplot arrows, each with the name and the loadings of its column."""
-    if loadings is None or not points or any(len(row) < 2 for row in loadings["values"]):
+    if not points or any(len(row) < 2 for row in loadings.values):
         return []
 
     def describe(arrow: Arrow) -> dict[str, Any]:
-        name, (x, y) = loadings["columns"][arrow.column], loadings["values"][arrow.column][:2]
+        name, (x, y) = loadings.columns[arrow.column], loadings.values[arrow.column][:2]
         return {"x": arrow.x, "y": arrow.y, "name": name, "text": f"loadings {format_number(x)} and {format_number(y)}"}
 
     return [
-        describe(arrow) for arrow in biplot_arrows(points, [row[:2] for row in loadings["values"]], one_scale=one_scale)
+        describe(arrow) for arrow in biplot_arrows(points, [row[:2] for row in loadings.values], one_scale=one_scale)
     ]
 
 
-def _arrows_text(n_arrows: int, loadings: Mapping[str, Any] | None) -> str:
-    if not n_arrows or loadings is None:
+def _arrows_text(n_arrows: int, loadings: Loadings) -> str:
+    if not n_arrows:
         return ""
-    n = len(loadings["columns"])
+    n = len(loadings.columns)
     which = f"; the {n_arrows} of {n:,} with the largest loadings are shown" if n_arrows < n else ""
     return f"Each arrow is a column: rows further along it have larger values{which}."
 
 
-def _image_set(gallery: Mapping[str, Any]) -> dict[str, Any]:
-    images, n = gallery["images"], gallery["n_images"]
+def _image_set(gallery: ImageSet) -> dict[str, Any]:
+    images, n = gallery.images, gallery.n_images
     drawn = f"The first {len(images)} of {format_count(n)} are shown." if len(images) < n else ""
     return {
-        "title": gallery["title"],
-        "note": " ".join(filter(None, [gallery["note"], drawn])),
+        "title": gallery.title,
+        "note": " ".join(filter(None, [gallery.note, drawn])),
         "images": [
-            {**image, "range": f"{format_number(image['low'])} to {format_number(image['high'])}"} for image in images
+            {
+                "name": image.name,
+                "height": image.height,
+                "width": image.width,
+                "pixels": base64.b64encode(image.pixels).decode("ascii"),
+                "range": f"{format_number(image.low)} to {format_number(image.high)}",
+            }
+            for image in images
         ],
     }
 
@@ -313,67 +326,67 @@ def _points_text(n_points: int, n_rows: int) -> str:
     return f"{some if n_points < n_rows else all_rows}. Row 1 is the first row of the table."
 
 
-def _distance_note(fitted_map: Mapping[str, Any]) -> str:
+def _distance_note(fitted_map: MapRecord) -> str:
     """Return the meaning of proximity on the map, with a caution if two axes account for less than half of the total."""
-    spectrum = fitted_map["spectrum"]
-    if spectrum["cumulative"][1] < 0.5:
-        share = format_percent(spectrum["cumulative"][1])
+    spectrum = fitted_map.spectrum
+    if spectrum.cumulative[1] < 0.5:
+        share = format_percent(spectrum.cumulative[1])
         return (
             f"The two axes account for only {share} of {_total_name(spectrum)}: rows that look near may be far apart."
         )
-    return str(fitted_map["proximity_note"])
+    return fitted_map.proximity_note
 
 
-def _has_shares(spectrum: Mapping[str, Any] | None) -> bool:
-    return spectrum is not None and bool(spectrum["cumulative"])
+def _has_shares(spectrum: Spectrum) -> bool:
+    return bool(spectrum.cumulative)
 
 
-def _total_name(spectrum: Mapping[str, Any]) -> str:
+def _total_name(spectrum: Spectrum) -> str:
     """Return the total that the shares of a spectrum refer to, from its label."""
-    return shorten(spectrum["label"], 60).removeprefix("Share of ")
+    return shorten(spectrum.label, 60).removeprefix("Share of ")
 
 
-def _spectrum(spectrum: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _spectrum(spectrum: Spectrum) -> dict[str, Any] | None:
     """Return the chart of the spectrum of a map, with a title that states the finding."""
-    if spectrum is None or not spectrum["values"]:
+    if not spectrum.values:
         return None
-    total = len(spectrum["values"])
+    total = len(spectrum.values)
     n_shown = min(total, _COMPONENTS_SHOWN)
     drawn = f"The first {n_shown} of {total:,} are shown." if total > n_shown else ""
-    note = " ".join(filter(None, [spectrum["note"], drawn]))
+    note = " ".join(filter(None, [spectrum.note, drawn]))
     if not _has_shares(spectrum):
-        title = f"{_first_eigenvalues_text(spectrum)}{_residuals_text(spectrum['residuals'])}"
+        title = f"{_first_eigenvalues_text(spectrum)}{_residuals_text(spectrum.residuals)}"
         return {
             "title": title,
             "note": note,
-            "chart": charts.eigenvalue_chart(dict(spectrum), n_shown),
+            "chart": charts.eigenvalue_chart(spectrum, n_shown),
             "described": "The eigenvalue of each coordinate.",
         }
     names = [f"Component {i + 1}" for i in range(n_shown)]
     finding = _components_for_80_percent(spectrum)
-    if not spectrum["reference"]:
+    if not spectrum.reference:
         return {
             "title": finding,
             "note": note,
-            "chart": charts.scree_chart(dict(spectrum), names),
+            "chart": charts.scree_chart(spectrum, names),
             "described": "The share of each component, and the cumulative share.",
         }
-    note = " ".join(filter(None, [spectrum["chance_note"], f"{finding}.", note]))
+    note = " ".join(filter(None, [spectrum.chance_note, f"{finding}.", note]))
     return {
-        "title": shorten(spectrum["chance_title"], 200),
+        "title": shorten(spectrum.chance_title, 200),
         "note": note,
-        "chart": charts.parallel_analysis_chart(dict(spectrum), names),
+        "chart": charts.parallel_analysis_chart(spectrum, names),
         "described": "The share of each component beside its share by chance (parallel analysis).",
     }
 
 
-def _includes_all_shares(spectrum: Mapping[str, Any]) -> bool:
+def _includes_all_shares(spectrum: Spectrum) -> bool:
     """Whether the shares add up to 1, so that no component was left uncomputed."""
-    return bool(spectrum["cumulative"][-1] >= 1 - _ROUNDING)
+    return bool(spectrum.cumulative[-1] >= 1 - _ROUNDING)
 
 
-def _components_for_80_percent(spectrum: Mapping[str, Any]) -> str:
-    cumulative, total = spectrum["cumulative"], len(spectrum["values"])
+def _components_for_80_percent(spectrum: Spectrum) -> str:
+    cumulative, total = spectrum.cumulative, len(spectrum.values)
     n = next((i + 1 for i, share in enumerate(cumulative) if share >= 0.8), total)
     verb = "accounts for" if n == 1 else "account for"
     if _includes_all_shares(spectrum):
@@ -383,10 +396,10 @@ def _components_for_80_percent(spectrum: Mapping[str, Any]) -> str:
     return f"{known} {verb} {format_percent(cumulative[n - 1])} of {_total_name(spectrum)}"
 
 
-def _first_eigenvalues_text(spectrum: Mapping[str, Any]) -> str:
-    name = shorten(spectrum["label"], 60).lower()
+def _first_eigenvalues_text(spectrum: Spectrum) -> str:
+    name = shorten(spectrum.label, 60).lower()
     # No line break inside a power of ten.
-    first = [format_number(value, digits=2).replace(" ", "\u00a0") for value in spectrum["values"][:2]]
+    first = [format_number(value, digits=2).replace(" ", "\u00a0") for value in spectrum.values[:2]]
     return f"The first two {name}s are {first[0]} and {first[1]}" if len(first) == 2 else f"The {name} is {first[0]}"
 
 
@@ -398,9 +411,9 @@ def _residuals_text(residuals: Sequence[float]) -> str:
     return f"; residuals below {bound.removeprefix('1 × ')}"
 
 
-def _stress_coloring(quality: Mapping[str, Any] | None, n_maps: int) -> list[dict[str, Any]]:
+def _stress_coloring(quality: QualityRecord | None, n_maps: int) -> list[dict[str, Any]]:
     """Return the colouring by the stress of each row, on one scale for all maps."""
-    stress = [] if quality is None or n_maps == 0 else quality["stress_per_point"]
+    stress = [] if quality is None or n_maps == 0 else quality.stress_per_point
     known = [value for values in stress for value in values or [] if value is not None]
     if not known:
         return []
@@ -413,38 +426,38 @@ def _percentile_98(values: list[float]) -> float:
     return sorted(values)[int(0.98 * (len(values) - 1))]
 
 
-def _coloring(column: Mapping[str, Any], index: int) -> dict[str, Any]:
+def _coloring(column: ColorColumn, index: int) -> dict[str, Any]:
     """Return one colouring of the points: by numbers, or by levels with the rarest ones merged."""
-    name = column["name"]
+    name = column.name
     labels = {
         "option": f"{shorten(name, 60)}{_role_text(column)}",
         "title": chart_label(name),
-        "kind": column["kind"],
+        "kind": column.kind,
         "missing_label": "missing",
         "column": index,
     }
-    if column["kind"] != "categorical":
+    if column.kind != "categorical":
         return labels
-    counts = Counter(code for code in column["values"] if code is not None)
+    counts = Counter(int(code) for code in column.values if code is not None)
     present = sorted(counts)
     common = present
     if len(present) > _LEVELS_SHOWN:
         common = sorted(sorted(present, key=lambda code: (-counts[code], code))[: _LEVELS_SHOWN - 1])
-    groups = [chart_label(column["levels"][code]) for code in common]
+    groups = [chart_label(column.levels[code]) for code in common]
     if len(common) < len(present):
         groups.append(f"other ({len(present) - len(common):,} levels)")
     group = {code: common.index(code) if code in common else len(common) for code in present}
     return {
         **labels,
-        "levels": [chart_label(level, 60) for level in column["levels"]],
-        "plain": [shorten(level, 60) for level in column["levels"]],
-        "group": [group.get(code, -1) for code in range(len(column["levels"]))],
+        "levels": [chart_label(level, 60) for level in column.levels],
+        "plain": [shorten(level, 60) for level in column.levels],
+        "group": [group.get(code, -1) for code in range(len(column.levels))],
         "groups": groups,
     }
 
 
-def _role_text(column: Mapping[str, Any]) -> str:
+def _role_text(column: ColorColumn) -> str:
     """Return the suffix of a colouring: "(target)", or the mean silhouette of clusters."""
-    if column["role"] == "cluster":
-        return f" (mean silhouette {format_number(column['silhouette'], digits=2)})"
-    return " (target)" if column["role"] == "target" else ""
+    if column.role == "cluster":
+        return f" (mean silhouette {format_number(column.silhouette, digits=2)})"
+    return " (target)" if column.role == "target" else ""

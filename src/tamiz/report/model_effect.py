@@ -21,7 +21,18 @@ from tamiz.report.score_text import (
 from tamiz.report.text import count_with_noun, join_names, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from tamiz.report.records.codec import Named
+    from tamiz.report.records.columns import SubsetRecord
+    from tamiz.report.records.models import (
+        FoldedScores,
+        ModelEffectRecord,
+        ModelScores,
+        NoiseExperimentRecord,
+        NoisePanel,
+    )
+    from tamiz.report.records.study import StudyRecord
 
 _THEORY = {
     "random": {
@@ -61,131 +72,133 @@ _EXPECTED_DIRECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-def collect_model_effect(result: Mapping[str, Any]) -> dict[str, Any] | None:
+def collect_model_effect(result: StudyRecord) -> dict[str, Any] | None:
     """Return the context of the section: each model on all and on the selected columns, and the noise experiment.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study.
 
     Returns
     -------
     dict or None
         The variables of the template; None without a comparison and without a noise experiment.
     """
-    compared, experiment = result["model_effect"], result["noise_experiment"]
-    if compared is None and experiment is None:
+    compared, experiment = result.model_effect, result.noise_experiment
+    if compared is not None:
+        lead = model_effect_text(compared)
+    elif experiment is not None:
+        lead = f"{added_columns_cost(experiment.panels[0], experiment)}."
+    else:
         return None
+    shown_notes = [*result.warnings, *(() if compared is None else compared.notes)]
     return {
-        "lead": model_effect_text(compared)
-        if compared is not None
-        else f"{added_columns_cost(experiment['panels'][0], experiment)}.",
-        "compared": None if compared is None else _comparison(compared, _selector_name(result)),
+        "lead": lead,
+        "compared": None if compared is None else _comparison(compared, _selector_name(compared, result.subset)),
         "noise_experiment": None if experiment is None else _noise_experiment(experiment),
-        "notes": _notes(compared, [*result["warnings"]]),
+        "notes": [] if compared is None else _notes(compared.notes, result.warnings),
         "noise_experiment_notes": []
         if experiment is None
         else [
-            *_notes(experiment, [*result["warnings"], *(compared or {"notes": []})["notes"]]),
+            *_notes(experiment.notes, shown_notes),
             *_score_difference_notes(experiment, compared),
         ],
     }
 
 
-def _notes(section: Mapping[str, Any] | None, shown_notes: Sequence[str]) -> list[str]:
+def _notes(notes: Sequence[str], shown_notes: Sequence[str]) -> list[str]:
     """Return the notes of one part of the section that the page does not already show."""
-    return [] if section is None else [note for note in section["notes"] if note not in shown_notes]
+    return [note for note in notes if note not in shown_notes]
 
 
-def _selector_name(result: Mapping[str, Any]) -> str:
+def _selector_name(effect: ModelEffectRecord, subset: SubsetRecord | None) -> str:
     """Return the name of the selector, as in the section of the subset."""
-    subset = result["subset"]
     if subset is None:
-        return str(result["model_effect"]["selector"])
-    search = subset["search"]["label"]
-    return f"{subset['merit']['label']} by {search[:1].lower()}{search[1:]}"
+        return effect.selector
+    search = subset.search.label
+    return f"{subset.merit.label} by {search[:1].lower()}{search[1:]}"
 
 
-def _comparison(effect: Mapping[str, Any], selector: str) -> dict[str, Any]:
-    models = effect["models"]
+def _comparison(effect: ModelEffectRecord, selector: str) -> dict[str, Any]:
+    models = effect.models
     return {
-        "design": f"{effect['folds']}, {count_with_noun(effect['n_samples'], 'row')}. Inside each fold {selector} chooses among "
-        f"{count_with_noun(effect['n_columns'], 'column')} by the rows that are not tested.",
-        "n_columns": count_with_noun(effect["n_columns"], "column"),
-        "chosen": chosen_columns_text(effect["n_chosen"]),
+        "design": f"{effect.folds}, {count_with_noun(effect.n_samples, 'row')}. Inside each fold {selector} chooses among "
+        f"{count_with_noun(effect.n_columns, 'column')} by the rows that are not tested.",
+        "n_columns": count_with_noun(effect.n_columns, "column"),
+        "chosen": chosen_columns_text(effect.n_chosen),
         "charts": [
             {
                 "id": f"comparison-{k}",
-                "title": score_title(score["id"]),
+                "title": score_title(score.id),
                 "chart": model_effect_charts.comparison_chart(score, models),
                 "described": _chart_description(score, models),
                 "clipped_note": _clipped_means_note(score, models),
             }
-            for k, score in enumerate(effect["scores"])
+            for k, score in enumerate(effect.scores)
         ],
-        "groups": [_score_rows(score, models) for score in effect["scores"]],
+        "groups": [_score_rows(score, models) for score in effect.scores],
     }
 
 
-def _chart_description(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> str:
-    score_format = score_format_for(score["id"])
+def _chart_description(score: ModelScores, models: Sequence[Named]) -> str:
+    score_format = score_format_for(score.id)
     each = (
-        f"{model['label']} {score_format.format_score(cell['all_columns']['mean'])} on all columns, "
-        f"{score_format.format_score(cell['chosen']['mean'])} on the selected ones"
-        for model, cell in zip(models, score["models"], strict=True)
+        f"{model.label} {score_format.format_score(cell.all_columns.mean)} on all columns, "
+        f"{score_format.format_score(cell.chosen.mean)} on the selected ones"
+        for model, cell in zip(models, score.models, strict=True)
     )
-    return f"{score_title(score['id'])}: {'; '.join(each)}."
+    return f"{score_title(score.id)}: {'; '.join(each)}."
 
 
-def _clipped_means_note(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> str:
+def _clipped_means_note(score: ModelScores, models: Sequence[Named]) -> str:
     """Return a note on the means that are clipped in a chart."""
-    score_format = score_format_for(score["id"])
+    score_format = score_format_for(score.id)
     off = [
         f"{model_name(model)} on {columns}"
-        for model, cell in zip(models, score["models"], strict=True)
-        for key, columns in (("all_columns", "all columns"), ("chosen", "the selected ones"))
-        if cell[key]["mean"] < score_format.min_drawn
+        for model, cell in zip(models, score.models, strict=True)
+        for scores, columns in ((cell.all_columns, "all columns"), (cell.chosen, "the selected ones"))
+        if scores.mean < score_format.min_drawn
     ]
     return score_format.clipping_note(off)
 
 
-def _score_rows(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _score_rows(score: ModelScores, models: Sequence[Named]) -> dict[str, Any]:
     """Return the rows of the table for one score."""
-    score_format = score_format_for(score["id"])
+    score_format = score_format_for(score.id)
 
-    def spread(scores: Mapping[str, Any]) -> str:
-        sd = scores["standard_deviation"]
+    def spread(scores: FoldedScores) -> str:
+        sd = scores.standard_deviation
         deviation = f"{100 * sd:.1f}" if score_format.is_share else score_format.format_number(sd)
-        return f"{score_format.format_score(scores['mean'])} ± {deviation}"
+        return f"{score_format.format_score(scores.mean)} ± {deviation}"
 
     return {
-        "name": score_title(score["id"]),
-        "baseline": score_format.format_score(score["baseline"]["mean"]),
+        "name": score_title(score.id),
+        "baseline": score_format.format_score(score.baseline.mean),
         "rows": [
             {
-                "name": model["label"],
-                "all_columns": spread(cell["all_columns"]),
-                "chosen": spread(cell["chosen"]),
-                "difference": format_difference(cell["difference"]["mean"], score_format),
-                "between": format_interval(cell["difference"]["interval"], score_format),
+                "name": model.label,
+                "all_columns": spread(cell.all_columns),
+                "chosen": spread(cell.chosen),
+                "difference": format_difference(cell.difference.mean, score_format),
+                "between": format_interval(cell.difference.interval, score_format),
             }
-            for model, cell in zip(models, score["models"], strict=True)
+            for model, cell in zip(models, score.models, strict=True)
         ],
     }
 
 
-def _noise_experiment(experiment: Mapping[str, Any]) -> dict[str, Any]:
+def _noise_experiment(experiment: NoiseExperimentRecord) -> dict[str, Any]:
     span = model_effect_charts.score_range(experiment)
-    draws = experiment["n_draws"]
+    draws = experiment.n_draws
     mean = f" Random columns were drawn {draws} times, and each line is the mean." if draws > 1 else ""
-    rows, columns = count_with_noun(experiment["n_samples"], "row"), count_with_noun(experiment["n_columns"], "column")
+    rows, columns = count_with_noun(experiment.n_samples, "row"), count_with_noun(experiment.n_columns, "column")
     return {
-        "design": f"{experiment['folds']}, {rows}, {columns} before any is added.{mean}",
-        "selector": experiment["selector"],
+        "design": f"{experiment.folds}, {rows}, {columns} before any is added.{mean}",
+        "selector": experiment.selector,
         "panels": [
             {
-                "id": f"added-{panel['added']}",
+                "id": f"added-{panel.added}",
                 "title": added_columns_cost(panel, experiment),
                 "why": _theory_text(panel, experiment),
                 "reselection": reselection_text(panel, experiment),
@@ -193,56 +206,56 @@ def _noise_experiment(experiment: Mapping[str, Any]) -> dict[str, Any]:
                 "clipped_note": _clipped_lines_note(panel, experiment),
                 "described": f"Scores as columns are added, one line per model. {added_columns_cost(panel, experiment)}.",
             }
-            for panel in experiment["panels"]
+            for panel in experiment.panels
         ],
-        "numbers": experiment["numbers"],
-        "tables": [_panel_numbers(panel, experiment) for panel in experiment["panels"]],
+        "n_added": experiment.n_added,
+        "tables": [_panel_numbers(panel, experiment) for panel in experiment.panels],
     }
 
 
-def _clipped_lines_note(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
+def _clipped_lines_note(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
     """Return a note on the lines that are clipped in a chart."""
-    score_format = score_format_for(experiment["scoring"])
-    pairs = zip(experiment["models"], panel["lines"], strict=True)
+    score_format = score_format_for(experiment.scoring)
+    pairs = zip(experiment.models, panel.lines, strict=True)
     return score_format.clipping_note(
-        [model_name(model) for model, line in pairs if min(line["means"]) < score_format.min_drawn]
+        [model_name(model) for model, line in pairs if min(line.means) < score_format.min_drawn]
     )
 
 
-def _theory_text(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
+def _theory_text(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
     """Return the expected effect on each model, and the models whose change differs from it."""
-    why, expected = _THEORY[panel["added"]], _EXPECTED_DIRECTIONS[panel["added"]]
-    models = {model["id"]: (model, line) for model, line in zip(experiment["models"], panel["lines"], strict=True)}
+    why, expected = _THEORY[panel.added], _EXPECTED_DIRECTIONS[panel.added]
+    models = {model.id: (model, line) for model, line in zip(experiment.models, panel.lines, strict=True)}
     words = "; ".join(sentence for name, sentence in why.items() if name in models)
-    score_format = score_format_for(experiment["scoring"])
+    score_format = score_format_for(experiment.scoring)
     other = [
-        f"{model_name(model)} ({format_difference(line['changes'][-1], score_format)})"
+        f"{model_name(model)} ({format_difference(line.changes[-1], score_format)})"
         for name, (model, line) in models.items()
-        if name in expected and change_direction(line["intervals"][-1]) not in ("unknown", *expected[name])
+        if name in expected and change_direction(line.intervals[-1]) not in ("unknown", *expected[name])
     ]
     here = f" The result differs for {join_names(other)}." if other else ""
     return f"In theory {words}.{here}" if words else ""
 
 
-def _score_difference_notes(experiment: Mapping[str, Any], effect: Mapping[str, Any] | None) -> list[str]:
+def _score_difference_notes(experiment: NoiseExperimentRecord, effect: ModelEffectRecord | None) -> list[str]:
     """Return notes on why the scores on all columns differ between the comparison and the noise experiment."""
     if effect is None:
         return []
-    if effect["n_samples"] != experiment["n_samples"]:
-        rows = count_with_noun(effect["n_samples"], "row")
+    if effect.n_samples != experiment.n_samples:
+        rows = count_with_noun(effect.n_samples, "row")
         return [
             f"The noise experiment uses other rows than the {rows} of the comparison above, so its scores at 0 added columns "
             "differ."
         ]
-    score = next((one for one in effect["scores"] if one["id"] == experiment["scoring"]), None)
-    known = [model["id"] for model in effect["models"]]
-    if score is None or effect["folds"] != experiment["folds"]:
+    score = next((one for one in effect.scores if one.id == experiment.scoring), None)
+    known = [model.id for model in effect.models]
+    if score is None or effect.folds != experiment.folds:
         return []
-    for model, line in zip(experiment["models"], experiment["panels"][0]["lines"], strict=True):
-        if model["id"] != "knn" or "knn" not in known:
+    for model, line in zip(experiment.models, experiment.panels[0].lines, strict=True):
+        if model.id != "knn" or "knn" not in known:
             continue
-        means = line["means"][0], score["models"][known.index("knn")]["all_columns"]["mean"]
-        here, above = map(score_format_for(score["id"]).format_score, means)
+        means = line.means[0], score.models[known.index("knn")].all_columns.mean
+        here, above = map(score_format_for(score.id).format_score, means)
         if here != above:
             return [
                 f"Nearest neighbours score {here} at 0 added columns and {above} on all columns above, because ties between "
@@ -251,14 +264,14 @@ def _score_difference_notes(experiment: Mapping[str, Any], effect: Mapping[str, 
     return []
 
 
-def _panel_numbers(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> dict[str, Any]:
+def _panel_numbers(panel: NoisePanel, experiment: NoiseExperimentRecord) -> dict[str, Any]:
     """Return the numbers of one panel as rows."""
-    score_format = score_format_for(experiment["scoring"])
+    score_format = score_format_for(experiment.scoring)
     rows = []
-    for model, line, again in zip(experiment["models"], panel["lines"], panel["chosen"], strict=True):
-        rows.append((short_model_name(model), [score_format.format_score(mean) for mean in line["means"]]))
-        at = dict(zip(experiment["selection_n_added"], again["means"], strict=True))
-        chosen = [score_format.format_score(at[n]) if n in at else "" for n in experiment["numbers"]]
+    for model, line, again in zip(experiment.models, panel.lines, panel.chosen, strict=True):
+        rows.append((short_model_name(model), [score_format.format_score(mean) for mean in line.means]))
+        at = dict(zip(experiment.selection_n_added, again.means, strict=True))
+        chosen = [score_format.format_score(at[n]) if n in at else "" for n in experiment.n_added]
         rows.append((f"{short_model_name(model)}, selected", chosen))
-    name = "Random columns" if panel["added"] == "random" else f"Copies of {shorten(experiment['copied'], 40)}"
+    name = "Random columns" if panel.added == "random" else f"Copies of {shorten(experiment.copied, 40)}"
     return {"name": name, "rows": rows}

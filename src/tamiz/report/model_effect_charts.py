@@ -18,8 +18,10 @@ from tamiz.report.score_text import (
 from tamiz.report.text import chart_label, round_coordinate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from tamiz.report.records.codec import Named
+    from tamiz.report.records.models import FoldedScores, ModelScores, NoiseExperimentRecord, NoisePanel, ScoreCurve
     from tamiz.report.score_text import ScoreFormat
 
 _ROW, _LANE_OFFSET = 84, 0.14
@@ -28,26 +30,32 @@ _HEIGHT, _LABEL = 380, 17
 _SYMBOLS = ["circle", "square", "diamond", "triangle-up"]
 
 
-def comparison_chart(score: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def comparison_chart(score: ModelScores, models: Sequence[Named]) -> dict[str, Any]:
     """Return one row per model: its score on all columns above that on the selected ones, with folds and intervals."""
-    score_format = score_format_for(score["id"])
+    score_format = score_format_for(score.id)
     heights = list(range(len(models) - 1, -1, -1))
-    cells = score["models"]
-    sides = [("all_columns", _LANE_OFFSET, "All columns"), ("chosen", -_LANE_OFFSET, "Selected columns")]
-    folds, means = zip(*(_folds_and_means(cells, heights, *side, score_format) for side in sides), strict=True)
+    cells = score.models
+    sides = [
+        ([cell.all_columns for cell in cells], _LANE_OFFSET, "All columns"),
+        ([cell.chosen for cell in cells], -_LANE_OFFSET, "Selected columns"),
+    ]
+    folds, means = zip(*(_folds_and_means(heights, *side, score_format) for side in sides), strict=True)
     every = [x for trace in folds for x in trace.x]
     every += [
-        score_format.clip(end) for cell in cells for key, *_ in sides for end in score_interval(cell[key], score["id"])
+        score_format.clip(end)
+        for cell in cells
+        for scores in (cell.all_columns, cell.chosen)
+        for end in score_interval(scores.interval, score.id)
     ]
     low, high = min(every), max(every)
     pad = 0.05 * ((high - low) or 0.1)
     # The theme colours traces in this order: faint, strong, ink, faint.
     means[0].marker = {
         "size": 11,
-        "symbol": _symbols(cells, "all_columns", score_format, "-open"),
+        "symbol": _symbols(sides[0][0], score_format, "-open"),
         "line": {"width": 2.5},
     }
-    means[1].marker = {"size": 12, "symbol": _symbols(cells, "chosen", score_format, "")}
+    means[1].marker = {"size": 12, "symbol": _symbols(sides[1][0], score_format, "")}
     chart = make_chart(
         [folds[0], means[1], means[0], folds[1]],
         height=44 + _ROW * len(models),
@@ -68,7 +76,7 @@ def comparison_chart(score: Mapping[str, Any], models: Sequence[Mapping[str, Any
             "xref": "paper",
             "xanchor": "left",
             "y": height + 0.42,
-            "text": f"<b>{chart_label(_capitalize(model_name(model)), 30)}</b>  {_change_text(cell['difference'], score_format)}",
+            "text": f"<b>{chart_label(_capitalize(model_name(model)), 30)}</b>  {_change_text(cell.difference, score_format)}",
             "showarrow": False,
         }
         for height, model, cell in zip(heights, models, cells, strict=True)
@@ -76,41 +84,39 @@ def comparison_chart(score: Mapping[str, Any], models: Sequence[Mapping[str, Any
     return chart
 
 
-def _symbols(cells: Sequence[Mapping[str, Any]], key: str, score_format: ScoreFormat, kind: str) -> list[str]:
+def _symbols(found: Sequence[FoldedScores], score_format: ScoreFormat, kind: str) -> list[str]:
     """Return the marker symbols of means: a clipped mean is a triangle that points left."""
-    shapes = ("triangle-left" if cell[key]["mean"] < score_format.min_drawn else "circle" for cell in cells)
+    shapes = ("triangle-left" if scores.mean < score_format.min_drawn else "circle" for scores in found)
     return [f"{shape}{kind}" for shape in shapes]
 
 
 def _folds_and_means(
-    cells: Sequence[Mapping[str, Any]],
     heights: Sequence[int],
-    key: str,
+    found: Sequence[FoldedScores],
     lane: float,
     name: str,
     score_format: ScoreFormat,
 ) -> tuple[Any, Any]:
     """Return the folds and the means of one side."""
-    found = [cell[key] for cell in cells]
     folds = go.Scatter(
-        x=[round_coordinate(score_format.clip(score)) for scores in found for score in scores["folds"]],
+        x=[round_coordinate(score_format.clip(score)) for scores in found for score in scores.folds],
         y=[
             # Jittered, so that equal scores do not overlap.
             height + lane + 0.035 * (k % 3 - 1)
             for scores, height in zip(found, heights, strict=True)
-            for k in range(len(scores["folds"]))
+            for k in range(len(scores.folds))
         ],
         mode="markers",
         marker={"size": 5, "opacity": 0.7},
         customdata=[
             [name, k, score_format.format_score(score)]
             for scores in found
-            for k, score in enumerate(scores["folds"], start=1)
+            for k, score in enumerate(scores.folds, start=1)
         ],
         hovertemplate="%{customdata[0]}, fold %{customdata[1]}: %{customdata[2]}<extra></extra>",
     )
-    ends = [score_interval(scores, score_format.scoring) for scores in found]
-    places = [score_format.clip(scores["mean"]) for scores in found]
+    ends = [score_interval(scores.interval, score_format.scoring) for scores in found]
+    places = [score_format.clip(scores.mean) for scores in found]
     means = go.Scatter(
         x=[round_coordinate(place) for place in places],
         y=[height + lane for height in heights],
@@ -128,7 +134,7 @@ def _folds_and_means(
             "width": 5,
         },
         customdata=[
-            [name, *map(score_format.format_score, (scores["mean"], *end))]
+            [name, *map(score_format.format_score, (scores.mean, *end))]
             for scores, end in zip(found, ends, strict=True)
         ],
         hovertemplate="%{customdata[0]}: %{customdata[1]} (%{customdata[2]} to %{customdata[3]})<extra></extra>",
@@ -136,23 +142,23 @@ def _folds_and_means(
     return folds, means
 
 
-def _change_text(change: Mapping[str, Any], score_format: ScoreFormat) -> str:
-    return f"{format_difference(change['mean'], score_format)} ({format_interval(change['interval'], score_format)})"
+def _change_text(change: FoldedScores, score_format: ScoreFormat) -> str:
+    return f"{format_difference(change.mean, score_format)} ({format_interval(change.interval, score_format)})"
 
 
 def _capitalize(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def score_range(experiment: Mapping[str, Any]) -> tuple[float, float]:
+def score_range(experiment: NoiseExperimentRecord) -> tuple[float, float]:
     """Return the range of scores that all panels share."""
     every: list[float] = []
-    for panel in experiment["panels"]:
-        for line in (*panel["lines"], *panel["chosen"]):
-            every += line["means"]
-        for line in panel["lines"]:
-            every += [line["means"][0] + end for interval in line["intervals"] for end in interval]
-    score_format = score_format_for(experiment["scoring"])
+    for panel in experiment.panels:
+        for line in (*panel.lines, *panel.chosen):
+            every += line.means
+        for line in panel.lines:
+            every += [line.means[0] + end for interval in line.intervals for end in interval]
+    score_format = score_format_for(experiment.scoring)
     low, high = score_format.clip(min(every)), score_format.clip(max(every))
     if score_format.is_share:
         low, high = max(low, 0.0), min(high, 1.0)
@@ -161,16 +167,16 @@ def score_range(experiment: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def added_columns_chart(
-    panel: Mapping[str, Any], experiment: Mapping[str, Any], y_range: tuple[float, float]
+    panel: NoisePanel, experiment: NoiseExperimentRecord, y_range: tuple[float, float]
 ) -> dict[str, Any]:
     """Return one line per model as columns are added, with its interval band and name; dashed with columns selected again."""
-    score_format = score_format_for(experiment["scoring"])
-    numbers, chosen = experiment["numbers"], experiment["selection_n_added"]
-    what = "random columns" if panel["added"] == "random" else "copies"
+    score_format = score_format_for(experiment.scoring)
+    numbers, chosen = experiment.n_added, experiment.selection_n_added
+    what = "random columns" if panel.added == "random" else "copies"
     bands, lines, dashes = [], [], []
-    for k, (model, line, again) in enumerate(zip(experiment["models"], panel["lines"], panel["chosen"], strict=True)):
-        first = line["means"][0]
-        lows, highs = zip(*line["intervals"], strict=True)
+    for k, (model, line, again) in enumerate(zip(experiment.models, panel.lines, panel.chosen, strict=True)):
+        first = line.means[0]
+        lows, highs = zip(*line.intervals, strict=True)
         bands.append(
             go.Scatter(
                 x=[*numbers, *reversed(numbers)],
@@ -194,7 +200,7 @@ def added_columns_chart(
         showlegend=False,
         margin={"l": 8, "r": 92, "t": 8, "b": 8},
         xaxis={
-            "title": {"text": "Random columns added" if panel["added"] == "random" else "Copies added"},
+            "title": {"text": "Random columns added" if panel.added == "random" else "Copies added"},
             "range": [-0.03 * numbers[-1], 1.03 * numbers[-1]],
             "nticks": 6,
             "tickangle": 0,
@@ -211,7 +217,7 @@ def added_columns_chart(
             **score_format.tick_format(*y_range),
         },
     )
-    ends = [score_format.clip(line["means"][-1]) for line in panel["lines"]]
+    ends = [score_format.clip(line.means[-1]) for line in panel.lines]
     least = _LABEL * (y_range[1] - y_range[0]) / (_HEIGHT - 60)
     chart["layout"]["annotations"] = [
         {
@@ -223,7 +229,7 @@ def added_columns_chart(
             "showarrow": False,
             "bgcolor": "rgba(0,0,0,0)",
         }
-        for model, place in zip(experiment["models"], separate_labels(ends, least), strict=True)
+        for model, place in zip(experiment.models, separate_labels(ends, least), strict=True)
     ]
     return chart
 
@@ -234,17 +240,17 @@ def _marker(k: int, kind: str) -> dict[str, Any]:
 
 def _line(
     numbers: Sequence[int],
-    scores: Mapping[str, Any],
+    scores: ScoreCurve,
     name: str,
     column_noun: str,
     score_format: ScoreFormat,
     k: int,
     **style: Any,
 ) -> Any:
-    rows = zip(numbers, scores["means"], scores["changes"], strict=True)
+    rows = zip(numbers, scores.means, scores.changes, strict=True)
     return go.Scatter(
         x=list(numbers),
-        y=[round_coordinate(score_format.clip(mean)) for mean in scores["means"]],
+        y=[round_coordinate(score_format.clip(mean)) for mean in scores.means],
         mode="lines+markers",
         meta={"level": k},
         customdata=[

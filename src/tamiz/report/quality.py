@@ -21,14 +21,18 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tamiz.report.records.columns import TableRecord
+    from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairs
+    from tamiz.report.records.study import StudyRecord
+
 
 # Lines differ by dash as well as by colour.
 _DASHES = ["solid", "dash", "dot", "dashdot", "longdash"]
 
 
-def agreement_chart(curves: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def agreement_chart(curves: AgreementCurves, names: Sequence[str]) -> dict[str, Any]:
     """Return the curves R_NX of all maps by neighbourhood size; the page colours the lines."""
-    sizes = curves["n_neighbors"]
+    sizes = curves.n_neighbors
     lines = [
         go.Scatter(
             x=sizes,
@@ -38,7 +42,7 @@ def agreement_chart(curves: dict[str, Any], names: Sequence[str]) -> dict[str, A
             line={"width": 2.5, "dash": _DASHES[k % len(_DASHES)]},
             hovertemplate="%{y:.3f} of the %{x:,d} nearest<extra>%{fullData.name}</extra>",
         )
-        for k, (name, values) in enumerate(zip(names, curves["r_nx"], strict=True))
+        for k, (name, values) in enumerate(zip(names, curves.r_nx, strict=True))
         if values
     ]
     chart = make_chart(
@@ -119,28 +123,28 @@ _NEIGHBOUR_MEASURES = ("trustworthiness", "continuity", "neighborhood_recall", _
 _DECIMALS = 3
 
 
-def collect_quality(result: Mapping[str, Any]) -> dict[str, Any] | None:
+def collect_quality(result: StudyRecord) -> dict[str, Any] | None:
     """Return the context of the section: a row per measure, a column per map, the curves R_NX and the Shepard diagrams.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study.
 
     Returns
     -------
     dict or None
         The variables of the template; None if no map was evaluated.
     """
-    quality = result["quality"]
+    quality = result.quality
     if quality is None:
         return None
-    names = [reduced["label"] for reduced in result["maps"]]
-    measures = {measure["name"]: measure for measure in quality["measures"]}
-    words = _meaning_fields(result)
+    names = [reduced.label for reduced in result.maps]
+    measures = {measure.name: measure for measure in quality.measures}
+    words = _meaning_fields(quality, result.table)
     return {
         "lead": _lead(measures, names),
-        "compared": _comparison_text(quality, result["table"]["n_rows_used"]),
+        "compared": _comparison_text(quality, result.table.n_rows_used),
         "names": names,
         "several": len(names) > 1,
         "rows": [
@@ -149,56 +153,55 @@ def collect_quality(result: Mapping[str, Any]) -> dict[str, Any] | None:
             if name in measures
         ],
         "curves": _curves(quality, names),
-        "pairs": _shepard_charts(quality["pairs"], names),
-        "all_pairs": quality["pairs"] is not None and quality["pairs"]["all_pairs"],
+        "pairs": _shepard_charts(quality.pairs, names),
+        "all_pairs": quality.pairs is not None and quality.pairs.all_pairs,
     }
 
 
-def _meaning_fields(result: Mapping[str, Any]) -> dict[str, str]:
+def _meaning_fields(quality: QualityRecord, table: TableRecord) -> dict[str, str]:
     """Return the values of the placeholders in `_MEASURE_TEXTS`."""
-    table = result["table"]
-    weights = [c["weight"] for c in table["classes"]]
+    weights = [c.weight for c in table.classes]
     guess = (
         f"; always predicting the largest class reaches {format_percent(max(weights) / sum(weights))}"
         if weights
         else ""
     )
-    target = "" if table["target"] is None else shorten(table["target"], 40)
-    return {"k": format_count(result["quality"]["n_neighbors"]), "target": target, "guess": guess}
+    target = "" if table.target is None else shorten(table.target, 40)
+    return {"k": format_count(quality.n_neighbors), "target": target, "guess": guess}
 
 
-def _comparison_text(quality: Mapping[str, Any], n_rows: int) -> str:
-    n = quality["n_rows"]
+def _comparison_text(quality: QualityRecord, n_rows: int) -> str:
+    n = quality.n_rows
     rows = f"all {count_with_noun(n, 'row')}" if n == n_rows else f"a sample of {count_with_noun(n, 'row')}"
-    return f"Evaluated on {rows}. Distances in the table: {quality['metric']['label']}."
+    return f"Evaluated on {rows}. Distances in the table: {quality.metric.label}."
 
 
-def _shown_values(measure: Mapping[str, Any]) -> list[float | None]:
+def _shown_values(measure: MapMeasure) -> list[float | None]:
     """Return the values rounded as shown, so that values that look equal are ties."""
-    return [None if value is None else round(value, _DECIMALS) for value in measure["values"]]
+    return [None if value is None else round(value, _DECIMALS) for value in measure.values]
 
 
-def _best_maps(measure: Mapping[str, Any]) -> list[int]:
+def _best_maps(measure: MapMeasure) -> list[int]:
     """Return the best maps by a measure, none if all are equal."""
     values = _shown_values(measure)
     known = [value for value in values if value is not None]
     if len(set(known)) < 2:
         return []
-    best = max(known) if measure["larger_is_better"] else min(known)
+    best = max(known) if measure.larger_is_better else min(known)
     return [k for k, value in enumerate(values) if value == best]
 
 
-def _row(measure: Mapping[str, Any], label: str, meaning: str) -> dict[str, Any]:
+def _row(measure: MapMeasure, label: str, meaning: str) -> dict[str, Any]:
     best = _best_maps(measure)
     cells = [
         {"text": "–" if value is None else f"{value:.{_DECIMALS}f}".replace("-", "−"), "best": k in best}
         for k, value in enumerate(_shown_values(measure))
     ]
-    better = "larger is better" if measure["larger_is_better"] else "smaller is better"
+    better = "larger is better" if measure.larger_is_better else "smaller is better"
     return {"label": label, "better": better, "cells": cells, "meaning": meaning}
 
 
-def _lead(measures: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> str:
+def _lead(measures: Mapping[str, MapMeasure], names: Sequence[str]) -> str:
     """Return which map preserves distances best, and which map preserves neighbours best by most measures."""
     if len(names) == 1:
         stress, kept = (_shown_values(measures[name])[0] for name in (_DISTANCE_MEASURE, _NEIGHBOUR_MEASURE))
@@ -235,20 +238,20 @@ def _short_map_name(label: str) -> str:
     return shorten(label, 40)
 
 
-def _curves(quality: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
+def _curves(quality: QualityRecord, names: Sequence[str]) -> dict[str, Any] | None:
     """Return the curves R_NX, with a title that names the best map for small and for large neighbourhoods."""
-    curves = quality["agreement"]
-    sizes = curves["n_neighbors"]
+    curves = quality.agreement
+    sizes = curves.n_neighbors
     if len(sizes) < 3:
         return None
-    near = min(range(len(sizes)), key=lambda at: abs(sizes[at] - quality["n_neighbors"]))
-    wide = min(range(len(sizes)), key=lambda at: abs(sizes[at] - quality["n_rows"] / 4))
+    near = min(range(len(sizes)), key=lambda at: abs(sizes[at] - quality.n_neighbors))
+    wide = min(range(len(sizes)), key=lambda at: abs(sizes[at] - quality.n_rows / 4))
     title = "Preserved neighbours by neighbourhood size"
     if len(names) > 1 and near < wide:
-        first, second = (_best_map_at(curves["r_nx"], names, at) for at in (near, wide))
+        first, second = (_best_map_at(curves.r_nx, names, at) for at in (near, wide))
         title = f"Of the {format_count(sizes[near])} nearest rows most are preserved by {first}, "
         title += f"of the {format_count(sizes[wide])} nearest {'too' if second == first else f'by {second}'}"
-    return {"title": title, "chart": agreement_chart(dict(curves), names)}
+    return {"title": title, "chart": agreement_chart(curves, names)}
 
 
 def _best_map_at(curves: Sequence[Sequence[float]], names: Sequence[str], index: int) -> str:
@@ -256,12 +259,12 @@ def _best_map_at(curves: Sequence[Sequence[float]], names: Sequence[str], index:
     return _short_map_name(names[max(known, key=lambda k: curves[k][index])])
 
 
-def _shepard_charts(pairs: Mapping[str, Any] | None, names: Sequence[str]) -> list[dict[str, Any]]:
+def _shepard_charts(pairs: ShepardPairs | None, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the Shepard diagram of every map."""
     if pairs is None:
         return []
     return [
-        {"key": f"pairs-{k + 1}", "label": name, "chart": shepard_chart(pairs["in_table"], on_map)}
-        for k, (name, on_map) in enumerate(zip(names, pairs["on_map"], strict=True))
+        {"key": f"pairs-{k + 1}", "label": name, "chart": shepard_chart(pairs.in_table, on_map)}
+        for k, (name, on_map) in enumerate(zip(names, pairs.on_map, strict=True))
         if on_map
     ]

@@ -19,7 +19,11 @@ from tamiz.report.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from tamiz.report.records.codec import Interval
+    from tamiz.report.records.columns import CriterionInfo, MeanRank, RankingRecord, UncutColumns
+    from tamiz.report.records.study import StudyRecord
 
 _CUTS_SHOWN = 5
 # A column whose ranks differ by this share of all ranks is named in a sentence.
@@ -27,33 +31,33 @@ _MIN_DISAGREEMENT = 0.4
 _FEW_COLUMNS = 5
 
 
-def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
+def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
     """Return the context of the section: the criteria, and one row per column, best first by the combined rank.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study.
 
     Returns
     -------
     dict or None
         The variables of the template; None without a ranking.
     """
-    ranking = result["ranking"]
-    if ranking is None or not ranking["criteria"]:
+    ranking = result.ranking
+    if ranking is None or not ranking.criteria:
         return None
-    names, combined = ranking["columns"], ranking["combined"]
-    counted = [one for one in ranking["criteria"] if combined is None or one["id"] in combined["criteria"]]
-    criteria = [*counted, *(one for one in ranking["criteria"] if one not in counted)]
-    scores = [ranking["scores"][criterion["id"]] for criterion in criteria]
+    names, mean_rank = ranking.columns, ranking.mean_rank
+    counted = [one for one in ranking.criteria if mean_rank is None or one.id in mean_rank.criteria]
+    criteria = [*counted, *(one for one in ranking.criteria if one not in counted)]
+    scores = [ranking.scores[criterion.id] for criterion in criteria]
     # Columns with a score of 0 by the first counted criterion can be hidden.
     first_scores = scores[0]
-    kinds = {column["name"]: column["kind"] for column in result["table"]["columns"]}
-    subset = set(result["subset"]["columns"]) if result["subset"] is not None else set()
+    kinds = {column.name: column.kind for column in result.table.columns}
+    subset = set(result.subset.columns) if result.subset is not None else set()
     at_first = set(initial_selection(result))
     tops = [max((s for s in column if s is not None), default=0.0) for column in scores]
-    ranks = [None] * len(names) if combined is None else combined["ranks"]
+    ranks = [None] * len(names) if mean_rank is None else mean_rank.ranks
     order = sorted(
         range(len(names)),
         key=lambda j: (
@@ -73,28 +77,28 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
             "ranked": first_scores[j] is not None,
             # An excluded column has no score, which differs from a score of 0.
             "zero_scores": first_scores[j] == 0,
-            "combined": None if combined is None else _mean_rank_cell(ranks[j], combined["intervals"][j], n_ranked),
+            "mean_rank": None if mean_rank is None else _mean_rank_cell(ranks[j], mean_rank.intervals[j], n_ranked),
             "scores": [_score_cell(column[j], top) for column, top in zip(scores, tops, strict=True)],
-            "cuts": _cut_points_text(ranking["cuts"].get(names[j])),
+            "cuts": _cut_points_text(ranking.cut_points.get(names[j])),
         }
         for j in order[:MAX_LISTED]
     ]
     # All columns that tie for the first rank are named.
-    order_by = first_scores if combined is None else ranks
+    order_by = first_scores if mean_rank is None else ranks
     tied = [j for j in order[:n_ranked] if order_by[j] == order_by[order[0]]]
-    by = _top_rank_text(ranking, tied) if combined is not None and n_ranked else ""
-    target = result["table"]["target"]
+    by = _top_rank_text(mean_rank, tied) if mean_rank is not None and n_ranked else ""
+    target = result.table.target
     return {
         "lead": _lead(target, criteria[0], [first_scores[j] for j in order], [names[j] for j in tied], by),
-        "criteria": [{**one, "counts": one in counted} for one in criteria],
-        "combined": combined,
-        "has_intervals": combined is not None and any(combined["intervals"]),
+        "criteria": criteria,
+        "mean_rank": mean_rank,
+        "has_intervals": mean_rank is not None and any(mean_rank.intervals),
         "n_ranked": n_ranked,
         "n_zero_scores": sum(row["zero_scores"] for row in rows),
-        "zero_scores_by": label_in_sentence(criteria[0]["label"]),
+        "zero_scores_by": label_in_sentence(criteria[0].label),
         "uncut": uncut_sentences(ranking, target),
-        "disagreement": _disagreement_text(ranking, counted) if combined is not None else "",
-        "has_cuts": bool(ranking["cuts"]),
+        "disagreement": "" if mean_rank is None else _disagreement_text(ranking, mean_rank, counted),
+        "has_cuts": bool(ranking.cut_points),
         "has_subset": bool(subset),
         "has_recommended": at_first != subset,
         "rows": rows,
@@ -102,12 +106,11 @@ def collect_ranking(result: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _top_rank_text(ranking: Mapping[str, Any], tied: Sequence[int]) -> str:
+def _top_rank_text(mean_rank: MeanRank, tied: Sequence[int]) -> str:
     """Return the mean rank of the first column, or of those that tie for the first rank, in words."""
-    combined = ranking["combined"]
-    best, n = tied[0], len(combined["criteria"])
-    words = f"mean rank {combined['ranks'][best]:.1f} by {n} criteria" if n > 1 else ""
-    interval = combined["intervals"][best]
+    best, n = tied[0], len(mean_rank.criteria)
+    words = f"mean rank {mean_rank.ranks[best]:.1f} by {n} criteria" if n > 1 else ""
+    interval = mean_rank.intervals[best]
     if words and interval is not None and len(tied) == 1:
         words += f" (95% bootstrap interval {interval[0]:.1f} to {interval[1]:.1f})"
     return words
@@ -115,22 +118,22 @@ def _top_rank_text(ranking: Mapping[str, Any], tied: Sequence[int]) -> str:
 
 def _lead(
     target: str | None,
-    criterion: Mapping[str, Any],
+    criterion: CriterionInfo,
     scores: Sequence[float | None],
     first: Sequence[str],
     rank: str,
 ) -> str:
     """Return a sentence on the columns that rank first, by mean rank or score, and on the number of columns with a score of 0."""
     known = [score for score in scores if score is not None]
-    label = label_in_sentence(criterion["label"])
+    label = label_in_sentence(criterion.label)
     if not known:
         return f"No column could be scored by {label}."
-    unit = f" {criterion['unit']}" if criterion["unit"] else ""
+    unit = f" {criterion.unit}" if criterion.unit else ""
     by = rank or f"{label} {format_number(known[0])}{unit}"
     named, several = join_names(first), len(first) > 1
     if target is None:
         return f"{named} {'rank' if several else 'ranks'} first: {by}; there is no target."
-    if not criterion["needs_target"]:
+    if not criterion.needs_target:
         return f"{named} {'rank' if several else 'ranks'} first: {by}, which does not use {shorten(target, 40)}."
     n_zero = sum(score == 0 for score in known)
     if n_zero == len(known) and not rank:
@@ -141,29 +144,28 @@ def _lead(
     return f"{words}."
 
 
-def uncut_sentences(ranking: Mapping[str, Any], target: str | None) -> list[str]:
+def uncut_sentences(ranking: RankingRecord, target: str | None) -> list[str]:
     """Return sentences on numeric columns without a cut point, with the results and the power of a test, and on constant columns.
 
     Parameters
     ----------
-    ranking : mapping
-        The ranking of a result.
+    ranking : RankingRecord
     target : str or None
     """
     sentences = []
-    if ranking["uncut"] is not None:
-        sentences.append(" ".join(_uncut_columns_sentences(ranking["uncut"], shorten(target, 40))))
-    constant = ranking["constant"]
+    if ranking.uncut is not None:
+        sentences.append(" ".join(_uncut_columns_sentences(ranking.uncut, shorten(target, 40))))
+    constant = ranking.constant
     if constant:
         verb = "is constant: it has" if len(constant) == 1 else "are constant: each has"
         sentences.append(f"{join_names(constant)} {verb} one value in all rows.")
     return sentences
 
 
-def _uncut_columns_sentences(uncut: Mapping[str, Any], target: str) -> list[str]:
+def _uncut_columns_sentences(uncut: UncutColumns, target: str) -> list[str]:
     """Return sentences on the columns in one interval: a score of 0 is no evidence of absence; the test and its power follow."""
-    n, by_classes = len(uncut["columns"]), uncut["rule"] == "mdl"
-    columns = f"{count_with_noun(n, 'column')} ({join_names(uncut['columns'], limit=4)})"
+    n, by_classes = len(uncut.columns), uncut.rule == "mdl"
+    columns = f"{count_with_noun(n, 'column')} ({join_names(uncut.columns, limit=4)})"
     rule = f"MDL discretisation finds no cut point in {columns}"
     if not by_classes:
         rule = f"Equal-frequency discretisation leaves {columns} in one interval"
@@ -172,9 +174,10 @@ def _uncut_columns_sentences(uncut: Mapping[str, Any], target: str) -> list[str]
         f"{rule}, so {its} entropy-based scores are 0.",
         f"This is not evidence that {it_carries} no information.",
     ]
-    if uncut["test"] is None:
-        return [*sentences, f"No other test was made: {uncut['why_not']}."]
-    level, n_tested = format_percent(uncut["level"]), uncut["n_tested"]
+    tests = uncut.test
+    if tests is None:
+        return [*sentences, f"No other test was made: {uncut.untestable_reason}."]
+    level, n_tested = format_percent(uncut.level), tests.n_tested
     test = "one-way ANOVA F tests" if by_classes else "t tests of Pearson's correlation"
     effect = f"differ{{}} significantly between the classes of {target}"
     explained = "of whose variance the classes explain"
@@ -184,14 +187,14 @@ def _uncut_columns_sentences(uncut: Mapping[str, Any], target: str) -> list[str]
         explained = f"that explains, of the variance of {target},"
         blind = "The t test finds linear effects only."
     enough, adjusted = (
-        f"{format_number(100 * uncut[key], digits=2)}%" for key in ("detectable", "detectable_adjusted")
+        f"{format_number(100 * share, digits=2)}%" for share in (tests.detectable, tests.detectable_adjusted)
     )
     return [
         *sentences,
         f"In {test} of {count_with_noun(n_tested, 'numeric column')} (Benjamini-Hochberg, {level}), "
-        f"{_n_significant_text(uncut['n_found'], n, effect)}.",
-        f"With {count_with_noun(uncut['n_rows'], 'row')}, one test at the {level} level has a power of "
-        f"{format_percent(uncut['power'])} for a column {explained} {enough}, and at the {level} / {n_tested:,} level for "
+        f"{_n_significant_text(tests.n_significant, n, effect)}.",
+        f"With {count_with_noun(tests.n_rows, 'row')}, one test at the {level} level has a power of "
+        f"{format_percent(uncut.power)} for a column {explained} {enough}, and at the {level} / {n_tested:,} level for "
         f"{adjusted}.",
         blind,
     ]
@@ -206,7 +209,7 @@ def _n_significant_text(n_found: int, n: int, effect: str) -> str:
     return f"{n_found:,} of these {n:,} {effect.format('s' if n_found == 1 else '')}"
 
 
-def _mean_rank_cell(rank: float | None, interval: Sequence[float] | None, n_ranked: int) -> dict[str, Any]:
+def _mean_rank_cell(rank: float | None, interval: Interval | None, n_ranked: int) -> dict[str, Any]:
     """Return a rank and its interval as text, and their positions between the first and the last rank in percent."""
     if rank is None:
         return {"value": None, "text": "", "interval": "", "at": "0", "start": "0", "width": "0"}
@@ -225,23 +228,23 @@ def _mean_rank_cell(rank: float | None, interval: Sequence[float] | None, n_rank
     }
 
 
-def _disagreement_text(ranking: Mapping[str, Any], criteria: Sequence[Mapping[str, Any]]) -> str:
+def _disagreement_text(ranking: RankingRecord, mean_rank: MeanRank, criteria: Sequence[CriterionInfo]) -> str:
     """Return a sentence on the column about which the criteria disagree most, "" if the disagreement is small."""
-    used = [j for j, rank in enumerate(ranking["combined"]["ranks"]) if rank is not None]
+    used = [j for j, rank in enumerate(mean_rank.ranks) if rank is not None]
     if len(criteria) < 2 or len(used) < _FEW_COLUMNS:
         return ""
     of = []
     for one in criteria:
-        scores = ranking["scores"][one["id"]]
+        scores = ranking.scores[one.id]
         of.append(_ranks([-math.inf if score is None else score for score in scores], used))
     spread = {j: max(ranks[j] for ranks in of) - min(ranks[j] for ranks in of) for j in used}
     most = max(used, key=lambda j: (spread[j], -j))
     if spread[most] < _MIN_DISAGREEMENT * len(used):
         return ""
     least, last = (pick(range(len(of)), key=lambda k: of[k][most]) for pick in (min, max))
-    label = [label_in_sentence(one["label"]) for one in criteria]
+    label = [label_in_sentence(one.label) for one in criteria]
     return (
-        f"The criteria disagree most about {shorten(ranking['columns'][most], 40)}: rank {format_number(of[least][most])} by "
+        f"The criteria disagree most about {shorten(ranking.columns[most], 40)}: rank {format_number(of[least][most])} by "
         f"{label[least]}, {format_number(of[last][most])} by {label[last]}."
     )
 

@@ -16,8 +16,11 @@ from tamiz.report.score_text import (
 from tamiz.report.text import count_with_noun, join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from tamiz.report.records.codec import Named
+    from tamiz.report.records.models import CandidateScores, FoldedScores, RecommendationRecord
+    from tamiz.report.records.study import StudyRecord
     from tamiz.report.score_text import ScoreFormat
 
 _ALL_COLUMNS = "all_columns"
@@ -28,159 +31,158 @@ _MAX_NAMED = 12
 _LARGEST_LOSS = 0.03
 
 
-def collect_recommendation(result: Mapping[str, Any]) -> dict[str, Any] | None:
+def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
     """Return the context of the section: the recommended columns, their cost for each model, and all selections compared.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study.
 
     Returns
     -------
     dict or None
         The variables of the template; None if selections were not compared.
     """
-    found = result["recommendation"]
+    found = result.recommendation
     if found is None:
         return None
-    warnings = result["warnings"]
+    warnings = result.warnings
     return {
         "lead": recommendation_text(found),
         "cost": recommendation_cost(found),
-        "columns": found["columns"]
-        if found["recommended"] != _ALL_COLUMNS and _beats_baseline(found, _recommended_candidate(found))
+        "columns": found.columns
+        if found.recommended != _ALL_COLUMNS and _beats_baseline(found, _recommended_candidate(found))
         else [],
-        "design": f"{count_with_noun(found['n_samples'], 'row')}, {found['folds']}. Every selection is repeated inside "
+        "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}. Every selection is repeated inside "
         "each fold, on its training rows. Beside each score: its difference from the score with all columns.",
-        "models": [model["label"] for model in found["models"]],
-        "groups": [_score_rows(found, k) for k in range(len(found["scores"]))],
-        "notes": [note for note in found["notes"] if note not in warnings],
+        "models": [model.label for model in found.models],
+        "groups": [_score_rows(found, k) for k in range(len(found.scores))],
+        "notes": [note for note in found.notes if note not in warnings],
     }
 
 
-def initial_selection(result: Mapping[str, Any]) -> list[str]:
+def initial_selection(result: StudyRecord) -> Sequence[str]:
     """Return the initial choice of columns on the page: those recommended, else the subset, else none.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study.
     """
-    found, subset = result["recommendation"], result["subset"]
+    found, subset = result.recommendation, result.subset
     if found is not None and _beats_baseline(found, _recommended_candidate(found)):
-        columns: list[str] = _recommended_candidate(found)["columns"]
-        return columns
-    return [] if subset is None else subset["columns"]
+        return _recommended_candidate(found).columns
+    return [] if subset is None else subset.columns
 
 
-def recommendation_text(recommendation: Mapping[str, Any]) -> str:
+def recommendation_text(recommendation: RecommendationRecord) -> str:
     """Return in a sentence which columns to keep, with the rows, the scores and the baseline."""
-    name, candidates = recommendation["recommended"], {one["id"]: one for one in recommendation["candidates"]}
-    chosen, score = candidates[name], recommendation["scores"][0]
-    score_format = score_format_for(score["id"])
-    means = [cell["mean"] for cell in chosen["scores"][0]]
+    name, candidates = recommendation.recommended, {one.id: one for one in recommendation.candidates}
+    chosen, score = candidates[name], recommendation.scores[0]
+    score_format = score_format_for(score.id)
+    means = [cell.mean for cell in chosen.scores[0]]
     reached = (
         score_format.format_score(means[0])
         if len(means) == 1
         else f"{score_format.format_score(min(means))} to {score_format.format_score(max(means))}"
     )
     measured = (
-        f"{_capital_score_name(score['id'])} {reached} over {count_with_noun(len(means), 'model')} in nested cross-validation of "
-        f"{count_with_noun(recommendation['n_samples'], 'row')}; baseline {score_format.format_score(score['baseline']['mean'])}"
+        f"{_capital_score_name(score.id)} {reached} over {count_with_noun(len(means), 'model')} in nested cross-validation of "
+        f"{count_with_noun(recommendation.n_samples, 'row')}; baseline {score_format.format_score(score.baseline.mean)}"
     )
     if not _beats_baseline(recommendation, chosen):
         return f"Neither a selection nor all columns together score above the baseline: {measured}."
     if name == _ALL_COLUMNS:
-        return f"Keep all {count_with_noun(recommendation['n_columns'], 'column')}: {_keep_all_reason(recommendation)}. {measured}."
-    kept = f"{len(chosen['columns']):,} of {count_with_noun(recommendation['n_columns'], 'column')}"
-    return f"Keep {kept} ({_label_in_sentence(chosen['label'])}): {join_names(chosen['columns'], limit=_MAX_NAMED)}. {measured}."
+        return f"Keep all {count_with_noun(recommendation.n_columns, 'column')}: {_keep_all_reason(recommendation)}. {measured}."
+    kept = f"{len(chosen.columns):,} of {count_with_noun(recommendation.n_columns, 'column')}"
+    return (
+        f"Keep {kept} ({_label_in_sentence(chosen.label)}): {join_names(chosen.columns, limit=_MAX_NAMED)}. {measured}."
+    )
 
 
-def _keep_all_reason(recommendation: Mapping[str, Any]) -> str:
+def _keep_all_reason(recommendation: RecommendationRecord) -> str:
     """Return why no smaller selection is recommended."""
     others = _other_candidates(recommendation)
     if not others:
         return "no smaller selection could be compared"
     costly = f"every smaller selection costs a model more than {_LARGEST_LOSS}"
-    if all(one["id"] in recommendation["refused"] or _worst_change(one) < -_LARGEST_LOSS for one in others):
+    if all(one.id in recommendation.refused or _worst_change(one) < -_LARGEST_LOSS for one in others):
         return costly
     return f"{costly}, or the models together more than their standard error"
 
 
-def _other_candidates(recommendation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _other_candidates(recommendation: RecommendationRecord) -> list[CandidateScores]:
     """Return the candidates but for all columns."""
-    return [one for one in recommendation["candidates"] if one["id"] != _ALL_COLUMNS]
+    return [one for one in recommendation.candidates if one.id != _ALL_COLUMNS]
 
 
-def _worst_change(candidate: Mapping[str, Any]) -> float:
+def _worst_change(candidate: CandidateScores) -> float:
     """Return the largest loss beside all columns, as a change of the score that decides."""
-    return min(float(change["mean"]) for change in candidate["changes"][0])
+    return min(change.mean for change in candidate.changes[0])
 
 
-def recommendation_cost(recommendation: Mapping[str, Any]) -> str:
+def recommendation_cost(recommendation: RecommendationRecord) -> str:
     """Return in a sentence how the recommended columns change the score of each model, compared with all columns."""
-    score_format = score_format_for(recommendation["scores"][0]["id"])
-    name = recommendation["recommended"]
+    score_format = score_format_for(recommendation.scores[0].id)
+    name = recommendation.recommended
     if name == _ALL_COLUMNS:
         others = _other_candidates(recommendation)
         if not others:
             return ""
         nearest = max(others, key=_worst_change)
-        changes = _changes_text(recommendation["models"], nearest["changes"][0], score_format)
-        size = count_with_noun(len(nearest["columns"]), "column")
-        return f"The nearest selection, {_label_in_sentence(nearest['label'])} ({size}), changes {changes}."
+        changes = _changes_text(recommendation.models, nearest.changes[0], score_format)
+        size = count_with_noun(len(nearest.columns), "column")
+        return f"The nearest selection, {_label_in_sentence(nearest.label)} ({size}), changes {changes}."
     chosen = _recommended_candidate(recommendation)
-    changes = _changes_text(recommendation["models"], chosen["changes"][0], score_format)
+    changes = _changes_text(recommendation.models, chosen.changes[0], score_format)
     return f"Compared with all columns, {score_format.name} changes {changes}."
 
 
-def _changes_text(
-    models: Sequence[Mapping[str, Any]], changes: Sequence[Mapping[str, Any]], score_format: ScoreFormat
-) -> str:
+def _changes_text(models: Sequence[Named], changes: Sequence[FoldedScores], score_format: ScoreFormat) -> str:
     """Return the change of each model with its interval, the largest loss first."""
-    pairs = sorted(zip(models, changes, strict=True), key=lambda pair: pair[1]["mean"])
+    pairs = sorted(zip(models, changes, strict=True), key=lambda pair: pair[1].mean)
     parts = [
-        f"by {format_difference(change['mean'], score_format)} ({format_interval(change['interval'], score_format)}) "
+        f"by {format_difference(change.mean, score_format)} ({format_interval(change.interval, score_format)}) "
         f"for {model_name(model)}"
         for model, change in pairs
     ]
     return join_names(parts, width=_FULL_WIDTH)
 
 
-def _recommended_candidate(recommendation: Mapping[str, Any]) -> Mapping[str, Any]:
+def _recommended_candidate(recommendation: RecommendationRecord) -> CandidateScores:
     """Return the recommended candidate."""
-    return next(one for one in recommendation["candidates"] if one["id"] == recommendation["recommended"])
+    return next(one for one in recommendation.candidates if one.id == recommendation.recommended)
 
 
-def _beats_baseline(recommendation: Mapping[str, Any], candidate: Mapping[str, Any]) -> bool:
+def _beats_baseline(recommendation: RecommendationRecord, candidate: CandidateScores) -> bool:
     """Return whether, for some model, the interval of its mean score is above the baseline."""
-    baseline = recommendation["scores"][0]["baseline"]["mean"]
-    return any(cell["interval"][0] > baseline for cell in candidate["scores"][0])
+    baseline = recommendation.scores[0].baseline.mean
+    return any(cell.interval[0] > baseline for cell in candidate.scores[0])
 
 
-def _score_rows(recommendation: Mapping[str, Any], k: int) -> dict[str, Any]:
+def _score_rows(recommendation: RecommendationRecord, k: int) -> dict[str, Any]:
     """Return the rows of the table for one score."""
-    score = recommendation["scores"][k]
-    score_format = score_format_for(score["id"])
+    score = recommendation.scores[k]
+    score_format = score_format_for(score.id)
     return {
-        "name": score_title(score["id"]),
-        "baseline": score_format.format_score(score["baseline"]["mean"]),
+        "name": score_title(score.id),
+        "baseline": score_format.format_score(score.baseline.mean),
         "rows": [
             {
-                "label": one["label"],
-                "kept": one["id"] == recommendation["recommended"] and _beats_baseline(recommendation, one),
-                "size": n_chosen_text(one["n_chosen"]),
+                "label": one.label,
+                "kept": one.id == recommendation.recommended and _beats_baseline(recommendation, one),
+                "size": n_chosen_text(one.n_chosen),
                 "cells": [
                     (
-                        score_format.format_score(cell["mean"]),
-                        "" if one["id"] == _ALL_COLUMNS else format_difference(change["mean"], score_format),
-                        "" if one["id"] == _ALL_COLUMNS else change_direction(change["interval"]),
+                        score_format.format_score(cell.mean),
+                        "" if one.id == _ALL_COLUMNS else format_difference(change.mean, score_format),
+                        "" if one.id == _ALL_COLUMNS else change_direction(change.interval),
                     )
-                    for cell, change in zip(one["scores"][k], one["changes"][k], strict=True)
+                    for cell, change in zip(one.scores[k], one.changes[k], strict=True)
                 ],
             }
-            for one in recommendation["candidates"]
+            for one in recommendation.candidates
         ],
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,10 @@ from tamiz.report.charts import make_chart
 from tamiz.report.text import chart_label, count_with_noun, join_names, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from tamiz.report.records.columns import RedundancyRecord, RedundantGroup
+    from tamiz.report.records.study import StudyRecord
 
 
 # With more rows, the names beside them would overlap.
@@ -117,81 +119,75 @@ _MAX_PAIRS, _MAX_GROUPS = 15, 20
 _STEPS = 255
 
 
-def collect_redundancy(result: Mapping[str, Any]) -> dict[str, Any] | None:
+def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
     """Return the context of the section: the matrix, its strongest pairs, and the groups of redundant columns.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study.
 
     Returns
     -------
     dict or None
         The variables of the template; None if there were fewer than two columns to compare.
     """
-    found = result["redundancy"]
+    found = result.redundancy
     if found is None:
         return None
-    names, groups = found["columns"], found["groups"]
-    shares = _decode_pairs(found["values"])
+    names, groups = found.columns, found.groups
+    shares = [step / _STEPS for step in found.pair_steps]
     pairs = sorted(zip(shares, itertools.combinations(names, 2), strict=True), key=lambda pair: -pair[0])
-    grouped = {name for group in groups for name in group["columns"]}
+    grouped = {name for group in groups for name in group.columns}
     # A constant column is not compared, and not worth keeping.
-    columns = [
-        column["name"] for column in result["table"]["columns"] if not (column["left_out"] or column["constant"])
-    ]
+    columns = [column.name for column in result.table.columns if not (column.exclusion or column.constant)]
     others = [name for name in columns if name not in grouped]
     return {
         "lead": _lead(found, pairs),
         "title": _title(pairs),
         "drawn": _matrix_caption(found),
         "pairs": [{"names": pair, "share": f"{share:.2f}", "percent": f"{100 * share:.1f}"} for share, pair in pairs[:_MAX_PAIRS]],
-        "n_pairs": found["n_columns"] * (found["n_columns"] - 1) // 2,
-        "chart": matrix_chart(names, shares, [group["columns"] for group in groups]),
+        "n_pairs": found.n_columns * (found.n_columns - 1) // 2,
+        "chart": matrix_chart(names, shares, [group.columns for group in groups]),
         "width": matrix_width(len(names)),
-        "threshold": f"{found['threshold']:g}",
-        "groups": [_group(group, found["threshold"]) for group in groups],
+        "threshold": f"{found.threshold:g}",
+        "groups": [_group(group, found.threshold) for group in groups],
         "n_shown": _MAX_GROUPS,
-        "how": _method_text(found, result["table"]["n_rows_used"]),
+        "method": _method_text(found, result.table.n_rows_used),
         "choice": {
-            "groups": [{"columns": g["columns"], "keep": g["columns"].index(g["keep"])} for g in groups],
+            "groups": [{"columns": g.columns, "keep": g.columns.index(g.keep)} for g in groups],
             "others": others,
         },
         "n_kept": len(others) + len(groups),
         "n_columns": len(columns),
-        "has_target": result["table"]["target"] is not None,
+        "has_target": result.table.target is not None,
     }  # fmt: skip
 
 
-def _decode_pairs(values: str) -> list[float]:
-    return [step / _STEPS for step in base64.b64decode(values)]
-
-
-def _group(group: Mapping[str, Any], threshold: float) -> dict[str, Any]:
+def _group(group: RedundantGroup, threshold: float) -> dict[str, Any]:
     # Rounding to two digits must not show a value below the threshold.
     return {
-        "columns": group["columns"],
-        "keep": group["keep"],
-        "least": f"{max(group['least'], threshold):.2f}",
-        "n": len(group["columns"]),
+        "columns": group.columns,
+        "keep": group.keep,
+        "min_value": f"{max(group.min_value, threshold):.2f}",
+        "n": len(group.columns),
     }
 
 
-def _lead(redundancy: Mapping[str, Any], pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
-    groups, n = redundancy["groups"], count_with_noun(redundancy["n_columns"], "column")
+def _lead(redundancy: RedundancyRecord, pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
+    groups, n = redundancy.groups, count_with_noun(redundancy.n_columns, "column")
     if not groups:
         (share, names) = pairs[0]
         if share == 0:
             return f"Every pair of the {n} has a symmetric uncertainty below 0.01."
-        if share >= redundancy["threshold"]:
+        if share >= redundancy.threshold:
             pair = f"{join_names(names)} have a symmetric uncertainty of {share:.2f}"
             return f"{pair}, but there are too few rows to call them redundant."
         return f"No two of the {n} are redundant; {join_names(names)} come closest, with a symmetric uncertainty of {share:.2f}."
-    words = f"{join_names(groups[0]['columns'], limit=4)} are redundant"
-    grouped = sum(len(group["columns"]) for group in groups)
+    words = f"{join_names(groups[0].columns, limit=4)} are redundant"
+    grouped = sum(len(group.columns) for group in groups)
     if len(groups) == 1:
-        rest = redundancy["n_columns"] - grouped
+        rest = redundancy.n_columns - grouped
         return (
             f"{words}; {'the other column is' if rest == 1 else f'the other {rest:,} columns are'} in no group."
             if rest
@@ -207,24 +203,24 @@ def _title(pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
     return f"{join_names(names)} have the largest symmetric uncertainty: {share:.2f}"
 
 
-def _matrix_caption(redundancy: Mapping[str, Any]) -> str:
+def _matrix_caption(redundancy: RedundancyRecord) -> str:
     words = (
         "A cell is the symmetric uncertainty of two columns: 1 if each determines the other, 0 if they are independent. "
         "Similar columns are neighbours"
     )
-    words += "; a frame is a group." if redundancy["groups"] else "."
-    n_shown, n = len(redundancy["columns"]), redundancy["n_columns"]
+    words += "; a frame is a group." if redundancy.groups else "."
+    n_shown, n = len(redundancy.columns), redundancy.n_columns
     if n_shown < n:
         words += f" The matrix shows the {n_shown:,} of {n:,} columns with the largest values."
     return words
 
 
-def _method_text(redundancy: Mapping[str, Any], n_rows: int) -> str:
+def _method_text(redundancy: RedundancyRecord, n_rows: int) -> str:
     """Return how columns were compared."""
-    words = [shorten(redundancy["measure"]["label"], 60), *([redundancy["how"]] if redundancy["how"] else [])]
-    if redundancy["n_rows"] < n_rows:
-        words.append(f"on a sample of {count_with_noun(redundancy['n_rows'], 'row')}")
+    words = [shorten(redundancy.measure.label, 60), *([redundancy.method] if redundancy.method else [])]
+    if redundancy.n_rows < n_rows:
+        words.append(f"on a sample of {count_with_noun(redundancy.n_rows, 'row')}")
     text = f"{', '.join(words)}."
-    if redundancy["n_left"]:
-        text += f" {count_with_noun(redundancy['n_left'], 'column')} more were not compared because of the cost, and are kept."
+    if redundancy.n_not_compared:
+        text += f" {count_with_noun(redundancy.n_not_compared, 'column')} more were not compared because of the cost, and are kept."
     return text

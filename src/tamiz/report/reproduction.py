@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 from tamiz.report.text import count_with_noun, join_names, visible_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from tamiz.report.records.study import ReproductionRecord, StudyRecord
 
 
-def collect_reproduction(result: Mapping[str, Any]) -> dict[str, Any]:
+def collect_reproduction(result: StudyRecord) -> dict[str, Any]:
     """Return the context of the section: code blocks, seed and versions.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study.
 
     Returns
     -------
     dict
         The variables of the template.
     """
-    reproduction = result["reproduction"]
+    reproduction = result.reproduction
     return {
         "lead": _lead(result),
         "blocks": [
@@ -33,46 +33,46 @@ def collect_reproduction(result: Mapping[str, Any]) -> dict[str, Any]:
                     "id": "command",
                     "title": "On the command line",
                     "text": "Run it in the folder of the table.",
-                    "code": reproduction["command"],
+                    "code": reproduction.command,
                 },
                 {
                     "id": "python",
                     "title": "In Python",
                     "text": _python_hint(reproduction),
-                    "code": reproduction["python"],
+                    "code": reproduction.python,
                 },
                 {
                     "id": "config",
                     "title": "As a config file",
                     "text": "Save it as study.toml beside the table, and run: tamiz study --config study.toml",
-                    "code": reproduction["config"],
+                    "code": reproduction.config,
                 },
             )
             if block["code"] is not None
         ],
-        "no_command": reproduction["no_command"],
+        "no_command_reason": reproduction.no_command_reason,
         "facts": [
-            ("Seed", "none" if result["seed"] is None else str(result["seed"])),
+            ("Seed", "none" if result.seed is None else str(result.seed)),
             *(
-                [("Warnings", f"{count_with_noun(len(result['warnings']), 'warning')} at the top of this page")]
-                if result["warnings"]
+                [("Warnings", f"{count_with_noun(len(result.warnings), 'warning')} at the top of this page")]
+                if result.warnings
                 else []
             ),
         ],
-        "versions": sorted({"tamiz": result["tamiz"], **result["versions"]}.items()),
+        "versions": sorted({"tamiz": result.tamiz, **result.versions}.items()),
     }
 
 
-def _lead(result: Mapping[str, Any]) -> str:
-    name = visible_name(result["title"])
-    if result["reproduction"]["command"] is None:
+def _lead(result: StudyRecord) -> str:
+    name = visible_name(result.title)
+    if result.reproduction.command is None:
         return "The Python code below reproduces this study; no command line can."
-    if result["seed"] is None:
+    if result.seed is None:
         return f"The code below repeats this study of {name} with other random draws, because it had no seed."
     return f"The code below reproduces this report of {name}: the same table, seed and settings give the same numbers."
 
 
-def _python_hint(reproduction: Mapping[str, Any]) -> str:
-    if reproduction["given"]:
-        return f"Replace {join_names(reproduction['given'])} by the objects that were passed to the study."
+def _python_hint(reproduction: ReproductionRecord) -> str:
+    if reproduction.placeholders:
+        return f"Replace {join_names(reproduction.placeholders)} by the objects that were passed to the study."
     return "Run it in the folder of the table. The code contains no other path."

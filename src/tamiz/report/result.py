@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from html import escape
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.exceptions import DataError
 from tamiz.report.recommendation import recommendation_cost, recommendation_text
+from tamiz.report.records.codec import FormatError, from_json, to_json
+from tamiz.report.records.study import FORMAT, StudyRecord
 from tamiz.report.score_text import assessment_verdict, model_effect_text
-from tamiz.report.shape import FORMAT, wanting
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_names, shorten
 from tamiz.storage.atomic_write import write_text_atomically
 
@@ -19,17 +19,20 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from tamiz.report.records.columns import RankingRecord, SubsetRecord
+    from tamiz.report.records.study import StepTiming
+
 
 class Result:
     """Result of a study.
 
     Parameters
     ----------
-    data : dict
-        The names and numbers, as `to_dict` returns them. It contains no row of the table except the points of the maps.
-    timings : sequence of dict, default=()
-        The "step" and its "seconds", for every step of the study, and the "estimated_seconds" and "estimated_bytes". Files do not
-        contain them, because they differ from run to run: the same table, seed and settings give the same file, byte for byte.
+    record : StudyRecord
+        The names and numbers, one record per section. It contains no row of the table except the points of the maps.
+    timings : sequence of StepTiming, default=()
+        The step, its seconds and their estimate, for every step of the study. Files do not contain them, because they differ from
+        run to run: the same table, seed and settings give the same file, byte for byte.
 
     Examples
     --------
@@ -38,9 +41,9 @@ class Result:
     >>> result.to_html("penguins.html")  # doctest: +SKIP
     """
 
-    def __init__(self, data: dict[str, Any], timings: Sequence[dict[str, Any]] = ()) -> None:
-        self.data = data
-        self.timings = list(timings)
+    def __init__(self, record: StudyRecord, timings: Sequence[StepTiming] = ()) -> None:
+        self.record = record
+        self.timings = tuple(timings)
         # The file that it was read from, for error messages.
         self._path: str | os.PathLike[str] | None = None
 
@@ -84,16 +87,16 @@ class Result:
             raise DataError(
                 f"{path} is a {data['format']!r:.60}; this version reads {FORMAT!r}, so run the study again."
             )
-        absent = wanting(data)
-        if absent:
-            raise DataError(f"{path} is not a whole tamiz result: {absent}; run the study again.")
-        result = cls(data)
+        try:
+            result = cls(from_json(StudyRecord, data))
+        except FormatError as error:
+            raise DataError(f"{path} is not a whole tamiz result: {error}; run the study again.") from error
         result._path = path
         return result
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a deep copy of the names and numbers."""
-        return copy.deepcopy(self.data)
+        """Return the names and numbers as JSON types: dictionaries, lists, text and numbers."""
+        return to_json(self.record)
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
         """Write the names and numbers as JSON, atomically.
@@ -109,7 +112,7 @@ class Result:
             The file written.
         """
         return write_text_atomically(
-            path, json.dumps(self.data, allow_nan=False, ensure_ascii=False, sort_keys=True) + "\n"
+            path, json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False, sort_keys=True) + "\n"
         )
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
@@ -139,7 +142,7 @@ class Result:
         from tamiz.report.html import render
 
         try:
-            return render(self.data)
+            return render(self.record)
         except Exception as error:
             if self._path is None:
                 raise
@@ -151,47 +154,58 @@ class Result:
 
     def _summary_lines(self) -> list[tuple[str, str]]:
         """Return the summary: a term and a text for each line."""
-        table, ranking, subset = self.data["table"], self.data["ranking"], self.data["subset"]
-        text = f"{count_with_noun(table['n_rows_used'], 'row')}, {count_with_noun(len(table['columns']), 'column')}"
-        if table["target"] is not None:
-            kind = count_with_noun(len(table["classes"]), "class", "classes") if table["classes"] else "numeric"
-            text += f", target {shorten(table['target'], 60)} ({kind})"
+        record, table = self.record, self.record.table
+        text = f"{count_with_noun(table.n_rows_used, 'row')}, {count_with_noun(len(table.columns), 'column')}"
+        if table.target is not None:
+            kind = count_with_noun(len(table.classes), "class", "classes") if table.classes else "numeric"
+            text += f", target {shorten(table.target, 60)} ({kind})"
         lines = [("Table", text)]
-        for criterion in ranking["criteria"] if ranking is not None else []:
-            scores = zip(ranking["columns"], ranking["scores"][criterion["id"]], strict=True)
-            best = sorted((pair for pair in scores if pair[1] is not None), key=lambda pair: -pair[1])[:3]
-            lines.append((criterion["label"], ", ".join(f"{shorten(name, 30)} {format_number(s)}" for name, s in best)))
-        if subset is not None:
-            kept = join_names(subset["columns"], limit=10) or "no column"
-            lines.append(
-                (
-                    "Subset",
-                    f"{kept} ({subset['merit']['label']} {format_number(subset['value'])} by {subset['search']['label']},"
-                    f" {count_with_noun(subset['n_evaluations'], 'evaluation')})",
-                )
-            )
-        if self.data["recommendation"] is not None:
-            lines.append(("Recommended", recommendation_text(self.data["recommendation"])))
-            costs = recommendation_cost(self.data["recommendation"])
+        if record.ranking is not None:
+            lines += [(one.label, _best_columns_text(record.ranking, one.id)) for one in record.ranking.criteria]
+        if record.subset is not None:
+            lines.append(("Subset", _subset_text(record.subset)))
+        if record.recommendation is not None:
+            lines.append(("Recommended", recommendation_text(record.recommendation)))
+            costs = recommendation_cost(record.recommendation)
             lines += [("Costs", costs)] if costs else []
-        if self.data["model_effect"] is not None:
-            lines.append(("Effect on models", model_effect_text(self.data["model_effect"])))
-        if self.data["assessment"] is not None:
-            lines.append(("Reliability", assessment_verdict(self.data["assessment"])))
-        if self.data["graph"] is not None:
-            lines.append(("Graph", edges_text(self.data["graph"])))
-        if self.data["maps"]:
-            lines.append(("Maps", join_names([reduced["label"] for reduced in self.data["maps"]])))
-        lines += [("Interrupted", self.data["interrupted"])] if self.data["interrupted"] else []
-        return lines + [("Warning", warning) for warning in self.data["warnings"]]
+        if record.model_effect is not None:
+            lines.append(("Effect on models", model_effect_text(record.model_effect)))
+        if record.assessment is not None:
+            lines.append(("Reliability", assessment_verdict(record.assessment)))
+        if record.graph is not None:
+            lines.append(("Graph", edges_text(record.graph)))
+        if record.maps:
+            lines.append(("Maps", join_names([one.label for one in record.maps])))
+        lines += [("Interrupted", record.interruption)] if record.interruption else []
+        return lines + [("Warning", warning) for warning in record.warnings]
 
     def __repr__(self) -> str:
         lines = [f"  {term}: {text}" for term, text in self._summary_lines()]
-        return "\n".join([f"Result of {self.data['title']}", *lines])
+        return "\n".join([f"Result of {self.record.title}", *lines])
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f'<tr><th style="text-align:left">{escape(term)}</th><td style="text-align:left">{escape(text)}</td></tr>'
             for term, text in self._summary_lines()
         )
-        return f"<table><caption>Result of {escape(str(self.data['title']))}</caption><tbody>{rows}</tbody></table>"
+        return f"<table><caption>Result of {escape(self.record.title)}</caption><tbody>{rows}</tbody></table>"
+
+
+def _best_columns_text(ranking: RankingRecord, criterion: str) -> str:
+    """Return the three columns with the largest scores by a criterion, with their scores."""
+    scores = [
+        (name, score)
+        for name, score in zip(ranking.columns, ranking.scores[criterion], strict=True)
+        if score is not None
+    ]
+    best = sorted(scores, key=lambda pair: -pair[1])[:3]
+    return ", ".join(f"{shorten(name, 30)} {format_number(score)}" for name, score in best)
+
+
+def _subset_text(subset: SubsetRecord) -> str:
+    """Return the selected columns, their merit, the search and its evaluations."""
+    kept = join_names(subset.columns, limit=10) or "no column"
+    return (
+        f"{kept} ({subset.merit.label} {format_number(subset.value)} by {subset.search.label},"
+        f" {count_with_noun(subset.n_evaluations, 'evaluation')})"
+    )

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 from tamiz.report.text import count_with_noun, format_number, join_names, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from tamiz.report.records.codec import Interval, Named
+    from tamiz.report.records.models import (
+        AssessmentRecord,
+        ModelComparison,
+        ModelEffectRecord,
+        NoiseExperimentRecord,
+        NoisePanel,
+        PermutationNullRecord,
+    )
 
 
 # A change whose interval is within this on both sides of 0 is negligible: two points of accuracy, or .02 of R2.
@@ -46,14 +56,14 @@ def score_title(scoring: str) -> str:
     return _SCORE_NAMES.get(scoring) or scoring.replace("_", " ").capitalize()
 
 
-def model_name(model: Mapping[str, Any]) -> str:
+def model_name(model: Named) -> str:
     """Return the name of a model inside a sentence."""
-    return _SENTENCE_NAMES.get(model["id"]) or str(model["label"])
+    return _SENTENCE_NAMES.get(model.id) or model.label
 
 
-def short_model_name(model: Mapping[str, Any]) -> str:
+def short_model_name(model: Named) -> str:
     """Return the short name of a model, for the end of a line in a chart."""
-    return _SHORT_NAMES.get(model["id"]) or shorten(model["label"], 14)
+    return _SHORT_NAMES.get(model.id) or shorten(model.label, 14)
 
 
 def format_difference(change: float, score_format: ScoreFormat, *, unit: bool = True) -> str:
@@ -79,9 +89,9 @@ def change_direction(interval: Sequence[float]) -> str:
     return "same" if max(-low, high) <= _NEGLIGIBLE else "unknown"
 
 
-def score_interval(scores: Mapping[str, Any], scoring: str) -> tuple[float, float]:
+def score_interval(interval: Interval, scoring: str) -> tuple[float, float]:
     """Return the 95 % confidence interval of a mean score, clipped to at most 1, and for all but R2 to at least 0."""
-    low, high = scores["interval"]
+    low, high = interval
     return (low if scoring == "r2" else max(low, 0.0)), min(high, 1.0)
 
 
@@ -96,35 +106,35 @@ def chosen_columns_text(n_chosen: Sequence[float]) -> str:
     return "the selected one" if min(n_chosen) == max(n_chosen) == 1 else f"the {n_chosen_text(n_chosen)} selected"
 
 
-def model_effect_text(effect: Mapping[str, Any]) -> str:
+def model_effect_text(effect: ModelEffectRecord) -> str:
     """Return the verdict on the selected columns, and the score of each model on the selected and on all columns."""
-    first = effect["scores"][0]
-    score_format = score_format_for(first["id"])
-    n_folds = len(effect["n_chosen"])
-    if max(effect["n_chosen"]) == 0:
-        rows = count_with_noun(effect["n_samples"], "row")
+    first = effect.scores[0]
+    score_format = score_format_for(first.id)
+    n_folds = len(effect.n_chosen)
+    if max(effect.n_chosen) == 0:
+        rows = count_with_noun(effect.n_samples, "row")
         return f"No column is selected in any of {n_folds} folds of {rows}, so there is nothing to compare with all columns."
-    base = f"baseline {score_format.format_score(first['baseline']['mean'])}"
-    some = f"With {n_chosen_text(effect['n_chosen'])} of {count_with_noun(effect['n_columns'], 'column')}"
-    pairs = list(zip(effect["models"], first["models"], strict=True))
+    base = f"baseline {score_format.format_score(first.baseline.mean)}"
+    some = f"With {n_chosen_text(effect.n_chosen)} of {count_with_noun(effect.n_columns, 'column')}"
+    pairs = list(zip(effect.models, first.models, strict=True))
     scores = []
     for k, (model, cell) in enumerate(pairs):
-        every = f"{score_format.format_score(cell['all_columns']['mean'])}{'' if k else ' with all columns'}"
-        scores.append(f"{score_format.format_score(cell['chosen']['mean'])} for {model_name(model)} ({every})")
+        every = f"{score_format.format_score(cell.all_columns.mean)}{'' if k else ' with all columns'}"
+        scores.append(f"{score_format.format_score(cell.chosen.mean)} for {model_name(model)} ({every})")
     listing = join_names(scores, width=_FULL_WIDTH)
-    folds = f"{n_folds} folds of {count_with_noun(effect['n_samples'], 'row')}"
+    folds = f"{n_folds} folds of {count_with_noun(effect.n_samples, 'row')}"
     verdict = _effect_verdict(pairs)
     return (
-        f"{verdict[0].upper()}{verdict[1:]}. {some}, selected again inside each of {folds}, {_score_unit(first['id'])} ({base}) is "
+        f"{verdict[0].upper()}{verdict[1:]}. {some}, selected again inside each of {folds}, {_score_unit(first.id)} ({base}) is "
         f"{listing}."
     )
 
 
-def _effect_verdict(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
+def _effect_verdict(pairs: Sequence[tuple[Named, ModelComparison]]) -> str:
     """Return which models gain, lose or stay the same, by the intervals of their differences over the folds."""
-    found: dict[str, list[Mapping[str, Any]]] = {"up": [], "down": [], "same": [], "unknown": []}
+    found: dict[str, list[Named]] = {"up": [], "down": [], "same": [], "unknown": []}
     for model, cell in pairs:
-        found[change_direction(cell["difference"]["interval"])].append(model)
+        found[change_direction(cell.difference.interval)].append(model)
     if len(found["same"]) == len(pairs):
         return f"no model changes by more than {_NEGLIGIBLE}"
     if len(found["unknown"]) == len(pairs):
@@ -136,8 +146,8 @@ def _effect_verdict(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
     return "; ".join(parts)
 
 
-def _clause(models: Sequence[Mapping[str, Any]], one: str, many: str) -> str:
-    is_many = len(models) > 1 or models[0]["id"] in _PLURAL
+def _clause(models: Sequence[Named], one: str, many: str) -> str:
+    is_many = len(models) > 1 or models[0].id in _PLURAL
     return f"{join_names(map(model_name, models))} {many if is_many else one}"
 
 
@@ -146,16 +156,16 @@ def _score_unit(scoring: str) -> str:
     return score_format.name
 
 
-def added_columns_cost(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
+def added_columns_cost(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
     """Return in a clause how the largest number of added columns changes the score of each model."""
-    score_format = score_format_for(experiment["scoring"])
-    last = experiment["numbers"][-1]
-    copied = experiment["copied"]
-    what = f"{last:,} random columns" if panel["added"] == "random" else f"{last:,} copies of {shorten(copied, 40)}"
-    unit = _score_unit(experiment["scoring"])
-    found: dict[str, list[tuple[float, Mapping[str, Any]]]] = {"up": [], "down": [], "same": [], "unknown": []}
-    for model, line in zip(experiment["models"], panel["lines"], strict=True):
-        found[change_direction(line["intervals"][-1])].append((line["changes"][-1], model))
+    score_format = score_format_for(experiment.scoring)
+    last = experiment.n_added[-1]
+    copied = experiment.copied
+    what = f"{last:,} random columns" if panel.added == "random" else f"{last:,} copies of {shorten(copied, 40)}"
+    unit = _score_unit(experiment.scoring)
+    found: dict[str, list[tuple[float, Named]]] = {"up": [], "down": [], "same": [], "unknown": []}
+    for model, line in zip(experiment.models, panel.lines, strict=True):
+        found[change_direction(line.intervals[-1])].append((line.changes[-1], model))
     for each in found.values():
         each.sort(key=lambda pair: -abs(pair[0]))
     parts: list[str] = []
@@ -174,16 +184,16 @@ def added_columns_cost(panel: Mapping[str, Any], experiment: Mapping[str, Any]) 
     return "; ".join(parts)
 
 
-def reselection_text(panel: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
+def reselection_text(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
     """Return in a sentence how the scores change if columns are selected again inside every fold."""
-    score_format = score_format_for(experiment["scoring"])
-    last = experiment["selection_n_added"][-1]
-    kept = panel["kept"][-1]
-    noun = "random columns" if panel["added"] == "random" else "copies"
+    score_format = score_format_for(experiment.scoring)
+    last = experiment.selection_n_added[-1]
+    kept = panel.kept[-1]
+    noun = "random columns" if panel.added == "random" else "copies"
     of_them = f"keeps {'none' if kept == 0 else f'{kept:.1f} a fold'} of the {last:,} {noun}"
     lower: dict[bool, list[str]] = {True: [], False: []}
-    for model, line in zip(experiment["models"], panel["chosen"], strict=True):
-        loss, sure = -line["changes"][-1], change_direction(line["intervals"][-1]) == "down"
+    for model, line in zip(experiment.models, panel.chosen, strict=True):
+        loss, sure = -line.changes[-1], change_direction(line.intervals[-1]) == "down"
         if sure or loss > _NEGLIGIBLE:
             lower[sure].append(f"{format_difference(loss, score_format).lstrip('+')} for {model_name(model)}")
     if lower[True]:
@@ -267,9 +277,9 @@ class ScoreFormat:
         """Return a score that is no share of rows as text."""
         return f"{value:.3f}" if abs(value) < _LARGE else format_number(value, digits=2)
 
-    def clipped_interval(self, scores: Mapping[str, Any]) -> tuple[float, float]:
+    def clipped_interval(self, interval: Interval) -> tuple[float, float]:
         """Return the 95 % confidence interval of a mean score, clipped to 0 to 1 for shares of rows and AUC."""
-        low, high = scores["interval"]
+        low, high = interval
         return (max(low, 0.0), min(high, 1.0)) if self.is_share or self.name == "AUC" else (low, high)
 
     def format_optimism(self, optimism: float) -> str:
@@ -280,19 +290,19 @@ class ScoreFormat:
         return f"{digits} {'point' if digits == '1' else 'points'}" if self.is_share else digits
 
 
-def assessment_score_format(assessment: Mapping[str, Any]) -> ScoreFormat:
+def assessment_score_format(assessment: AssessmentRecord) -> ScoreFormat:
     """Return the format of the scores of an assessment."""
-    return ScoreFormat(assessment["scoring"], 0 < abs(assessment["optimism"]) < _WHOLE_POINTS)
+    return ScoreFormat(assessment.scoring, 0 < abs(assessment.optimism) < _WHOLE_POINTS)
 
 
-def assessment_verdict(assessment: Mapping[str, Any]) -> str:
+def assessment_verdict(assessment: AssessmentRecord) -> str:
     """Return in a sentence or two whether the selection predicts new rows, and how much of its apparent score is optimism."""
-    score_format, scores = assessment_score_format(assessment), assessment["scores"]
-    if not any(column["chosen"] for column in assessment["frequencies"]):
-        nothing = score_format.format_score(scores["baseline"]["mean"])
+    score_format, scores = assessment_score_format(assessment), assessment.scores
+    if not any(column.chosen for column in assessment.frequencies):
+        nothing = score_format.format_score(scores.baseline.mean)
         return f"The search keeps no column, so there is no score to evaluate; the baseline is {score_format.name} {nothing}."
-    beats_chance = assessment["beats_chance"]
-    if assessment["helps"]:
+    beats_chance = assessment.beats_chance
+    if assessment.helps:
         found = "The selected columns predict new rows better than the baseline"
     elif not beats_chance:
         found = "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets"
@@ -302,57 +312,49 @@ def assessment_verdict(assessment: Mapping[str, Any]) -> str:
         found = "No gain over the baseline was found on new rows"
     words = f"{found}: {_nested_score_text(assessment)}."
     words += f"{_apparent_score_text(assessment, score_format)}{_accuracy_note(assessment)}"
-    if assessment["helps"] and not beats_chance:
-        words += f" Yet {null_count_text(assessment['null'])}: the merit itself may be chance."
+    if assessment.helps and not beats_chance and assessment.null is not None:
+        words += f" Yet {null_count_text(assessment.null)}: the merit itself may be chance."
     return words
 
 
-def _is_uncertain_gain(assessment: Mapping[str, Any]) -> bool:
+def _is_uncertain_gain(assessment: AssessmentRecord) -> bool:
     """Return whether the permutation test is significant and the nested score is above the baseline (within its error)."""
-    null, scores = assessment["null"], scores_of(assessment, assessment["deciding_score"])
-    return (
-        null is not None
-        and null["p_value"] <= SIGNIFICANCE_LEVEL
-        and scores["nested"]["mean"] > scores["baseline"]["mean"]
-    )
+    null, scores = assessment.null, assessment.scores_by(assessment.deciding_score)
+    return null is not None and null.p_value <= SIGNIFICANCE_LEVEL and scores.nested.mean > scores.baseline.mean
 
 
-def _nested_score_text(assessment: Mapping[str, Any]) -> str:
+def _nested_score_text(assessment: AssessmentRecord) -> str:
     """Return the deciding nested score, the rows and the baseline; with the interval if the score shows no gain."""
-    decided = assessment["deciding_score"]
+    decided = assessment.deciding_score
     score_format = ScoreFormat(decided, with_fraction=True)
-    scores = scores_of(assessment, decided)
-    nested = score_format.format_score(scores["nested"]["mean"])
-    if not assessment["helps"]:
-        nested += (
-            f" (95% {' to '.join(map(score_format.format_score, score_format.clipped_interval(scores['nested'])))})"
-        )
-    rows = count_with_noun(assessment["n_samples"], "row")
-    baseline = score_format.format_score(scores["baseline"]["mean"])
+    scores = assessment.scores_by(decided)
+    nested = score_format.format_score(scores.nested.mean)
+    if not assessment.helps:
+        nested += f" (95% {' to '.join(map(score_format.format_score, score_format.clipped_interval(scores.nested.interval)))})"
+    rows = count_with_noun(assessment.n_samples, "row")
+    baseline = score_format.format_score(scores.baseline.mean)
     return f"{score_format.name} {nested} in nested cross-validation of {rows}, baseline {baseline}"
 
 
-def _apparent_score_text(assessment: Mapping[str, Any], score_format: ScoreFormat) -> str:
+def _apparent_score_text(assessment: AssessmentRecord, score_format: ScoreFormat) -> str:
     """Return the apparent score and the optimism in it."""
-    lost = score_format.format_optimism(assessment["optimism"])
-    apparent = score_format.format_score(assessment["scores"]["apparent"]["mean"])
-    nested = score_format.format_score(assessment["scores"]["nested"]["mean"])
+    lost = score_format.format_optimism(assessment.optimism)
+    apparent = score_format.format_score(assessment.scores.apparent.mean)
+    nested = score_format.format_score(assessment.scores.nested.mean)
     if not lost:
         return f" The apparent score, {score_format.name} {apparent}, shows no optimism."
     are = "is" if not score_format.is_share or lost == "1 point" else "are"
-    beside = (
-        f" beside {nested} in nested cross-validation" if assessment["deciding_score"] != assessment["scoring"] else ""
-    )
+    beside = f" beside {nested} in nested cross-validation" if assessment.deciding_score != assessment.scoring else ""
     return f" The apparent score is {score_format.name} {apparent}{beside}, of which {lost} {are} optimism."
 
 
-def _accuracy_note(assessment: Mapping[str, Any]) -> str:
+def _accuracy_note(assessment: AssessmentRecord) -> str:
     """Return a sentence if accuracy is not above that of the most frequent class, else ""."""
-    names = [assessment["scoring"], *(one["id"] for one in assessment["beside"])]
+    names = [assessment.scoring, *(one.id for one in assessment.other_scores)]
     if "accuracy" not in names:
         return ""
-    score_format, scores = ScoreFormat("accuracy", with_fraction=True), scores_of(assessment, "accuracy")
-    nested, baseline = scores["nested"]["mean"], scores["baseline"]["mean"]
+    score_format, scores = ScoreFormat("accuracy", with_fraction=True), assessment.scores_by("accuracy")
+    nested, baseline = scores.nested.mean, scores.baseline.mean
     if nested > baseline:
         return ""
     than = "below" if nested < baseline else "no more than"
@@ -360,17 +362,9 @@ def _accuracy_note(assessment: Mapping[str, Any]) -> str:
     return f" Its accuracy, {score_format.format_score(nested)}, is {than} {most_frequent}."
 
 
-def scores_of(assessment: Mapping[str, Any], scoring: str) -> Mapping[str, Any]:
-    """Return the scores by one scorer: that of the assessment, or one of the others."""
-    if scoring == assessment["scoring"]:
-        scores: Mapping[str, Any] = assessment["scores"]
-        return scores
-    return next(one["scores"] for one in assessment["beside"] if one["id"] == scoring)
-
-
-def null_count_text(null: Mapping[str, Any]) -> str:
+def null_count_text(null: PermutationNullRecord) -> str:
     """Return how many searches on shuffled targets reached the observed merit."""
-    merits = null["merits"]
-    count = sum(merit >= null["observed"] for merit in merits)
+    merits = null.merits
+    count = sum(merit >= null.observed for merit in merits)
     searches = count_with_noun(len(merits), "search", "searches")
     return f"{f'{count:,}' if count else 'none'} of {searches} on shuffled targets reached this merit"

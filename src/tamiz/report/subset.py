@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
+from tamiz.report.records.columns import BestOfSize
 from tamiz.report.subset_lattice import collect_lattice
 from tamiz.report.text import (
     MAX_LISTED,
@@ -21,16 +22,19 @@ from tamiz.report.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from tamiz.report.records.columns import ColumnReason, SearchStep, SetPoints, SubsetRecord
+    from tamiz.report.records.study import StudyRecord
 
 
 _MAX_NAMED = 12
 
 
 def merit_by_size_chart(
-    points: Mapping[str, Sequence[float]],
-    frontier: Sequence[Mapping[str, Any]],
-    chosen: Mapping[str, Any],
+    points: SetPoints,
+    frontier: Sequence[BestOfSize],
+    chosen: BestOfSize,
     *,
     merit: str,
 ) -> dict[str, Any]:
@@ -38,22 +42,22 @@ def merit_by_size_chart(
 
     Parameters
     ----------
-    points : mapping
+    points : SetPoints
         The sizes and the merits of the sets.
-    frontier : list of mappings
-        The best set of each size: its size, its merit and its first columns.
-    chosen : mapping
-        The same for the selected subset.
+    frontier : tuple of BestOfSize
+        The best set of each size.
+    chosen : BestOfSize
+        The selected subset.
     merit : str
         The label of the merit.
     """
-    sizes = [best["size"] for best in frontier]
-    many = len(points["size"]) > 500
+    sizes = [best.size for best in frontier]
+    many = len(points.sizes) > 500
     return make_chart(
         [
             go.Scatter(
-                x=list(points["size"]),
-                y=[round_coordinate(m) for m in points["merit"]],
+                x=list(points.sizes),
+                y=[round_coordinate(m) for m in points.merits],
                 mode="markers",
                 name="A subset",
                 marker={"size": 4 if many else 6, "opacity": 0.5 if many else 0.7},
@@ -62,7 +66,7 @@ def merit_by_size_chart(
             ),
             go.Scatter(
                 x=sizes,
-                y=[round_coordinate(best["merit"]) for best in frontier],
+                y=[round_coordinate(best.merit) for best in frontier],
                 mode="lines+markers" if len(sizes) <= 60 else "lines",
                 line={"width": 2.5},
                 marker={"size": 7},
@@ -71,8 +75,8 @@ def merit_by_size_chart(
                 hovertemplate="Best of %{customdata[0]}: merit %{customdata[1]}<br>%{customdata[2]}<extra></extra>",
             ),
             go.Scatter(
-                x=[chosen["size"]],
-                y=[round_coordinate(chosen["merit"])],
+                x=[chosen.size],
+                y=[round_coordinate(chosen.merit)],
                 mode="markers",
                 marker={"size": 17, "symbol": "circle-open", "line": {"width": 2.5}},
                 name="The subset kept",
@@ -86,20 +90,20 @@ def merit_by_size_chart(
             "tickformat": ",d",
             "showgrid": False,
             "zeroline": False,
-            **({"dtick": 1} if max(points["size"]) - min(points["size"]) <= 12 else {"nticks": 10}),
+            **({"dtick": 1} if max(points.sizes) - min(points.sizes) <= 12 else {"nticks": 10}),
         },
         yaxis={"title": {"text": chart_label(merit, 40)}, "zeroline": False},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )
 
 
-def _hover_text(best: Mapping[str, Any]) -> list[str]:
+def _hover_text(best: BestOfSize) -> list[str]:
     """Return the size of a set, its merit, and its columns with three names per line."""
-    names = [chart_label(name) for name in best["columns"][:_MAX_NAMED]]
-    rest = int(best["size"]) - len(names)
+    names = [chart_label(name) for name in best.columns[:_MAX_NAMED]]
+    rest = best.size - len(names)
     names += [f"and {rest:,} more"] if rest > 0 and names else []
     lines = [", ".join(names[k : k + 3]) for k in range(0, len(names), 3)]
-    return [count_with_noun(best["size"], "column"), format_number(best["merit"]), ",<br>".join(lines)]
+    return [count_with_noun(best.size, "column"), format_number(best.merit), ",<br>".join(lines)]
 
 
 # Merits that are means over folds may differ by rounding.
@@ -110,15 +114,14 @@ _NEGLIGIBLE_UNCERTAINTY = 0.01
 _NUMERIC_KINDS = ("numeric", "date")
 
 
-def reason_rows(subset: Mapping[str, Any]) -> list[dict[str, Any]]:
+def reason_rows(subset: SubsetRecord) -> list[dict[str, Any]]:
     """Return a row for every used column: selected ones first, by the loss without them; then the others, by the gain with them.
 
     Parameters
     ----------
-    subset : mapping
-        The subset of a result.
+    subset : SubsetRecord
     """
-    rows = [_row(reason, subset) for reason in subset["reasons"]]
+    rows = [_row(reason, subset) for reason in subset.reasons]
     # Columns whose merit was not computed come last.
     return sorted(
         rows,
@@ -130,36 +133,36 @@ def reason_rows(subset: Mapping[str, Any]) -> list[dict[str, Any]]:
     )
 
 
-def discretization_note(result: Mapping[str, Any]) -> str:
+def discretization_note(result: StudyRecord) -> str:
     """Return how numbers were discretised for the symmetric uncertainties, "" if none were."""
-    table = result["table"]
-    if table["target"] is None:
+    table = result.table
+    if table.target is None:
         return ""
-    if table["classes"]:
-        if not any(column["kind"] in _NUMERIC_KINDS and not column["left_out"] for column in table["columns"]):
+    if table.classes:
+        if not any(column.kind in _NUMERIC_KINDS and not column.exclusion for column in table.columns):
             return ""
         words = "Numbers are discretised by MDL, which uses the target"
         return (
             f"{words}; the section Redundancy does not use it, so its values differ."
-            if result["redundancy"]
+            if result.redundancy
             else f"{words}."
         )
     return "Numbers, including the target, are cut into 10 intervals of equal frequency."
 
 
-def _row(reason: Mapping[str, Any], subset: Mapping[str, Any]) -> dict[str, Any]:
-    other = reason["other_merit"]
-    change = None if other is None else other - subset["value"]
+def _row(reason: ColumnReason, subset: SubsetRecord) -> dict[str, Any]:
+    other = reason.alternative_merit
+    change = None if other is None else other - subset.value
     if change is not None and abs(change) < _MERIT_TOLERANCE:
         change = 0.0
     return {
-        "name": reason["name"],
-        "chosen": reason["chosen"],
-        "other_merit": other,
+        "name": reason.name,
+        "chosen": reason.chosen,
+        "alternative_merit": other,
         "change": change,
         "change_text": _format_change(change),
-        "relevance": reason["relevance"],
-        "repeats": [{"name": name, "value": format_number(value, digits=2)} for name, value in reason["repeats"]],
+        "relevance": reason.relevance,
+        "similar": [(one.name, format_number(one.uncertainty, digits=2)) for one in reason.similar],
         "sentence": _reason_sentence(reason, change, subset),
     }
 
@@ -168,24 +171,26 @@ def _format_change(change: float | None) -> str:
     return format_number(change, digits=3) if change is None or change <= 0 else f"+{format_number(change, digits=3)}"
 
 
-def _reason_sentence(reason: Mapping[str, Any], change: float | None, subset: Mapping[str, Any]) -> str:
+def _reason_sentence(reason: ColumnReason, change: float | None, subset: SubsetRecord) -> str:
     """Return the reason in one sentence: fixed or excluded by the user, identical, outside the requested sizes, or by its merit."""
-    it = " and ".join(["it", *([join_names(reason["together"], limit=_MAX_GROUP_NAMES)] if reason["together"] else [])])
-    flipped = f"{'without' if reason['chosen'] else 'with'} {it}"
+    it = " and ".join(["it", *([join_names(reason.group, limit=_MAX_GROUP_NAMES)] if reason.group else [])])
+    flipped = f"{'without' if reason.chosen else 'with'} {it}"
     effect = _effect(flipped, change)
-    if reason["role"] is not None:
-        return f"{reason['role'].capitalize()} by you; {effect}."
-    if reason["same_as"] is not None:
-        return f"Identical to {join_names([reason['same_as']])}, so not searched; {effect}."
-    requested = _size_limit_text(reason["other_size"], subset["sizes"])
+    if reason.role is not None:
+        return f"{reason.role.capitalize()} by you; {effect}."
+    if reason.same_as is not None:
+        return f"Identical to {join_names([reason.same_as])}, so not searched; {effect}."
+    requested = _size_limit_text(reason.alternative_size, subset.sizes)
     if requested:
-        there = "would be left" if reason["chosen"] else "there would be"
-        number_of = count_with_noun(reason["other_size"], "column")
-        sizes = f"{number_of} {there}" if reason["chosen"] else f"{there} {number_of}"
+        there = "would be left" if reason.chosen else "there would be"
+        number_of = count_with_noun(reason.alternative_size, "column")
+        sizes = f"{number_of} {there}" if reason.chosen else f"{there} {number_of}"
         return f"{flipped.capitalize()} {sizes}, and {requested} requested; {_effect('', change)}."
-    if change is None or reason["chosen"]:
-        return f"{effect.capitalize()}{_untried_text(change, subset['min_gain'])}."
-    return f"{_cause(reason, change)}{effect if change < 0 else effect.capitalize()}{_why_not(change, subset['min_gain'])}."
+    if change is None or reason.chosen:
+        return f"{effect.capitalize()}{_untried_text(change, subset.min_gain)}."
+    return (
+        f"{_cause(reason, change)}{effect if change < 0 else effect.capitalize()}{_why_not(change, subset.min_gain)}."
+    )
 
 
 def _effect(alternative: str, change: float | None) -> str:
@@ -197,7 +202,7 @@ def _effect(alternative: str, change: float | None) -> str:
     return f"{alternative} the merit would {direction} by {format_number(abs(change), digits=2)}".strip()
 
 
-def _size_limit_text(size: int, sizes: Sequence[int] | None) -> str:
+def _size_limit_text(size: int, sizes: tuple[int, int] | None) -> str:
     """Return the requested sizes if `size` is none of them, else ""."""
     if sizes is None or sizes[0] <= size <= sizes[1]:
         return ""
@@ -205,19 +210,19 @@ def _size_limit_text(size: int, sizes: Sequence[int] | None) -> str:
     return f"{least:,} {'was' if least == 1 else 'were'}" if least == most else f"{least:,} to {most:,} were"
 
 
-def _cause(reason: Mapping[str, Any], change: float) -> str:
+def _cause(reason: ColumnReason, change: float) -> str:
     """Return the reason why a column would lower the merit, "" if it would not."""
     if change >= 0:
         return ""
-    relevance, repeats = reason["relevance"], reason["repeats"]
+    relevance, similar = reason.relevance, reason.similar
     if relevance is None:
         return "Adds less than it costs: "
     if relevance < _NEGLIGIBLE_UNCERTAINTY:
         return f"Has a symmetric uncertainty of {format_number(relevance, digits=2)} with the target; "
-    if repeats and repeats[0][1] >= relevance:
-        name, shared = repeats[0]
+    if similar and similar[0].uncertainty >= relevance:
+        nearest = similar[0]
         return (
-            f"More similar to {join_names([name])} ({format_number(shared, digits=2)}) than to the target "
+            f"More similar to {join_names([nearest.name])} ({format_number(nearest.uncertainty, digits=2)}) than to the target "
             f"({format_number(relevance, digits=2)}); "
         )
     return f"Adds less than it costs, with a symmetric uncertainty of {format_number(relevance, digits=2)} with the target; "
@@ -245,45 +250,45 @@ _NEARLY_BEST = 0.95
 _MIN_SIZES = 3
 
 
-def collect_subset(result: Mapping[str, Any]) -> dict[str, Any] | None:
+def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
     """Return the context of the section: the selected columns, facts on the search, its steps, reasons and charts.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study.
 
     Returns
     -------
     dict or None
         The variables of the template; None without a subset.
     """
-    subset = result["subset"]
+    subset = result.subset
     if subset is None:
         return None
-    merit, search = subset["merit"]["label"], subset["search"]["label"]
-    kept = {"size": len(subset["columns"]), "merit": subset["value"], "columns": subset["columns"]}
+    merit, search = subset.merit.label, subset.search.label
+    kept = BestOfSize(size=len(subset.columns), merit=subset.value, columns=subset.columns)
     return {
-        "lead": _lead(merit, subset["columns"], sum(not column["left_out"] for column in result["table"]["columns"])),
-        "columns": subset["columns"],
+        "lead": _lead(merit, subset.columns, result.table.n_used_columns),
+        "columns": subset.columns,
         "facts": [
-            ("Merit", f"{format_number(subset['value'])} ({merit})"),
+            ("Merit", f"{format_number(subset.value)} ({merit})"),
             ("Search", search),
             ("Subsets evaluated", _n_evaluated_text(subset)),
-            ("Stopped", subset["stopped"] or "when no candidate was left"),
+            ("Stopped", subset.stopped or "when no candidate was left"),
             *_certificate_facts(subset),
-            *([("Scored", subset["how"])] if subset["how"] else []),
-            *(("Redundant pairs", note) for note in subset["notes"]),
+            *([("Scored", subset.scoring_note)] if subset.scoring_note else []),
+            *(("Redundant pairs", note) for note in subset.notes),
         ],
-        "steps": _steps(subset["course"]),
+        "steps": _steps(subset.course),
         "reasons": reason_rows(subset)[:MAX_LISTED],
-        "unlisted_note": unlisted_note(len(subset["reasons"])),
+        "unlisted_note": unlisted_note(len(subset.reasons)),
         "cut": discretization_note(result),
         "lattice": collect_lattice(subset),
-        "title": _title(subset["frontier"], kept),
+        "title": _title(subset.frontier, kept),
         "drawn": _chart_caption(subset),
-        "chart": merit_by_size_chart(subset["points"], subset["frontier"], kept, merit=f"Merit ({merit})")
-        if len(subset["frontier"]) >= _MIN_SIZES
+        "chart": merit_by_size_chart(subset.points, subset.frontier, kept, merit=f"Merit ({merit})")
+        if len(subset.frontier) >= _MIN_SIZES
         else None,
     }
 
@@ -296,34 +301,35 @@ def _lead(merit: str, kept: Sequence[str], n_columns: int) -> str:
     return f"{merit} keeps {len(kept):,} of {count_with_noun(n_columns, 'column')}: {join_names(kept)}."
 
 
-def _steps(course: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _steps(course: Sequence[SearchStep]) -> list[dict[str, Any]]:
     """Return the columns that each better subset added to the previous one, and those that it removed."""
     steps = []
-    before: Mapping[str, Any] = {"columns": [], "merit": None}
+    before: SearchStep | None = None
     for step in course:
-        had, has = set(before["columns"]), set(step["columns"])
+        columns_before = () if before is None else before.columns
+        had, has = set(columns_before), set(step.columns)
         steps.append(
             {
-                "evaluation": f"{step['evaluation']:,}",
-                "added": [name for name in step["columns"] if name not in had],
-                "removed": [name for name in before["columns"] if name not in has],
-                "size": len(step["columns"]),
-                "merit": format_number(step["merit"]),
-                "gain": "" if before["merit"] is None else f"+{format_number(step['merit'] - before['merit'])}",
+                "evaluation": f"{step.evaluation:,}",
+                "added": [name for name in step.columns if name not in had],
+                "removed": [name for name in columns_before if name not in has],
+                "size": len(step.columns),
+                "merit": format_number(step.merit),
+                "gain": "" if before is None else f"+{format_number(step.merit - before.merit)}",
             }
         )
         before = step
     return steps
 
 
-def _certificate_facts(subset: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _certificate_facts(subset: SubsetRecord) -> list[tuple[str, str]]:
     """Return the certificate of optimality as a fact, an empty list if there is none."""
-    certificate = subset["certificate"]
+    certificate = subset.certificate
     if certificate is None:
         return []
-    if certificate["proven"]:
+    if certificate.proven:
         return [("Proven best", "no permitted subset is better")]
-    found, bound = _distinguishable(subset["value"], certificate["bound"])
+    found, bound = _distinguishable(subset.value, certificate.bound)
     return [("Proven", f"no subset is better than {bound}; the best found has {found}")]
 
 
@@ -333,38 +339,38 @@ def _distinguishable(best: float, bound: float) -> tuple[str, str]:
     return format_number(best, digits=digits), format_number(bound, digits=digits)
 
 
-def _n_evaluated_text(subset: Mapping[str, Any]) -> str:
+def _n_evaluated_text(subset: SubsetRecord) -> str:
     """Return the number of subsets that the search evaluated, and whether all of them were recorded."""
-    words = format_count(subset["n_evaluations"])
-    return words if subset["n_written"] == subset["n_evaluations"] else f"{words}; only improvements were recorded"
+    words = format_count(subset.n_evaluations)
+    return words if subset.n_recorded == subset.n_evaluations else f"{words}; only improvements were recorded"
 
 
-def _chart_caption(subset: Mapping[str, Any]) -> str:
+def _chart_caption(subset: SubsetRecord) -> str:
     """Return the caption of the chart: which subsets it shows."""
-    n, written, drawn = subset["n_evaluations"], subset["n_written"], len(subset["points"]["size"])
-    if written < n:
+    n, recorded, drawn = subset.n_evaluations, subset.n_recorded, len(subset.points.sizes)
+    if recorded < n:
         return f"Each dot is a recorded subset, {format_count(drawn)} in all; the line joins the best of them of each size."
     words = "Each dot is a subset that the search evaluated"
-    if drawn < written:
-        words += f": {format_count(drawn)} of {format_count(written)}, the best and the worst of each size among them"
+    if drawn < recorded:
+        words += f": {format_count(drawn)} of {format_count(recorded)}, the best and the worst of each size among them"
     return f"{words}. The line joins the best of each size."
 
 
-def _title(frontier: Sequence[Mapping[str, Any]], kept: Mapping[str, Any]) -> str:
+def _title(frontier: Sequence[BestOfSize], kept: BestOfSize) -> str:
     """Return a title: the size with the highest merit, and the smallest size that is nearly as good."""
     if not frontier:
         return ""
-    size, merit = kept["size"], kept["merit"]
-    top = max(frontier, key=lambda best: best["merit"])
-    if top["size"] != size and format_number(top["merit"]) != format_number(merit):
+    size, merit = kept.size, kept.merit
+    top = max(frontier, key=lambda best: best.merit)
+    if top.size != size and format_number(top.merit) != format_number(merit):
         best = f"Of the requested sizes, {count_with_noun(size, 'column')} {_are(size)} best"
-        return f"{best}; {count_with_noun(top['size'], 'column')} {_reach(top['size'])} a higher merit"
+        return f"{best}; {count_with_noun(top.size, 'column')} {_reach(top.size)} a higher merit"
     words = f"The merit is highest with {count_with_noun(size, 'column')}" if size else "No column raises the merit"
-    near = [best for best in frontier if best["size"] < size and best["merit"] >= _NEARLY_BEST * merit > 0]
+    near = [best for best in frontier if best.size < size and best.merit >= _NEARLY_BEST * merit > 0]
     if near:
         fewer = near[0]
-        share = format_percent(fewer["merit"] / merit)
-        words += f"; {count_with_noun(fewer['size'], 'column')} {_reach(fewer['size'])} {share} of it"
+        share = format_percent(fewer.merit / merit)
+        words += f"; {count_with_noun(fewer.size, 'column')} {_reach(fewer.size)} {share} of it"
     return words
 
 

@@ -14,6 +14,8 @@ from tamiz.report.text import chart_label, count_with_noun, format_number, join_
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tamiz.report.records.columns import Lattice, SubsetRecord
+
 # By the number of columns: the characters of a name that fit (0: numbers instead of names), and the pixels of a subset.
 _NAME_LENGTHS = {2: 24, 3: 20, 4: 16, 5: 14, 6: 0}
 _WIDTH = {2: 150, 3: 130, 4: 110, 5: 92, 6: 46}
@@ -22,23 +24,22 @@ _MAX_PRINTED_COLUMNS = 4
 _MAX_SPACING = 1.7
 
 
-def collect_lattice(subset: Mapping[str, Any]) -> dict[str, Any] | None:
+def collect_lattice(subset: SubsetRecord) -> dict[str, Any] | None:
     """Return the chart, its title and the table of all subsets; None if there are too many.
 
     Parameters
     ----------
-    subset : mapping
-        The subset of a result.
+    subset : SubsetRecord
     """
-    lattice = subset["lattice"]
+    lattice = subset.lattice
     if lattice is None:
         return None
-    names, merits = lattice["columns"], lattice["merits"]
-    kept = _set_code(subset["columns"], names)
+    names, merits = lattice.columns, lattice.merits
+    kept = _set_code(subset.columns, names)
     order = sorted(range(len(merits)), key=lambda k: (-merits[k], k.bit_count(), _members(k, len(names))))
     return {
-        "title": _title(subset, kept),
-        "chart": _chart(lattice, kept, [_set_code(step["columns"], names) for step in subset["course"]]),
+        "title": _title(subset, lattice, kept),
+        "chart": _chart(lattice, kept, [_set_code(step.columns, names) for step in subset.course]),
         # A crowded chart is not printed; its table is.
         "crowded": len(names) > _MAX_PRINTED_COLUMNS,
         "key": [] if _NAME_LENGTHS[len(names)] else names,
@@ -67,26 +68,25 @@ def _levels(n: int) -> list[list[int]]:
     return [[sum(1 << j for j in members) for members in combinations(range(n), size)] for size in range(n + 1)]
 
 
-def _title(subset: Mapping[str, Any], kept: int) -> str:
-    lattice = subset["lattice"]
-    merits, best = lattice["merits"], lattice["best"]
+def _title(subset: SubsetRecord, lattice: Lattice, kept: int) -> str:
+    merits, best = lattice.merits, lattice.best
     if merits[best] <= merits[kept]:
         return f"None of all {len(merits)} subsets is better than the selected one"
-    restricted = any(reason["role"] is not None or reason["together"] for reason in subset["reasons"])
+    restricted = any(reason.role is not None or reason.group for reason in subset.reasons)
     why = (
-        "its size was not requested" if subset["sizes"] is not None
+        "its size was not requested" if subset.sizes is not None
         else "not every subset was permitted" if restricted
-        else "the gain is below the minimum gain of the search" if merits[best] - merits[kept] <= subset["min_gain"]
+        else "the gain is below the minimum gain of the search" if merits[best] - merits[kept] <= subset.min_gain
         else "the search did not evaluate it"
     )  # fmt: skip
-    return f"{_set_name(best, lattice['columns'])} would be better ({format_number(merits[best])}): {why}"
+    return f"{_set_name(best, lattice.columns)} would be better ({format_number(merits[best])}): {why}"
 
 
-def _chart(lattice: Mapping[str, Any], kept: int, course: Sequence[int]) -> dict[str, Any]:
-    names, merits = lattice["columns"], lattice["merits"]
+def _chart(lattice: Lattice, kept: int, course: Sequence[int]) -> dict[str, Any]:
+    names, merits = lattice.columns, lattice.merits
     places, ticks, height = _node_positions(len(names))
     nodes = [k for level in _levels(len(names)) for k in level]
-    is_best = merits[lattice["best"]] <= merits[kept]
+    is_best = merits[lattice.best] <= merits[kept]
     spec = make_chart(
         [
             _edges(places, len(names)),
@@ -177,10 +177,8 @@ def _ring(position: tuple[float, float], name: str) -> Any:
     )
 
 
-def _labels(
-    positions: Mapping[int, tuple[float, float]], lattice: Mapping[str, Any], kept: int
-) -> list[dict[str, Any]]:
-    names, merits, best = lattice["columns"], lattice["merits"], lattice["best"]
+def _labels(positions: Mapping[int, tuple[float, float]], lattice: Lattice, kept: int) -> list[dict[str, Any]]:
+    names, merits, best = lattice.columns, lattice.merits, lattice.best
     return [
         {
             "x": x,

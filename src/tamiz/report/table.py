@@ -21,7 +21,10 @@ from tamiz.report.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from tamiz.report.records.columns import ColumnSummary, EqualRows, TableRecord
+    from tamiz.report.records.study import StudyRecord
 
 _CLASSES_SHOWN = 12
 _EPOCH, _DAY = datetime(1970, 1, 1, tzinfo=UTC), 86_400
@@ -31,21 +34,21 @@ _MAX_SUGGESTIONS = 12
 _MAX_LEAKAGE_ROWS = 8
 
 
-def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
+def collect_table(result: StudyRecord) -> dict[str, Any]:
     """Return the context of the section: facts, the balance of the classes, and one row per column.
 
     Parameters
     ----------
-    result : mapping
-        A result as `Result.to_dict` gives it.
+    result : StudyRecord
+        The record of a study.
 
     Returns
     -------
     dict
         The variables of the template.
     """
-    table = result["table"]
-    columns = table["columns"]
+    table = result.table
+    columns = table.columns
     return {
         "lead": _lead(table),
         "facts": list(_facts(table)),
@@ -54,39 +57,39 @@ def collect_table(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "leaks": _leakage_box(table),
         "harmless": [leak for leak in _leakage_rows(table) if not leak["takes_part"]],
         "doubts": _kind_suggestions(table),
-        "left_out": [column for column in columns if column["left_out"]][:MAX_LISTED],
-        "n_left_out": sum(bool(column["left_out"]) for column in columns),
-        "columns": [_row(column, table["n_rows_used"]) for column in columns[:MAX_LISTED]],
+        "left_out": [column for column in columns if column.exclusion][:MAX_LISTED],
+        "n_left_out": sum(bool(column.exclusion) for column in columns),
+        "columns": [_row(column, table.n_rows_used) for column in columns[:MAX_LISTED]],
         "unlisted_note": unlisted_note(len(columns)),
-        "has_values": any(column["n_distinct"] is not None for column in columns),
-        "has_levels": any(column["n_levels"] is not None for column in columns),
+        "has_values": any(column.n_distinct is not None for column in columns),
+        "has_levels": any(column.n_levels is not None for column in columns),
     }
 
 
-def _lead(table: Mapping[str, Any]) -> str:
-    n_rows, n_used, n_columns = table["n_rows"], table["n_rows_used"], len(table["columns"])
+def _lead(table: TableRecord) -> str:
+    n_rows, n_used, n_columns = table.n_rows, table.n_rows_used, len(table.columns)
     words = f"{count_with_noun(n_rows, 'row')} and {count_with_noun(n_columns, 'column')}"
-    if table["target"] is None:
+    if table.target is None:
         return f"{words}; there is no target."
-    words += f" beside the target {shorten(table['target'], 60)}"
+    words += f" beside the target {shorten(table.target, 60)}"
     if n_used < n_rows:
         verb = "is" if n_rows - n_used == 1 else "are"
         words += f"; {count_with_noun(n_rows - n_used, 'row')} without a target {verb} not used"
     return f"{words}.{_leakage_lead(table)}"
 
 
-def _leakage_lead(table: Mapping[str, Any]) -> str:
+def _leakage_lead(table: TableRecord) -> str:
     """Return a sentence on used columns of possible target leakage, "" if there are none."""
-    used = {column["name"] for column in table["columns"] if not column["left_out"]}
-    leaking = [leak["name"] for leak in table["leaks"] if leak["name"] in used]
+    used = {column.name for column in table.columns if not column.exclusion}
+    leaking = [leak.name for leak in table.leakage if leak.name in used]
     if not leaking:
         return ""
     verb = "its values are" if len(leaking) == 1 else "their values are"
-    named, target = join_names(leaking, limit=3), shorten(table["target"], 40)
+    named, target = join_names(leaking, limit=3), shorten(table.target, 40)
     return f" Possible target leakage: {named}, unless {verb} known before {target}."
 
 
-def _leakage_box(table: Mapping[str, Any]) -> dict[str, Any] | None:
+def _leakage_box(table: TableRecord) -> dict[str, Any] | None:
     """Return the used columns of possible target leakage, and the options that exclude them."""
     taking = [leak for leak in _leakage_rows(table) if leak["takes_part"]]
     if not taking:
@@ -101,37 +104,36 @@ def _leakage_box(table: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _leakage_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    left_out = {column["name"] for column in table["columns"] if column["left_out"]}
-    target = shorten(table["target"], 40)
+def _leakage_rows(table: TableRecord) -> list[dict[str, Any]]:
+    left_out = {column.name for column in table.columns if column.exclusion}
+    target = shorten(table.target, 40)
     return [
         {
-            "name": leak["name"],
+            "name": leak.name,
             "evidence": leakage_evidence(leak, target),
-            "takes_part": leak["name"] not in left_out,
+            "takes_part": leak.name not in left_out,
         }
-        for leak in table["leaks"]
+        for leak in table.leakage
     ]
 
 
-def _kind_suggestions(table: Mapping[str, Any]) -> dict[str, Any] | None:
+def _kind_suggestions(table: TableRecord) -> dict[str, Any] | None:
     """Return the columns whose inferred kind is doubtful, and the options that set another kind."""
-    found = [column for column in table["columns"] if column["doubt"]]
-    target = {"name": table["target"], "kind": "classes", "doubt": table["target_doubt"], "left_out": None}
-    found = [*([target] if table["target_doubt"] else []), *found]
+    found = [
+        (column.name, f"{column.kind}, left out" if column.exclusion else column.kind, column.kind_suggestion)
+        for column in table.columns
+        if column.kind_suggestion is not None
+    ]
+    if table.target is not None and table.target_kind_suggestion is not None:
+        found.insert(0, (table.target, "classes", table.target_kind_suggestion))
     if not found:
         return None
     shown = found[:_MAX_SUGGESTIONS]
-    kinds = {column["name"]: column["doubt"]["kind"] for column in shown}
+    kinds = {name: suggestion.kind for name, _, suggestion in shown}
     return {
         "rows": [
-            {
-                "name": column["name"],
-                "taken": f"{column['kind']}, left out" if column["left_out"] else column["kind"],
-                "why": column["doubt"]["why"],
-                "other": column["doubt"]["kind"],
-            }
-            for column in shown
+            {"name": name, "kind": kind, "reason": suggestion.reason, "suggestion": suggestion.kind}
+            for name, kind, suggestion in shown
         ],
         "more": len(found) - len(shown),
         "command": kinds_option(kinds),
@@ -139,27 +141,27 @@ def _kind_suggestions(table: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _duplicate_facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _duplicate_facts(table: TableRecord) -> list[tuple[str, str]]:
     """Return the facts on duplicate rows, contradicting rows and duplicate columns."""
-    rows, facts = table["duplicate_rows"], []
+    rows, facts = table.duplicate_rows, []
     text = "not checked: too many rows"
     if rows is not None:
-        verb = "repeats" if rows["n"] == 1 else "repeat"
+        verb = "repeats" if rows.n == 1 else "repeat"
         text = (
-            f"{count_with_noun(rows['n'], 'row')} {verb} an earlier one, such as {_example_rows(rows)}"
-            if rows["n"]
+            f"{count_with_noun(rows.n, 'row')} {verb} an earlier one, such as {_example_rows(rows)}"
+            if rows.n
             else "none"
         )
-        contradicting = rows["contradictions"]
-        if contradicting["n"]:
+        contradicting = rows.contradictions
+        if contradicting.n:
             facts.append(
                 (
                     "Contradicting rows",
-                    f"{count_with_noun(contradicting['n'], 'row')} equal to a row of another class, such as "
+                    f"{count_with_noun(contradicting.n, 'row')} equal to a row of another class, such as "
                     f"{_example_rows(contradicting)}",
                 )
             )
-    same = [f"{shorten(c['name'], 40)} equals {shorten(c['same_as'], 40)}" for c in table["columns"] if c["same_as"]]
+    same = [f"{shorten(c.name, 40)} equals {shorten(c.same_as, 40)}" for c in table.columns if c.same_as]
     return [
         ("Duplicate rows", text),
         *facts,
@@ -167,57 +169,57 @@ def _duplicate_facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _example_rows(duplicates: Mapping[str, Any]) -> str:
-    return f"rows {join_names([f'{row + 1:,}' for row in duplicates['example']])}"
+def _example_rows(duplicates: EqualRows) -> str:
+    return f"rows {join_names([f'{row + 1:,}' for row in duplicates.example])}"
 
 
-def _facts(table: Mapping[str, Any]) -> list[tuple[str, str]]:
-    columns = table["columns"]
+def _facts(table: TableRecord) -> list[tuple[str, str]]:
+    columns = table.columns
     kinds: dict[str, int] = {}
     for column in columns:
-        kinds[column["kind"]] = kinds.get(column["kind"], 0) + 1
+        kinds[column.kind] = kinds.get(column.kind, 0) + 1
     facts = [
         (
             "Kinds",
             join_names([f"{format_count(n)} {kind}" for kind, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))]),
         )
     ]
-    incomplete = [column for column in columns if column["n_missing"]]
+    incomplete = [column for column in columns if column.n_missing]
     missing = "none"
     if incomplete:
-        worst = max(incomplete, key=lambda column: column["n_missing"])
-        most = f"{format_count(worst['n_missing'])} in {shorten(worst['name'], 40)}"
+        worst = max(incomplete, key=lambda column: column.n_missing)
+        most = f"{format_count(worst.n_missing)} in {shorten(worst.name, 40)}"
         missing = f"in {count_with_noun(len(incomplete), 'column')}, {'' if len(incomplete) == 1 else 'at most '}{most}"
     facts.append(("Missing values", missing))
-    constant = [column["name"] for column in columns if column["constant"]]
+    constant = [column.name for column in columns if column.constant]
     facts.append(("Constant columns", join_names(constant) if constant else "none"))
     facts += _duplicate_facts(table)
-    if table["weight_column"] is not None:
-        facts.append(("Row weights", f"from the column {shorten(table['weight_column'], 40)}"))
-    if table["group_column"] is not None:
-        facts.append(("Groups of rows", f"from the column {shorten(table['group_column'], 40)}"))
-    if table["time_column"] is not None:
-        facts.append(("Time of rows", f"from the column {shorten(table['time_column'], 40)}"))
-    if table["row_order"] is not None:
-        facts.append(("Order of the rows", table["row_order"]))
+    if table.weight_column is not None:
+        facts.append(("Row weights", f"from the column {shorten(table.weight_column, 40)}"))
+    if table.group_column is not None:
+        facts.append(("Groups of rows", f"from the column {shorten(table.group_column, 40)}"))
+    if table.time_column is not None:
+        facts.append(("Time of rows", f"from the column {shorten(table.time_column, 40)}"))
+    if table.row_order is not None:
+        facts.append(("Order of the rows", table.row_order))
     return [fact for fact in facts if fact[1]]
 
 
-def _class_balance(table: Mapping[str, Any]) -> dict[str, Any] | None:
-    classes = table["classes"]
+def _class_balance(table: TableRecord) -> dict[str, Any] | None:
+    classes = table.classes
     if not classes:
         return None
-    total = sum(c["weight"] for c in classes) or 1.0
-    ordered = sorted(classes, key=lambda c: -c["weight"])
+    total = sum(c.weight for c in classes) or 1.0
+    ordered = sorted(classes, key=lambda c: -c.weight)
     shown = ordered if len(ordered) <= _CLASSES_SHOWN else ordered[: _CLASSES_SHOWN - 1]
-    names, weights = [c["name"] for c in shown], [float(c["weight"]) for c in shown]
+    names, weights = [c.name for c in shown], [float(c.weight) for c in shown]
     if len(shown) < len(ordered):
         names.append(f"{len(ordered) - len(shown):,} more classes together")
-        weights.append(float(sum(c["weight"] for c in ordered[len(shown) :])))
+        weights.append(float(sum(c.weight for c in ordered[len(shown) :])))
     first, last = ordered[0], ordered[-1]
-    share = format_percent(first["weight"] / total)
-    title = f"{shorten(first['name'], 40)} is the largest of {len(classes):,} classes: {share} of the rows"
-    if first["weight"] == last["weight"]:
+    share = format_percent(first.weight / total)
+    title = f"{shorten(first.name, 40)} is the largest of {len(classes):,} classes: {share} of the rows"
+    if first.weight == last.weight:
         title = f"Each of the {count_with_noun(len(classes), 'class', 'classes')} has {share} of the rows"
     return {
         "title": title,
@@ -227,49 +229,54 @@ def _class_balance(table: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _target_summary(table: Mapping[str, Any]) -> list[tuple[str, str]] | None:
-    summary = table["target_summary"]
+def _target_summary(table: TableRecord) -> list[tuple[str, str]] | None:
+    summary = table.target_summary
     if summary is None:
         return None
     words = [("mean", "Mean"), ("sd", "Standard deviation"), ("min", "Smallest"), ("max", "Largest")]
-    return [(word, format_number(summary[key])) for key, word in words]
+    return [(word, format_number(getattr(summary, key))) for key, word in words]
 
 
-def _row(column: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
-    n_missing = column["n_missing"]
+def _row(column: ColumnSummary, n_rows: int) -> dict[str, Any]:
+    n_missing = column.n_missing
     return {
-        "name": column["name"],
-        "kind": column["kind"],
+        "name": column.name,
+        "kind": column.kind,
         "n_missing": n_missing,
         "missing": f"{n_missing:,} ({format_percent(min(1.0, n_missing / n_rows))})" if n_missing and n_rows else "0",
-        "n_distinct": column["n_distinct"],
+        "n_distinct": column.n_distinct,
         "counted": _n_distinct_text(column),
-        "levels": _levels_text(column["levels"], column["n_levels"]),
-        "numbers": [(column[key], _format_statistic(column, key)) for key in ("min", "mean", "max", "sd")],
+        "levels": _levels_text(column.levels, column.n_levels),
+        "numbers": [_statistic_cell(column, key) for key in ("min", "mean", "max", "sd")],
         "note": _note(column),
-        "is_left_out": bool(column["left_out"]),
+        "is_left_out": bool(column.exclusion),
     }
 
 
-def _note(column: Mapping[str, Any]) -> str:
-    if column["left_out"]:
+def _note(column: ColumnSummary) -> str:
+    if column.exclusion:
         return "left out"
-    if column["same_as"]:
-        return f"same as {shorten(column['same_as'], 30)}"
-    return "constant" if column["constant"] else ""
+    if column.same_as:
+        return f"same as {shorten(column.same_as, 30)}"
+    return "constant" if column.constant else ""
 
 
-def _n_distinct_text(column: Mapping[str, Any]) -> str:
+def _n_distinct_text(column: ColumnSummary) -> str:
     """Return the number of distinct values of a column, "many" if they were not counted."""
-    if column["n_distinct"] is not None:
-        return f"{column['n_distinct']:,}"
-    return "" if column["left_out"] else "many"
+    if column.n_distinct is not None:
+        return f"{column.n_distinct:,}"
+    return "" if column.exclusion else "many"
 
 
-def _format_statistic(column: Mapping[str, Any], key: str) -> str:
-    """Return a statistic of a column as text; for dates, stored as seconds since 1970, a day or a number of days."""
-    value = column[key]
-    if column["kind"] != "date" or value is None:
+def _statistic_cell(column: ColumnSummary, key: str) -> tuple[float | None, str]:
+    """Return a statistic of a column as a number and as text."""
+    value: float | None = None if column.numbers is None else getattr(column.numbers, key)
+    return value, _format_date_statistic(value, key) if column.kind == "date" else format_number(value)
+
+
+def _format_date_statistic(value: float | None, key: str) -> str:
+    """Return a statistic of dates, stored as seconds since 1970, as a day or a number of days."""
+    if value is None:
         return format_number(value)
     if key == "sd":
         return count_with_noun(float(f"{value / _DAY:.4g}"), "day")
@@ -279,7 +286,7 @@ def _format_statistic(column: Mapping[str, Any], key: str) -> str:
         return format_number(value)
 
 
-def _levels_text(levels: Sequence[str] | None, n_levels: int | None) -> str:
+def _levels_text(levels: Sequence[str], n_levels: int | None) -> str:
     """Return the first four levels and the number of the others; the result contains only the first twenty."""
     if not levels:
         return ""

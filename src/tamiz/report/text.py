@@ -18,6 +18,8 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from tamiz.report.records.maps import GraphRecord
+
 
 def kinds_option(kinds: Mapping[str, str]) -> str:
     """Return the command-line options that set the kinds of columns, quoted for a shell.
@@ -159,11 +161,11 @@ def label_in_sentence(label: str) -> str:
     return label if label.startswith(_PROPER_NAMES) else label.lower()
 
 
-def edges_text(graph: Mapping[str, Any]) -> str:
+def edges_text(graph: GraphRecord) -> str:
     """Return the numbers of edges, rows and components of the graph of a result."""
-    edges, rows = count_with_noun(graph["n_edges"], "edge"), count_with_noun(graph["n_rows"], "row")
-    words = f"{edges} {'joins' if graph['n_edges'] == 1 else 'join'} {rows}"
-    n, sizes = graph["components"]["n"], graph["components"]["sizes"]
+    edges, rows = count_with_noun(graph.n_edges, "edge"), count_with_noun(graph.n_rows, "row")
+    words = f"{edges} {'joins' if graph.n_edges == 1 else 'join'} {rows}"
+    n, sizes = graph.components.n, graph.components.sizes
     if n == 1:
         return f"{words}, in one component"
     if n <= _MAX_SIZES_NAMED:

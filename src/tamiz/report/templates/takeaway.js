@@ -27,8 +27,8 @@ if (byId("takeaway") && typeof DecompressionStream !== "undefined") {
   box.hidden = false;
 }
 
-// Every column with its combined rank and scores, best first.
-function ranked({ criteria, columns, scores, combined }) {
+// Every column with its combined rank (the mean rank) and scores, best first.
+function ranked({ criteria, columns, scores, mean_rank: combined }) {
   const head = ["column", ...(combined ? ["combined rank", "lowest", "highest"] : []), ...criteria.map(({ label }) => label)];
   const order = columns.map((_, j) => j);
   const rank = (j) => combined?.ranks[j] ?? Infinity;

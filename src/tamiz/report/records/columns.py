@@ -1,0 +1,332 @@
+"""Records of the columns: the table, the ranking, the redundancy of the columns, and the subset."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tamiz.report.records.codec import Interval, Named, check_known, check_lengths
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClassWeight:
+    """A class of the target and the weight of its rows: their number if rows have no weights."""
+
+    name: str
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NumberSummary:
+    """A summary of numbers; one number has no standard deviation."""
+
+    mean: float
+    sd: float | None
+    min: float
+    max: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KindSuggestion:
+    """Another plausible kind of a column, and why."""
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EqualRows:
+    """The number of some rows, and the first group of equal ones as row numbers from 0."""
+
+    n: int
+    example: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DuplicateRows(EqualRows):
+    """The rows that repeat an earlier one, and those equal to a row of another class."""
+
+    contradictions: EqualRows
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Coverage:
+    """The classes that were scored, those with at least `min_rows` rows, and all classes and rows."""
+
+    min_rows: int
+    n_classes: int
+    of_classes: int
+    of_rows: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeakageFinding:
+    """A column of possible target leakage: its score by its values or by its missing values alone, and the baseline.
+
+    `by_groups` is whether groups of rows were kept in one fold; `coverage` is None if all classes were scored.
+    """
+
+    name: str
+    predictor: Literal["values", "missing"]
+    score: float
+    score_name: str
+    baseline: float
+    n_rows: int
+    by_groups: bool
+    coverage: Coverage | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnSummary:
+    """A column: `exclusion` is why it is not used, `same_as` an equal column before it, `n_distinct` None if not counted."""
+
+    name: str
+    kind: str
+    n_missing: int
+    n_levels: int | None
+    levels: tuple[str, ...]
+    constant: bool
+    exclusion: str | None
+    n_distinct: int | None
+    same_as: str | None
+    kind_suggestion: KindSuggestion | None
+    numbers: NumberSummary | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableRecord:
+    """The table: its rows, target, classes, duplicate rows, possible target leakage and columns.
+
+    `row_order` is a sentence on the order of the rows; `duplicate_rows` is None if the rows were too many to compare.
+    """
+
+    n_rows: int
+    n_rows_used: int
+    target: str | None
+    classes: tuple[ClassWeight, ...]
+    target_summary: NumberSummary | None
+    weight_column: str | None
+    group_column: str | None
+    time_column: str | None
+    target_kind_suggestion: KindSuggestion | None
+    duplicate_rows: DuplicateRows | None
+    row_order: str | None
+    leakage: tuple[LeakageFinding, ...]
+    columns: tuple[ColumnSummary, ...]
+
+    @property
+    def n_used_columns(self) -> int:
+        """The number of columns that are not excluded."""
+        return sum(not column.exclusion for column in self.columns)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CriterionInfo(Named):
+    """A criterion of the ranking; `summary` is what its score is, in a sentence."""
+
+    unit: str
+    summary: str
+    needs_target: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FTestSummary:
+    """F tests of the numeric columns: how many columns without a cut point are significant, and the power of one test.
+
+    `n_rows` is that of the column with the most missing values. `detectable` and `detectable_adjusted` are the shares of variance
+    that one test detects, at the level and at the level divided by the number of tests.
+    """
+
+    name: Literal["anova", "correlation"]
+    n_tested: int
+    n_significant: int
+    n_rows: int
+    detectable: float
+    detectable_adjusted: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UncutColumns:
+    """Numeric columns in one interval, and their test or why there is none; `level` is a false discovery rate."""
+
+    rule: Literal["mdl", "equal_frequency"]
+    columns: tuple[str, ...]
+    level: float
+    power: float
+    test: FTestSummary | None
+    untestable_reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeanRank:
+    """The mean rank of every column over some criteria, with 95 % intervals from bootstrap samples."""
+
+    criteria: tuple[str, ...]
+    ranks: tuple[float | None, ...]
+    intervals: tuple[Interval | None, ...]
+    n_bootstrap: int
+    method: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RankingRecord:
+    """The ranking: the scores of every column by every criterion; an excluded column has none."""
+
+    criteria: tuple[CriterionInfo, ...]
+    columns: tuple[str, ...]
+    scores: dict[str, tuple[float | None, ...]]
+    cut_points: dict[str, tuple[float, ...] | None]
+    uncut: UncutColumns | None
+    constant: tuple[str, ...]
+    mean_rank: MeanRank | None
+
+    def __post_init__(self) -> None:
+        for one in self.criteria:
+            check_known("the criterion", one.id, self.scores)
+            check_lengths(columns=self.columns, scores=self.scores[one.id])
+        if self.mean_rank is not None:
+            check_lengths(columns=self.columns, ranks=self.mean_rank.ranks, intervals=self.mean_rank.intervals)
+            for name in self.mean_rank.criteria:
+                check_known("the criterion", name, self.scores)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RedundantGroup:
+    """Columns of which every pair is redundant, the one to keep, and the smallest value of a pair."""
+
+    columns: tuple[str, ...]
+    keep: str
+    min_value: float
+
+    def __post_init__(self) -> None:
+        check_known("the column to keep", self.keep, self.columns)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RedundancyRecord:
+    """The redundancy of the columns: all pairs of the most similar columns, and the groups among all columns.
+
+    `pair_steps` has one byte, of 255 steps, for each pair (0, 1), (0, 2), .. of `columns`. `n_columns` were compared, and
+    `n_not_compared` were too many.
+    """
+
+    measure: Named
+    columns: tuple[str, ...]
+    pair_steps: bytes
+    groups: tuple[RedundantGroup, ...]
+    threshold: float
+    n_columns: int
+    n_not_compared: int
+    n_rows: int
+    method: str
+
+    def __post_init__(self) -> None:
+        n = len(self.columns)
+        check_lengths(pairs=n * (n - 1) // 2, values=self.pair_steps)
+        if n < 2:
+            raise ValueError("fewer than two columns")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CertificateInfo:
+    """The bound of an exact search on the merit of any permitted subset."""
+
+    bound: float
+    optimality_gap: float
+    proven: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchStep:
+    """A subset that was better than all before it; evaluations count from 1."""
+
+    evaluation: int
+    merit: float
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SetPoints:
+    """Evaluated subsets for the chart: their sizes and merits."""
+
+    sizes: tuple[int, ...]
+    merits: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        check_lengths(sizes=self.sizes, merits=self.merits)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BestOfSize:
+    """The best subset of a size, with its first columns."""
+
+    size: int
+    merit: float
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SimilarColumn:
+    """A selected column, and its symmetric uncertainty with another one."""
+
+    name: str
+    uncertainty: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnReason:
+    """Why a column is in the subset or out of it.
+
+    `same_as` is the identical column that was searched in its place, and `group` the columns that are selected together with it.
+    `alternative_merit` and `alternative_size` are those of the subset with this column and its group flipped. `relevance` is the
+    symmetric uncertainty with the target, and `similar` the selected columns that are most similar.
+    """
+
+    name: str
+    chosen: bool
+    role: Literal["fixed", "excluded"] | None
+    same_as: str | None
+    group: tuple[str, ...]
+    alternative_merit: float | None
+    alternative_size: int
+    relevance: float | None
+    similar: tuple[SimilarColumn, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lattice:
+    """The merits of all subsets of a few columns, by the number whose bit k is set if column k is in; `best` is such a number."""
+
+    columns: tuple[str, ...]
+    merits: tuple[float, ...]
+    best: int
+
+    def __post_init__(self) -> None:
+        check_lengths(subsets=2 ** min(len(self.columns), 62), merits=self.merits)
+        if not 0 <= self.best < len(self.merits):
+            raise ValueError(f"the best of {len(self.merits):,} subsets is number {self.best:,}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubsetRecord:
+    """The subset: its columns and merit, the course of the search, merits by size, and the reason for each column.
+
+    `scoring_note` is how a merit of a model was computed, and `sizes` the smallest and the largest requested size. `n_recorded` of
+    `n_evaluations` subsets were recorded. `notes` are sentences on the subset.
+    """
+
+    merit: Named
+    scoring_note: str
+    search: Named
+    sizes: tuple[int, int] | None
+    min_gain: float
+    columns: tuple[str, ...]
+    value: float
+    n_evaluations: int
+    n_recorded: int
+    certificate: CertificateInfo | None
+    stopped: str | None
+    course: tuple[SearchStep, ...]
+    points: SetPoints
+    frontier: tuple[BestOfSize, ...]
+    reasons: tuple[ColumnReason, ...]
+    lattice: Lattice | None
+    notes: tuple[str, ...]

@@ -1,0 +1,71 @@
+"""The record of a study: the root of a result, and the code that reproduces it."""
+
+from dataclasses import dataclass
+
+from tamiz.report.records.codec import check_lengths
+from tamiz.report.records.columns import RankingRecord, RedundancyRecord, SubsetRecord, TableRecord
+from tamiz.report.records.maps import ColorColumn, GraphRecord, MapRecord, QualityRecord
+from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
+
+FORMAT = "tamiz result 2"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReproductionRecord:
+    """The study as a command line and a config file, or why there is none, and in Python.
+
+    `placeholders` are the names in the Python code of objects that were in memory.
+    """
+
+    command: str | None
+    config: str | None
+    no_command_reason: str | None
+    python: str
+    placeholders: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepTiming:
+    """The seconds of a step, and its estimate if there was one."""
+
+    step: str
+    seconds: float
+    estimated_seconds: float | None = None
+    estimated_bytes: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyRecord:
+    """The names and numbers of a study, one record per section of the report.
+
+    It contains no row of the table except the points of the maps and the values that colour them. `interruption` names the step
+    that Ctrl-C ended.
+    """
+
+    format: str = FORMAT
+    tamiz: str
+    versions: dict[str, str]
+    title: str
+    seed: int | None
+    warnings: tuple[str, ...]
+    interruption: str | None
+    table: TableRecord
+    graph: GraphRecord | None
+    ranking: RankingRecord | None
+    redundancy: RedundancyRecord | None
+    subset: SubsetRecord | None
+    recommendation: RecommendationRecord | None
+    model_effect: ModelEffectRecord | None
+    noise_experiment: NoiseExperimentRecord | None
+    assessment: AssessmentRecord | None
+    maps: tuple[MapRecord, ...]
+    quality: QualityRecord | None
+    colors: tuple[ColorColumn, ...]
+    reproduction: ReproductionRecord
+
+    def __post_init__(self) -> None:
+        if self.quality is not None:
+            self.quality.check_maps(len(self.maps))
+        shown = [one for one in self.maps if one.points is not None]
+        for color in self.colors if shown else ():
+            check_lengths(rows=shown[0].rows, values=color.values)

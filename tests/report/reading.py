@@ -1,0 +1,40 @@
+"""The samples, which are JSON types, as records, results and pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report import Result, html
+from tamiz.report.records.codec import from_json
+from tamiz.report.records.columns import SubsetRecord
+from tamiz.report.records.study import StudyRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def record_of(data: Any) -> StudyRecord:
+    """Return the record of a result in JSON types."""
+    return from_json(StudyRecord, data)
+
+
+def subset_of(data: Any) -> SubsetRecord:
+    """Return the record of a subset in JSON types."""
+    return from_json(SubsetRecord, data)
+
+
+def result_of(data: Any) -> Result:
+    """Return the result in JSON types."""
+    return Result(record_of(data))
+
+
+def render(data: Any) -> str:
+    """Return the page of a result in JSON types."""
+    return html.render(record_of(data))
+
+
+def collected(section: Callable[[StudyRecord], dict[str, Any] | None], data: Any) -> dict[str, Any]:
+    """Return what a section shows of a result in JSON types."""
+    shown = section(record_of(data))
+    assert shown is not None
+    return shown
