@@ -1,9 +1,16 @@
-"""Doctests run in a folder of their own: an example that writes a file leaves none behind."""
+"""Doctests run as a user would run them: in an empty folder, so that an example that writes a file leaves none behind, and with the
+number of bootstrap samples that users get, which the tests reduce.
+"""
 
 import pytest
 
+from tamiz._study import mean_rank
+
+N_BOOTSTRAP = mean_rank.N_BOOTSTRAP
+
 
 @pytest.fixture(autouse=True)
-def _own_folder(request, tmp_path, monkeypatch):
+def _as_users_run(request, tmp_path, monkeypatch):
     if isinstance(request.node, pytest.DoctestItem):
         monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(mean_rank, "N_BOOTSTRAP", N_BOOTSTRAP)
