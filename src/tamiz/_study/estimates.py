@@ -58,7 +58,7 @@ def estimate_steps(
         "table": (0.2 + 2e-4 * used + 4e-8 * values, 8 * some, n),
         "graph": (graph_seconds(joined, seen), 20 * joined * seen + 1500 * joined, joined),
         "ranking": (0.1 + 3e-4 * used + 3e-7 * some + 5e-8 * values, 32 * some, n),
-        "combined rank": (1.2e-6 * resampled, 90 * resampled, n if resampled else 0),
+        "mean rank": (1.2e-6 * resampled, 90 * resampled, n if resampled else 0),
         "redundancy": (0.75e-9 * compared**2 * n_compared, 4 * compared**2 + 9 * compared * n_compared, n_compared),
         "subset": (search, 9 * some, n),
         "reasons": (1.5 * search, 9 * some, n),

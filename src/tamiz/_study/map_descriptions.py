@@ -103,7 +103,7 @@ class MapDescription:
 
     axis_names: list[str]
     notes: list[str] = field(default_factory=list)
-    proximity_note: str = "Points near each other are rows with similar values."
+    proximity_note: str = "Rows with similar values are near each other."
     comparable_axes: bool = True
     stress: float | None = None
     spectrum_label: str = ""
@@ -165,8 +165,7 @@ def _describe_pca(pca: PCA) -> MapDescription:
         chance_title="" if chance is None else _chance_title(pca, chance.n_components),
         chance_note=""
         if chance is None
-        else "The expectation by chance is the mean over random tables with as many rows and independent columns "
-        "(parallel analysis, Horn 1965).",
+        else "Chance: the mean over random tables of the same size with independent columns (parallel analysis, Horn 1965).",
         loading_names=pca.coordinate_names_,
         loadings=pca.loadings_.tolist(),
         galleries=[_to_gallery(images, _image_note(images)) for images in pca.image_sets()],
@@ -178,7 +177,7 @@ def _pca_notes(pca: PCA) -> list[str]:
     n_indicators = sum(stop - start for start, stop in pca.level_spans_)
     notes = []
     if pca.standardize and n_indicators < len(pca.coordinate_variances_):
-        notes.append("Numeric columns divided by their standard deviation.")
+        notes.append("Numeric columns are divided by their standard deviation.")
     notes += _category_notes(pca)
     notes += _missing_value_notes(pca.n_missing_, pca.missing)
     if pca.solver_ == "randomized":
@@ -186,7 +185,7 @@ def _pca_notes(pca: PCA) -> list[str]:
             f"Directions found by block Krylov from a random start: residuals up to {float(pca.residuals_.max()):.1g}."
         )
     if pca.whiten:
-        notes.append("Each coordinate divided by its standard deviation (whitened).")
+        notes.append("Each coordinate is divided by its standard deviation (whitened).")
     return notes
 
 
@@ -208,14 +207,14 @@ def _category_notes(pca: PCA) -> list[str]:
     if not levels:
         return []
     indicator = (
-        "A categorical column is one indicator (0 or 1) for each of its K levels, divided by the square root of the level's "
-        "share"
+        "A categorical column with K levels becomes K indicators (0 or 1), each divided by the square root of the share of its "
+        "level"
     )
     if pca.categories == "balanced":
         count = sum(bool(variances[start:stop].any()) for start, stop in levels)
         count += int((variances[: levels[0][0]] > 0).sum())
-        shares = f": proportions are shares of {count:,} columns" if pca.standardize and count > 1 else ""
-        return [f"{indicator} and of K - 1, so that each categorical column has total variance 1{shares}."]
+        shares = f"; the total variance is {count:,}, the number of columns" if pca.standardize and count > 1 else ""
+        return [f"{indicator} times K - 1, so that the column has a total variance of 1{shares}."]
     total = float(variances.sum())
     share = sum(float(variances[start:stop].sum()) for start, stop in levels) / total if total > 0 else 0.0
     return [
@@ -252,10 +251,10 @@ def _describe_mds(mds: MDS) -> MapDescription:
         mds.axis_names_,
         [
             f"Distances on the map approximate {target}. Kruskal's stress-1 is {mds.stress_:.3g}: the root mean square "
-            "difference divided by the root mean square distance on the map; 0 is a perfect map.",
+            "of their differences, divided by that of the distances on the map; 0 is a perfect map.",
             f"{ended}{'.' if mds.converged_ else '; the stress was still decreasing.'}",
         ],
-        proximity_note=f"Points near each other are rows at small distances{meaning}.",
+        proximity_note=f"Rows at small distances in the table are near each other{meaning}.",
         stress=float(mds.stress_),
     )
 
@@ -279,7 +278,7 @@ def _describe_classical_mds(mds: ClassicalMDS) -> MapDescription:
     return MapDescription(
         mds.axis_names_,
         notes,
-        proximity_note="Points near each other are rows at small distances.",
+        proximity_note="The distance of two points approximates the distance of their rows in the table.",
         spectrum_label="Eigenvalue",
         spectrum=mds.eigenvalues_.tolist(),
         spectrum_note=note,
@@ -298,7 +297,7 @@ def _describe_landmark_mds(mds: LandmarkMDS) -> MapDescription:
             if error
             else f"Stress {mds.sampled_stress_:.3g}.",
         ],
-        proximity_note="Points near each other are rows with similar distances to the landmarks.",
+        proximity_note="Rows with similar distances to the landmarks are near each other.",
         stress=float(mds.sampled_stress_),
         spectrum_label="Eigenvalue",
         spectrum=mds.eigenvalues_.tolist(),
@@ -316,7 +315,7 @@ def _describe_stochastic_mds(mds: StochasticMDS) -> MapDescription:
             f"Distances on the map approximate the dissimilarities ({mds.n_rounds_:,} rounds of stochastic descent). "
             f"Kruskal's stress-1 is {mds.sampled_stress_:.3g}{of}."
         ],
-        proximity_note="Points near each other are rows at small distances.",
+        proximity_note="The distance of two points approximates the distance of their rows in the table.",
         stress=float(mds.sampled_stress_),
     )
 
@@ -336,13 +335,14 @@ def _describe_laplacian_eigenmaps(eigenmaps: LaplacianEigenmaps) -> MapDescripti
         eigenmaps.axis_names_,
         notes if n_zero else [],
         proximity_note=(
-            "Points near each other are rows that are close in the graph; distances between groups have little meaning."
+            "Rows that are close in the graph are near each other; distances between groups have little meaning."
         ),
         comparable_axes=False,
         spectrum_label="Eigenvalue",
         spectrum=values[part][present].tolist(),
         spectrum_note=(
-            "The smaller an eigenvalue, the less its coordinate changes along edges; 0 separates disconnected components."
+            "The smaller an eigenvalue, the less its coordinate changes along edges; an eigenvector with "
+            "eigenvalue 0 is constant on each component."
         ),
         residuals=residuals[part][present].tolist(),
     )

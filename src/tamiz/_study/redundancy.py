@@ -372,5 +372,9 @@ def _comparison_method(pairs: ColumnPairs, missing: MissingRule) -> str:
         words.append(f"numbers cut into {rule.n_bins} intervals of equal frequency")
     if any(schema.columns[j].n_missing for j in schema.used.tolist()):
         distributed = missing == "distribute"
-        words.append("missing values distributed" if distributed else "missing as a category of its own")
+        words.append(
+            "missing values counted in proportion to the present ones"
+            if distributed
+            else "missing as a category of its own"
+        )
     return ", ".join(words)

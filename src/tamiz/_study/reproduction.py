@@ -129,7 +129,12 @@ class _Script:
     def add_selection(self, selector: SubsetSelector) -> None:
         """Add the selection alone, and as a step of a pipeline if a pipeline can reproduce it."""
         chosen = self._selector_expression(selector)
-        self._lines += ["", "# The selection alone.", *self._source_lines("source"), f"selector = {chosen}.fit(source)"]
+        self._lines += [
+            "",
+            "# Only the selection of the section Subset.",
+            *self._source_lines("source"),
+            f"selector = {chosen}.fit(source)",
+        ]
         self._lines += ["print(selector.get_feature_names_out().tolist())"]
         if self._supports_pipeline() and selector.support_.any():
             self._add_pipeline(chosen)

@@ -320,7 +320,7 @@ class _StudyRun:
         ranking = scored
         if scored is not None:
             mean_rank = self.steps.run_optional(
-                "combined rank",
+                "mean rank",
                 lambda: describe_mean_rank(weighted, ranked, scored, self.seed, self.budget),
                 "the mean rank over all criteria",
             )

@@ -35,7 +35,7 @@ from tamiz.statistics.moments import ClassMoments, Moments
 # Whole numbers with 3 to 12 distinct values, each in several rows, may be codes. With two values the kind makes no difference.
 _MIN_CODES, _MAX_CODES = 3, 12
 _MIN_ROWS_PER_CODE = 5
-_CODES_REASON = "whole numbers with few values may be codes"
+_CODES_REASON = "few different whole numbers: they may be codes of categories"
 _AMOUNTS_REASON = "classes that are whole numbers may be amounts"
 
 
@@ -78,7 +78,7 @@ def _suggest_excluded_kind(column: Column) -> KindSuggestion | None:
     """Return another plausible kind of a column excluded as id or text; never a category with a level for every row."""
     reason = column.exclusion_reason or ""
     if column.kind == "id" and (ROW_NUMBER_REASON in reason or ID_NAME_REASON in reason):
-        return KindSuggestion(kind="numeric", reason="numbers that differ in every row may be measured")
+        return KindSuggestion(kind="numeric", reason="every row has a different number: it may be a measurement")
     if column.kind == "text" and "distinct values" in reason:
         return KindSuggestion(kind="categorical", reason="text with many values may be a category")
     return None

@@ -39,12 +39,12 @@ class Stability:
     @property
     def sentence(self) -> str:
         """The estimate with its interval and meaning, in words."""
-        values = f"{self.estimate:.2f} ({self.low:.2f} to {self.high:.2f})"
+        values = f"{self.estimate:.2f} (95% interval {self.low:.2f} to {self.high:.2f})"
         if not self.mean_size:
-            return f"{values}: no column in any of the {self.n_sets} sets."
+            return f"{values}: no fold of {self.n_sets} selects a column."
         if self.low == self.high == 1.0:
-            return f"{values}: the same columns in all {self.n_sets} sets."
-        return f"{values}; 1 is the same columns every time, 0 the agreement of random sets."
+            return f"{values}: all {self.n_sets} folds select the same columns."
+        return f"{values}; 1: every fold selects the same columns, 0: no more agreement than random sets."
 
 
 def stability(sets: ArrayLike) -> Stability:

@@ -17,9 +17,9 @@ from tamiz.statistics.moments import ClassMoments
 
 
 class FisherScore(StatisticRelevance):
-    """Share of the variance of a column that is between the classes, F / (1 + F), in [0, 1].
+    """Share of the variance of a column that lies between the classes, in [0, 1].
 
-    .. math:: F = \\frac{\\sum_c n_c (\\mu_c - \\mu)^2}{\\sum_c n_c \\sigma_c^2}
+    .. math:: \\frac{F}{1 + F}, \\qquad F = \\frac{\\sum_c n_c (\\mu_c - \\mu)^2}{\\sum_c n_c \\sigma_c^2}
 
     For a categorical column the sums run over the indicators of its levels, each divided by the square root of the
     level's share.
@@ -107,7 +107,7 @@ def _indicator_sums(table: Floats) -> tuple[float, float]:
 def fisher_score(X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Floats:
     """Return the Fisher score F of every column, larger is better.
 
-    .. math:: F = \\frac{\\sum_c n_c (\\mu_c - \\mu)^2}{\\sum_c n_c \\sigma_c^2}
+    .. math:: \\frac{F}{1 + F}, \\qquad F = \\frac{\\sum_c n_c (\\mu_c - \\mu)^2}{\\sum_c n_c \\sigma_c^2}
 
     Parameters
     ----------

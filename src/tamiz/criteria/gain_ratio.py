@@ -11,7 +11,7 @@ from tamiz.statistics.base import Floats
 
 
 class GainRatio(EntropyRelevance):
-    """Information gain divided by the entropy of the column, in [0, 1].
+    """Information gain divided by the entropy of the column in the same intervals, in [0, 1].
 
     .. math:: GR(X, Y) = I(X; Y) / H(X)
 

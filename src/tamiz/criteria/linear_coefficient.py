@@ -28,7 +28,7 @@ _MULTICLASS_STEP_FACTOR = 4
 
 
 class LinearCoefficient(ModelRelevance):
-    """Standard deviation of the contribution of a column to a penalised linear model of all columns; 0 or more, larger is better.
+    """Standard deviation of a column's term (coefficient times value) in a penalised linear model of all columns.
 
     For a numeric column without missing values it is the absolute standardised coefficient. For a target with classes the model is
     logistic regression, and the score is the root mean square, over all pairs of classes, of the standard deviation of the

@@ -177,5 +177,7 @@ def _warn_missing(n_missing: int) -> None:
     values = "1 missing value counts" if n_missing == 1 else f"{n_missing:,} missing values count"
     # The same text for every relevance, so that a study shows it once.
     warn_user(
-        [f"{values} as the mean of the column, or as every level in its share, where columns are ranked by a model."]
+        [
+            f"Criteria that fit a model: {values} as the mean of the column, or as a mixture of its levels by their shares."
+        ]
     )

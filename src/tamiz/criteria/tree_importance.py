@@ -33,7 +33,7 @@ _MAX_CODES = 2**8
 
 
 class TreeImportance(ModelRelevance):
-    """Share of the target's variance that shallow decision trees explain by splits on a column, weighted by depth; in [0, 1].
+    """Share of the target's variance (of classes: Gini impurity) explained by splits on a column in shallow trees, in [0, 1].
 
     .. math:: T_j = \\frac{1}{R} \\sum_{t \\ni j} E_t \\frac{U_{tj}}{\\sum_k U_{tk}}, \\qquad
         U_{tj} = \\sum_{v \\in t, \\, c(v) = j} 2^{-d(v)} s(v)

@@ -28,7 +28,7 @@ _BLOCK_ROWS = 2**24
 
 
 class SymmetricUncertainty(EntropyRelevance, Association):
-    """Mutual information of two columns relative to the mean of their entropies, in [0, 1].
+    """Mutual information of a column and the target, divided by the mean of their entropies; in [0, 1].
 
     .. math:: SU(X, Y) = 2 I(X; Y) / (H(X) + H(Y))
 

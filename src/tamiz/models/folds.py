@@ -224,7 +224,7 @@ def _random_folds(source: Source, n_splits: int, seed: int, *, has_classes: bool
         why = f"class {level!r} has {n_allowed:,} {kind}"
     n = min(n_splits, n_allowed)
     splitter = (StratifiedKFold if has_classes else KFold)(n, shuffle=True, random_state=seed)
-    description = f"{n} folds, each with its share of every class" if has_classes else f"{n} folds drawn at random"
+    description = f"{n} stratified folds" if has_classes else f"{n} random folds"
     fold_of = np.empty(len(y), dtype=np.intp)
     for number, fold in enumerate(_split(splitter, y[heads], heads)):
         fold_of[fold.test] = number

@@ -144,7 +144,7 @@ class BruteForce(NeighborSearch):
 class ProductIndex(EuclideanIndex):
     """Points with Euclidean coordinates, compared by blocks of matrix products."""
 
-    description = "exact, by blocks of products"
+    description = "exact, by matrix products"
 
     def __init__(self, points: Points, distinct: DistinctRows) -> None:
         super().__init__(points, distinct)

@@ -12,17 +12,17 @@ registry = Registry(
     result          result:Result                          result    Result of a study
     render          html:render                            function  The result as an HTML page
     write           html:write                             function  The result as an HTML file
-    table           table:collect_table                    section   The table
+    table           table:collect_table                    section   Table
     recommendation  recommendation:collect_recommendation  section   Recommended columns
-    ranking         ranking:collect_ranking                section   The ranking
+    ranking         ranking:collect_ranking                section   Ranking
     redundancy      redundancy:collect_redundancy          section   Redundancy
-    subset          subset:collect_subset                  section   The subset
+    subset          subset:collect_subset                  section   Subset
     model_effect    model_effect:collect_model_effect      section   Effect on models
-    assessment      assessment:collect_assessment          section   Reliability of the selection
-    graph           graph:collect_graph                    section   The graph
-    maps            maps:collect_maps                      section   The maps
-    quality         quality:collect_quality                section   The quality of the maps
-    reproduction    reproduction:collect_reproduction      section   Reproduce this report
+    assessment      assessment:collect_assessment          section   Reliability
+    graph           graph:collect_graph                    section   Graph
+    maps            maps:collect_maps                      section   Maps
+    quality         quality:collect_quality                section   Quality of the maps
+    reproduction    reproduction:collect_reproduction      section   Reproduce
     """,
 )
 

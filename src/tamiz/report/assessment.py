@@ -14,6 +14,7 @@ from tamiz.report.score_text import (
     assessment_score_format,
     assessment_verdict,
     null_count_text,
+    selected_columns_text,
 )
 from tamiz.report.text import chart_label, count_with_noun, format_number, join_names, round_coordinate
 
@@ -205,10 +206,10 @@ def _round_width(width: float) -> float:
 
 # The scores from the top of the chart, and their meaning.
 _SCORE_MEANINGS = {
-    "Apparent score": "The columns are selected once on all rows, and only then cross-validated.",
-    "Nested CV score": "The whole search is repeated inside each fold and scored on the test rows.",
+    "Apparent score": "The columns are selected once, on all rows; then a model with these columns is cross-validated.",
+    "Nested CV score": "The search is repeated inside each fold, and the columns it selects are scored on the test rows.",
     "All columns": "No selection.",
-    "Baseline": "A prediction without columns: the shares of the classes, or the mean.",
+    "Baseline": "A prediction without columns: {}.",
 }
 _ROWS_BEFORE_FOLD = 12
 
@@ -235,8 +236,12 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
     # Excluded columns are not counted.
     rest = result.table.n_used_columns - len(found)
     return {
-        "lead": assessment_verdict(assessed),
-        "facts": _facts(assessed.scores, score_format),
+        "lead": assessment_verdict(assessed, selected_columns_text(result.subset)),
+        "facts": _facts(
+            assessed.scores,
+            score_format,
+            "the shares of the classes" if result.table.classes else "the mean of the target",
+        ),
         "design": f"{score_format.name[0].upper()}{score_format.name[1:]} of {assessed.predictor}, "
         f"{count_with_noun(assessed.n_samples, 'row')}, {assessed.folds}.",
         "title": _title(assessed, score_format),
@@ -277,14 +282,14 @@ def _clipped_scores_note(scores: AssessmentScores, score_format: ScoreFormat) ->
     return score_format.clipping_note([f"{name[:1].lower()}{name[1:]}" for name in off])
 
 
-def _facts(scores: AssessmentScores, score_format: ScoreFormat) -> list[tuple[str, str, str]]:
+def _facts(scores: AssessmentScores, score_format: ScoreFormat, baseline: str) -> list[tuple[str, str, str]]:
     """Return the name, the value and the meaning of each score."""
     between = " to ".join(map(score_format.format_score, score_format.clipped_interval(scores.nested.interval)))
     return [
         (
             name,
             f"{score_format.format_score(part.mean)}{f' ({between})' if part is scores.nested else ''}",
-            _SCORE_MEANINGS[name],
+            _SCORE_MEANINGS[name].format(baseline),
         )
         for name, part in _present_scores(scores)
     ]
@@ -329,7 +334,7 @@ def _permutation_null(assessment: AssessmentRecord) -> dict[str, Any] | None:
         meaning = "too few searches for a p-value of 0.05"
     return {
         "title": f"{words[0].upper()}{words[1:]}",
-        "note": f"Permutation null distribution: the same search on targets {null.shuffling}; "
+        "note": f"Permutation test: the same search on targets {null.shuffling}; "
         f"p\u00a0=\u00a0{format_number(null.p_value, digits=2)}, {meaning}.",
         "chart": null_distribution_chart(null.merits, null.observed, null.statistic),
     }

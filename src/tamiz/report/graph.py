@@ -72,7 +72,7 @@ def _facts(graph: GraphRecord, n_rows: int) -> Iterator[tuple[str, str]]:
         found = graph.search
         if graph.recall is not None and graph.recall != 1:
             found = f"{found}: {_recall_text(graph.recall)} of the true ones"
-        yield "Neighbours found", found
+        yield "Search for neighbours", found
 
 
 def _range_text(summary: Range) -> str:
@@ -98,10 +98,12 @@ def _graph_warnings(graph: GraphRecord, n_classes: int) -> Iterator[str]:
         else:
             edges = "edge" if graph.n_joining_edges == 1 else f"{format_count(graph.n_joining_edges)} edges"
             yield (
-                f"The graph has {n:,} components. Maps on the graph join them by the shortest possible {edges}: each component "
-                "shrinks to little more than a point, and distances between components have no meaning."
+                f"The graph has {n:,} components. For maps that are computed from the graph they are joined by "
+                "the shortest possible "
+                f"{edges}. On such a map a component may shrink to almost a point, and distances between "
+                "components have no meaning."
             )
-        yield "More neighbours give fewer components; --graph connected-radius gives one."
+        yield "With more neighbours there are fewer components; with --graph connected-radius there is always one."
     if graph.recall is not None and graph.recall < _MIN_RECALL:
         yield (
             f"Only {_recall_text(graph.recall)} of the true neighbours were found, so scores and maps may differ from those of the "

@@ -248,7 +248,11 @@ def _map_context(fitted_map: MapRecord, index: int, columns: Sequence[ColumnSumm
         "notes": fitted_map.notes,
         "lead": any_axes or explained or fitted_map.proximity_note,
         "near": " ".join(filter(None, [near, "Both axes have the same scale." if one_scale else ""])),
-        "arrows": _arrows_text(len(over), fitted_map.loadings),
+        "arrows": _arrows_text(
+            len(over),
+            fitted_map.loadings,
+            not {column.name for column in columns}.issuperset(fitted_map.loadings.columns),
+        ),
         "chart": None if points is None else charts.map_chart(len(points), axes[:2], shares, over, one_scale=one_scale),
         "spectrum": _spectrum(spectrum),
         "axes": None if any_axes else collect_axes(fitted_map, columns),
@@ -293,12 +297,17 @@ def _arrows(loadings: Loadings, points: Sequence[Sequence[float]] | None, one_sc
     ]
 
 
-def _arrows_text(n_arrows: int, loadings: Loadings) -> str:
+def _arrows_text(n_arrows: int, loadings: Loadings, names_levels: bool) -> str:
     if not n_arrows:
         return ""
     n = len(loadings.columns)
-    which = f"; the {n_arrows} of {n:,} with the largest loadings are shown" if n_arrows < n else ""
-    return f"Each arrow is a column: rows further along it have larger values{which}."
+    which = f" The {n_arrows} of {n:,} with the largest loadings are shown." if n_arrows < n else ""
+    if names_levels:
+        return (
+            "Each arrow is a numeric column or a level of a category: rows further along it have larger values, or have that level "
+            f"more often.{which}"
+        )
+    return f"Each arrow is a column: rows further along it have larger values.{which}"
 
 
 def _image_set(gallery: ImageSet) -> dict[str, Any]:
@@ -321,9 +330,11 @@ def _image_set(gallery: ImageSet) -> dict[str, Any]:
 
 
 def _points_text(n_points: int, n_rows: int) -> str:
-    all_rows = f"Each point is one of the {count_with_noun(n_rows, 'row')}"
-    some = f"Each point is a row: {n_points:,} of the {n_rows:,} are shown"
-    return f"{some if n_points < n_rows else all_rows}. Row 1 is the first row of the table."
+    if n_points < n_rows:
+        return (
+            f"A map shows rows of the table as points in two dimensions: {n_points:,} of the {n_rows:,} rows are shown."
+        )
+    return f"A map shows each of the {count_with_noun(n_rows, 'row')} as a point in two dimensions."
 
 
 def _distance_note(fitted_map: MapRecord) -> str:
@@ -417,7 +428,7 @@ def _stress_coloring(quality: QualityRecord | None, n_maps: int) -> list[dict[st
     known = [value for values in stress for value in values or [] if value is not None]
     if not known:
         return []
-    labels = {"option": "stress of each row", "title": "stress of the row", "missing_label": "not evaluated"}
+    labels = {"option": "error of each row (stress)", "title": "stress of the row", "missing_label": "not evaluated"}
     return [{**labels, "kind": "numeric", "column": None, "range": [0, _percentile_98(known)]}]
 
 
@@ -459,5 +470,5 @@ def _coloring(column: ColorColumn, index: int) -> dict[str, Any]:
 def _role_text(column: ColorColumn) -> str:
     """Return the suffix of a colouring: "(target)", or the mean silhouette of clusters."""
     if column.role == "cluster":
-        return f" (mean silhouette {format_number(column.silhouette, digits=2)})"
+        return f" (K = {len(column.levels)}, mean silhouette {format_number(column.silhouette, digits=2)})"
     return " (target)" if column.role == "target" else ""

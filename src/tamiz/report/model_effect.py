@@ -16,6 +16,7 @@ from tamiz.report.score_text import (
     reselection_text,
     score_format_for,
     score_title,
+    selector_name,
     short_model_name,
 )
 from tamiz.report.text import count_with_noun, join_names, shorten
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tamiz.report.records.codec import Named
-    from tamiz.report.records.columns import SubsetRecord
     from tamiz.report.records.models import (
         FoldedScores,
         ModelEffectRecord,
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 _THEORY = {
     "random": {
-        "knn": "a random column blurs all distances, so the nearest rows are less similar",
-        "tree": "a tree can split small nodes by a random column, which fits some of them by chance",
-        "naive_bayes": "naive Bayes gives it little weight",
-        "ridge": "ridge regression gives it a small coefficient that fits the noise",
-        "logistic": "logistic regression gives it a small coefficient that fits the noise",
-        "forest": "a random forest rarely splits by it, and averages its trees",
+        "knn": "random columns add noise to the distances of nearest neighbours",
+        "tree": "a tree splits small nodes on a random column that fits them by chance",
+        "naive_bayes": "naive Bayes gives a random column little weight",
+        "ridge": "ridge regression gives it a small coefficient, which fits noise",
+        "logistic": "logistic regression gives it a small coefficient, which fits noise",
+        "forest": "a random forest rarely splits on it",
     },
     "copies": {
-        "naive_bayes": "naive Bayes assumes independent columns, and counts the evidence of each copy again",
-        "knn": "each copy adds the column to the distance once more",
+        "naive_bayes": "naive Bayes counts the evidence of each copy again",
+        "knn": "each copy gives the column more weight in the distances of nearest neighbours",
         "tree": "a tree has no new splits, and only ties between equal splits may change",
         "ridge": "ridge regression divides one coefficient among the copies",
         "logistic": "logistic regression divides one coefficient among the copies",
@@ -87,7 +87,7 @@ def collect_model_effect(result: StudyRecord) -> dict[str, Any] | None:
     """
     compared, experiment = result.model_effect, result.noise_experiment
     if compared is not None:
-        lead = model_effect_text(compared)
+        lead = model_effect_text(compared, selector_name(compared, result.subset))
     elif experiment is not None:
         lead = f"{added_columns_cost(experiment.panels[0], experiment)}."
     else:
@@ -95,7 +95,7 @@ def collect_model_effect(result: StudyRecord) -> dict[str, Any] | None:
     shown_notes = [*result.warnings, *(() if compared is None else compared.notes)]
     return {
         "lead": lead,
-        "compared": None if compared is None else _comparison(compared, _selector_name(compared, result.subset)),
+        "compared": None if compared is None else _comparison(compared, selector_name(compared, result.subset)),
         "noise_experiment": None if experiment is None else _noise_experiment(experiment),
         "notes": [] if compared is None else _notes(compared.notes, result.warnings),
         "noise_experiment_notes": []
@@ -112,19 +112,11 @@ def _notes(notes: Sequence[str], shown_notes: Sequence[str]) -> list[str]:
     return [note for note in notes if note not in shown_notes]
 
 
-def _selector_name(effect: ModelEffectRecord, subset: SubsetRecord | None) -> str:
-    """Return the name of the selector, as in the section of the subset."""
-    if subset is None:
-        return effect.selector
-    search = subset.search.label
-    return f"{subset.merit.label} by {search[:1].lower()}{search[1:]}"
-
-
 def _comparison(effect: ModelEffectRecord, selector: str) -> dict[str, Any]:
     models = effect.models
     return {
-        "design": f"{effect.folds}, {count_with_noun(effect.n_samples, 'row')}. Inside each fold {selector} chooses among "
-        f"{count_with_noun(effect.n_columns, 'column')} by the rows that are not tested.",
+        "design": f"{effect.folds}, {count_with_noun(effect.n_samples, 'row')}. In every fold {selector} selects from "
+        f"{count_with_noun(effect.n_columns, 'column')}, using the training rows only. Differences are computed before rounding.",
         "n_columns": count_with_noun(effect.n_columns, "column"),
         "chosen": chosen_columns_text(effect.n_chosen),
         "charts": [
@@ -234,7 +226,7 @@ def _theory_text(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
         if name in expected and change_direction(line.intervals[-1]) not in ("unknown", *expected[name])
     ]
     here = f" The result differs for {join_names(other)}." if other else ""
-    return f"In theory {words}.{here}" if words else ""
+    return f"Expected: {words}.{here}" if words else ""
 
 
 def _score_difference_notes(experiment: NoiseExperimentRecord, effect: ModelEffectRecord | None) -> list[str]:

@@ -12,7 +12,6 @@ from tamiz.report.text import (
     chart_label,
     count_with_noun,
     format_count,
-    format_percent,
     join_names,
     round_coordinate,
     shorten,
@@ -90,8 +89,9 @@ def shepard_chart(in_table: Sequence[float], on_map: Sequence[float]) -> dict[st
 _MEASURE_TEXTS = {
     "kruskal_stress": (
         "Kruskal’s stress-1",
-        "Relative error of the distances on the map, at its best scale: 0 if all agree. For a map that preserves only the order of "
-        "the distances, read the next row.",
+        "Relative error of the distances on the map, at its best scale: 0 if all agree. Ordinal MDS fits the "
+        "order of the distances "
+        "only: its own stress is smaller, and the next row judges it.",
     ),
     "rank_correlation": (
         "Shepard correlation",
@@ -107,11 +107,13 @@ _MEASURE_TEXTS = {
     ),
     "neighborhood_recall": (
         "Neighbourhood recall",
-        "Share of the {k} nearest in the table that are the {k} nearest on the map.",
+        "Share of the {k} nearest rows in the table that are also among the {k} nearest on the map.",
     ),
     "rank_agreement": (
         "Area under R_NX",
-        "Neighbours preserved beyond chance, averaged over neighbourhoods of all sizes: 1 if all are, 0 for a random map.",
+        "Share of preserved neighbours, corrected for chance (R_NX, see the chart below) and averaged over all "
+        "neighbourhood sizes: 1 if "
+        "all are preserved, 0 for a random map.",
     ),
     "label_accuracy": (
         "Accuracy of kNN on the map",
@@ -162,9 +164,7 @@ def _meaning_fields(quality: QualityRecord, table: TableRecord) -> dict[str, str
     """Return the values of the placeholders in `_MEASURE_TEXTS`."""
     weights = [c.weight for c in table.classes]
     guess = (
-        f"; always predicting the largest class reaches {format_percent(max(weights) / sum(weights))}"
-        if weights
-        else ""
+        f"; always predicting the largest class gives {max(weights) / sum(weights):.{_DECIMALS}f}" if weights else ""
     )
     target = "" if table.target is None else shorten(table.target, 40)
     return {"k": format_count(quality.n_neighbors), "target": target, "guess": guess}
@@ -210,17 +210,21 @@ def _lead(measures: Mapping[str, MapMeasure], names: Sequence[str]) -> str:
     neighbors, agreeing, n = _most_wins([_best_maps(measures[name]) for name in _NEIGHBOUR_MEASURES])
     parts = []
     if distances:
-        also = f" (their order by {_join_map_names(order, names)})" if order and order != distances else ""
-        parts.append(f"distances are preserved best by {_join_map_names(distances, names)}{also}")
+        parts.append((distances, "the distances best"))
+        if order and order != distances:
+            parts.append((order, "their order best"))
     if neighbors:
         among = f" ({'each ' if len(neighbors) > 1 else ''}by {agreeing} of {n} measures)" if agreeing < n else ""
-        if neighbors == distances and not also and not among:
-            return f"Distances and neighbours are preserved best by {_join_map_names(distances, names)}."
-        parts.append(
-            f"neighbours {'by' if parts else 'are preserved best by'} {_join_map_names(neighbors, names)}{among}"
-        )
-    sentence = ", ".join(parts) or "all maps preserve distances and neighbours equally well"
-    return f"{sentence[0].upper()}{sentence[1:]}."
+        if parts == [(neighbors, "the distances best")] and not among:
+            parts = [(neighbors, "distances and neighbours best")]
+        else:
+            parts.append((neighbors, f"the neighbours best{among}"))
+    if not parts:
+        return "All maps preserve distances and neighbours equally well."
+    clauses = [
+        f"{_join_map_names(maps, names)} {'preserves' if len(maps) == 1 else 'preserve'} {what}" for maps, what in parts
+    ]
+    return f"{'; '.join(clauses)}."
 
 
 def _most_wins(best: Sequence[Sequence[int]]) -> tuple[list[int], int, int]:
@@ -249,8 +253,8 @@ def _curves(quality: QualityRecord, names: Sequence[str]) -> dict[str, Any] | No
     title = "Preserved neighbours by neighbourhood size"
     if len(names) > 1 and near < wide:
         first, second = (_best_map_at(curves.r_nx, names, at) for at in (near, wide))
-        title = f"Of the {format_count(sizes[near])} nearest rows most are preserved by {first}, "
-        title += f"of the {format_count(sizes[wide])} nearest {'too' if second == first else f'by {second}'}"
+        title = f"{first} preserves the most of the {format_count(sizes[near])} nearest rows, "
+        title += f"{'and' if second == first else second} of the {format_count(sizes[wide])} nearest"
     return {"title": title, "chart": agreement_chart(curves, names)}
 
 

@@ -1,4 +1,4 @@
-"""The ranking: the scores of all criteria in one sortable table, and the mean rank of each column (the combined rank)."""
+"""The ranking: the scores of all criteria in one sortable table, and the mean rank of each column."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _CUTS_SHOWN = 5
 # A column whose ranks differ by this share of all ranks is named in a sentence.
 _MIN_DISAGREEMENT = 0.4
 _FEW_COLUMNS = 5
+_FEW_NAMED = 3
 
 
 def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: the criteria, and one row per column, best first by the combined rank.
+    """Return the context of the section: the criteria, and one row per column, best first by the mean rank.
 
     Parameters
     ----------
@@ -89,7 +90,14 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
     by = _top_rank_text(mean_rank, tied) if mean_rank is not None and n_ranked else ""
     target = result.table.target
     return {
-        "lead": _lead(target, criteria[0], [first_scores[j] for j in order], [names[j] for j in tied], by),
+        "lead": _lead(
+            target,
+            criteria[0],
+            [names[j] for j in order],
+            [first_scores[j] for j in order],
+            [names[j] for j in tied],
+            by,
+        ),
         "criteria": criteria,
         "mean_rank": mean_rank,
         "has_intervals": mean_rank is not None and any(mean_rank.intervals),
@@ -101,24 +109,38 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         "has_cuts": bool(ranking.cut_points),
         "has_subset": bool(subset),
         "has_recommended": at_first != subset,
+        "first_unticked": _first_unticked_text(names[order[0]], at_first) if at_first and n_ranked else "",
         "rows": rows,
         "unlisted_note": unlisted_note(len(names)),
     }
 
 
+def _first_unticked_text(first: str, ticked: set[str]) -> str:
+    """Return a sentence on the column that ranks first if it is not among the ticked ones, else ""."""
+    if first in ticked:
+        return ""
+    return (
+        f"{shorten(first, 40)} ranks first but is not ticked: most criteria score each column by itself, and a selection omits "
+        "columns that add little to the selected ones."
+    )
+
+
 def _top_rank_text(mean_rank: MeanRank, tied: Sequence[int]) -> str:
     """Return the mean rank of the first column, or of those that tie for the first rank, in words."""
     best, n = tied[0], len(mean_rank.criteria)
-    words = f"mean rank {mean_rank.ranks[best]:.1f} by {n} criteria" if n > 1 else ""
+    words = f"mean rank {mean_rank.ranks[best]:.1f} over {n} criteria" if n > 1 else ""
     interval = mean_rank.intervals[best]
     if words and interval is not None and len(tied) == 1:
-        words += f" (95% bootstrap interval {interval[0]:.1f} to {interval[1]:.1f})"
+        words += f" (1 is the best; 95% bootstrap interval {interval[0]:.1f} to {interval[1]:.1f})"
+    elif words:
+        words += " (1 is the best)"
     return words
 
 
 def _lead(
     target: str | None,
     criterion: CriterionInfo,
+    names: Sequence[str],
     scores: Sequence[float | None],
     first: Sequence[str],
     rank: str,
@@ -135,12 +157,16 @@ def _lead(
         return f"{named} {'rank' if several else 'ranks'} first: {by}; there is no target."
     if not criterion.needs_target:
         return f"{named} {'rank' if several else 'ranks'} first: {by}, which does not use {shorten(target, 40)}."
-    n_zero = sum(score == 0 for score in known)
+    zero = [name for name, score in zip(names, scores, strict=True) if score == 0]
+    n_zero = len(zero)
     if n_zero == len(known) and not rank:
         return f"Every {label} is 0. That is not evidence that the columns are unrelated to {shorten(target, 40)}."
-    words = f"{named} {'are' if several else 'is'} most relevant for {shorten(target, 40)}: {by}"
+    verb = "are the most relevant columns" if several else "is the most relevant column"
+    words = f"{named} {verb} for {shorten(target, 40)}: {by}"
     if n_zero:
-        words += f"; the {label} of {count_with_noun(n_zero, 'column')} is 0"
+        words += (
+            f"; the {label} of {join_names(zero) if n_zero <= _FEW_NAMED else count_with_noun(n_zero, 'column')} is 0"
+        )
     return f"{words}."
 
 
@@ -165,13 +191,15 @@ def uncut_sentences(ranking: RankingRecord, target: str | None) -> list[str]:
 def _uncut_columns_sentences(uncut: UncutColumns, target: str) -> list[str]:
     """Return sentences on the columns in one interval: a score of 0 is no evidence of absence; the test and its power follow."""
     n, by_classes = len(uncut.columns), uncut.rule == "mdl"
-    columns = f"{count_with_noun(n, 'column')} ({join_names(uncut.columns, limit=4)})"
+    columns = join_names(uncut.columns)
+    if n > 1:
+        columns = f"{n:,} columns ({join_names(uncut.columns, limit=4)})"
     rule = f"MDL discretisation finds no cut point in {columns}"
     if not by_classes:
         rule = f"Equal-frequency discretisation leaves {columns} in one interval"
     its, it_carries = ("its", "it carries") if n == 1 else ("their", "they carry")
     sentences = [
-        f"{rule}, so {its} entropy-based scores are 0.",
+        f"{rule}, so {its} information gain is 0.",
         f"This is not evidence that {it_carries} no information.",
     ]
     tests = uncut.test
@@ -180,30 +208,30 @@ def _uncut_columns_sentences(uncut: UncutColumns, target: str) -> list[str]:
     level, n_tested = format_percent(uncut.level), tests.n_tested
     test = "one-way ANOVA F tests" if by_classes else "t tests of Pearson's correlation"
     effect = f"differ{{}} significantly between the classes of {target}"
-    explained = "of whose variance the classes explain"
+    explained = "if the classes explain {} of a column's variance", "they must explain {}"
     blind = "The F test compares means; MDL also finds classes that differ in spread or shape."
     if not by_classes:
         effect = f"correlate{{}} significantly with {target}"
-        explained = f"that explains, of the variance of {target},"
+        explained = f"if a column explains {{}} of the variance of {target}", "it must explain {}"
         blind = "The t test finds linear effects only."
     enough, adjusted = (
         f"{format_number(100 * share, digits=2)}%" for share in (tests.detectable, tests.detectable_adjusted)
     )
     return [
         *sentences,
-        f"In {test} of {count_with_noun(n_tested, 'numeric column')} (Benjamini-Hochberg, {level}), "
-        f"{_n_significant_text(tests.n_significant, n, effect)}.",
+        f"By {test} of {count_with_noun(n_tested, 'numeric column')} (p-values adjusted by Benjamini-Hochberg, {level}), "
+        f"{_n_significant_text(tests.n_significant, columns, n, effect)}.",
         f"With {count_with_noun(tests.n_rows, 'row')}, one test at the {level} level has a power of "
-        f"{format_percent(uncut.power)} for a column {explained} {enough}, and at the {level} / {n_tested:,} level for "
-        f"{adjusted}.",
+        f"{format_percent(uncut.power)} {explained[0].format(enough)}; at the level of {level} divided by {n_tested:,} tests "
+        f"{explained[1].format(adjusted)}.",
         blind,
     ]
 
 
-def _n_significant_text(n_found: int, n: int, effect: str) -> str:
+def _n_significant_text(n_found: int, columns: str, n: int, effect: str) -> str:
     """Return how many columns are significant; `effect` is a predicate with a placeholder for the ending of its verb."""
     if n == 1:
-        return f"it {effect.format('s')}" if n_found else f"it does not {effect.format('')}"
+        return f"{columns} {effect.format('s')}" if n_found else f"{columns} does not {effect.format('')}"
     if not n_found:
         return f"none of these {n:,} {effect.format('s')}"
     return f"{n_found:,} of these {n:,} {effect.format('s' if n_found == 1 else '')}"

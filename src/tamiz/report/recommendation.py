@@ -54,8 +54,10 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
         "columns": found.columns
         if found.recommended != _ALL_COLUMNS and _beats_baseline(found, _recommended_candidate(found))
         else [],
-        "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}. Every selection is repeated inside "
-        "each fold, on its training rows. Beside each score: its difference from the score with all columns.",
+        "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}. Every selection is repeated inside each fold, on its "
+        "training rows: CFS (correlation-based feature selection) prefers columns that are associated with the target but not with "
+        "each other; a wrapper prefers columns with which its model has the best cross-validated score. Below each score is its "
+        "difference from the score with all columns, computed before rounding.",
         "models": [model.label for model in found.models],
         "groups": [_score_rows(found, k) for k in range(len(found.scores))],
         "notes": [note for note in found.notes if note not in warnings],
@@ -76,29 +78,42 @@ def initial_selection(result: StudyRecord) -> Sequence[str]:
     return [] if subset is None else subset.columns
 
 
+def recommended_instead(result: StudyRecord) -> str:
+    """Return the label of the recommended selection if its columns are not those of the subset, else "".
+
+    Parameters
+    ----------
+    result : StudyRecord
+        The record of a study.
+    """
+    found = result.recommendation
+    if found is None or result.subset is None or set(initial_selection(result)) == set(result.subset.columns):
+        return ""
+    return _label_in_sentence(_recommended_candidate(found).label)
+
+
 def recommendation_text(recommendation: RecommendationRecord) -> str:
     """Return in a sentence which columns to keep, with the rows, the scores and the baseline."""
     name, candidates = recommendation.recommended, {one.id: one for one in recommendation.candidates}
     chosen, score = candidates[name], recommendation.scores[0]
     score_format = score_format_for(score.id)
     means = [cell.mean for cell in chosen.scores[0]]
-    reached = (
-        score_format.format_score(means[0])
-        if len(means) == 1
-        else f"{score_format.format_score(min(means))} to {score_format.format_score(max(means))}"
-    )
+    reached = f"of the model is {score_format.format_score(means[0])}"
+    if len(means) > 1:
+        low, high = map(score_format.format_score, (min(means), max(means)))
+        reached = f"of {len(means):,} models is {f'between {low} and {high}' if low != high else low}"
     measured = (
-        f"{_capital_score_name(score.id)} {reached} over {count_with_noun(len(means), 'model')} in nested cross-validation of "
-        f"{count_with_noun(recommendation.n_samples, 'row')}; baseline {score_format.format_score(score.baseline.mean)}"
+        f"in nested cross-validation of {count_with_noun(recommendation.n_samples, 'row')} the {score_format.name} {reached}; the "
+        f"baseline is {score_format.format_score(score.baseline.mean)}"
     )
     if not _beats_baseline(recommendation, chosen):
         return f"Neither a selection nor all columns together score above the baseline: {measured}."
     if name == _ALL_COLUMNS:
-        return f"Keep all {count_with_noun(recommendation.n_columns, 'column')}: {_keep_all_reason(recommendation)}. {measured}."
+        columns = count_with_noun(recommendation.n_columns, "column")
+        return f"Keep all {columns}: {_keep_all_reason(recommendation)}. {_capitalise(measured)}."
     kept = f"{len(chosen.columns):,} of {count_with_noun(recommendation.n_columns, 'column')}"
-    return (
-        f"Keep {kept} ({_label_in_sentence(chosen.label)}): {join_names(chosen.columns, limit=_MAX_NAMED)}. {measured}."
-    )
+    named = join_names(chosen.columns, limit=_MAX_NAMED)
+    return f"Keep {kept}: {named} ({_label_in_sentence(chosen.label)}). {_capitalise(measured)}."
 
 
 def _keep_all_reason(recommendation: RecommendationRecord) -> str:
@@ -133,18 +148,17 @@ def recommendation_cost(recommendation: RecommendationRecord) -> str:
         nearest = max(others, key=_worst_change)
         changes = _changes_text(recommendation.models, nearest.changes[0], score_format)
         size = count_with_noun(len(nearest.columns), "column")
-        return f"The nearest selection, {_label_in_sentence(nearest.label)} ({size}), changes {changes}."
+        return f"The nearest selection is {_label_in_sentence(nearest.label)} ({size}). {_change_heading(score_format)}: {changes}."
     chosen = _recommended_candidate(recommendation)
     changes = _changes_text(recommendation.models, chosen.changes[0], score_format)
-    return f"Compared with all columns, {score_format.name} changes {changes}."
+    return f"{_change_heading(score_format)}: {changes}."
 
 
 def _changes_text(models: Sequence[Named], changes: Sequence[FoldedScores], score_format: ScoreFormat) -> str:
     """Return the change of each model with its interval, the largest loss first."""
     pairs = sorted(zip(models, changes, strict=True), key=lambda pair: pair[1].mean)
     parts = [
-        f"by {format_difference(change.mean, score_format)} ({format_interval(change.interval, score_format)}) "
-        f"for {model_name(model)}"
+        f"{model_name(model)} {format_difference(change.mean, score_format)} ({format_interval(change.interval, score_format)})"
         for model, change in pairs
     ]
     return join_names(parts, width=_FULL_WIDTH)
@@ -192,6 +206,9 @@ def _label_in_sentence(label: str) -> str:
     return label if label[:2].isupper() else label[:1].lower() + label[1:]
 
 
-def _capital_score_name(scoring: str) -> str:
-    score_format = score_format_for(scoring)
-    return score_format.name[:1].upper() + score_format.name[1:]
+def _change_heading(score_format: ScoreFormat) -> str:
+    return f"Change of the {score_format.name} from all columns, with 95% confidence intervals"
+
+
+def _capitalise(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

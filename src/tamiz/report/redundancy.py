@@ -183,7 +183,11 @@ def _lead(redundancy: RedundancyRecord, pairs: Sequence[tuple[float, tuple[str, 
         if share >= redundancy.threshold:
             pair = f"{join_names(names)} have a symmetric uncertainty of {share:.2f}"
             return f"{pair}, but there are too few rows to call them redundant."
-        return f"No two of the {n} are redundant; {join_names(names)} come closest, with a symmetric uncertainty of {share:.2f}."
+        return (
+            f"No two of the {n} are redundant (symmetric uncertainty of at least {redundancy.threshold:g}); "
+            f"{join_names(names)} are the "
+            f"most similar: {share:.2f}."
+        )
     words = f"{join_names(groups[0].columns, limit=4)} are redundant"
     grouped = sum(len(group.columns) for group in groups)
     if len(groups) == 1:
@@ -206,9 +210,9 @@ def _title(pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
 def _matrix_caption(redundancy: RedundancyRecord) -> str:
     words = (
         "A cell is the symmetric uncertainty of two columns: 1 if each determines the other, 0 if they are independent. "
-        "Similar columns are neighbours"
+        "Similar columns are side by side"
     )
-    words += "; a frame is a group." if redundancy.groups else "."
+    words += "; a frame marks a group of redundant columns." if redundancy.groups else "."
     n_shown, n = len(redundancy.columns), redundancy.n_columns
     if n_shown < n:
         words += f" The matrix shows the {n_shown:,} of {n:,} columns with the largest values."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.text import count_with_noun, join_names, visible_name
+from tamiz.report.text import join_names, visible_name
 
 if TYPE_CHECKING:
     from tamiz.report.records.study import ReproductionRecord, StudyRecord
@@ -53,11 +53,7 @@ def collect_reproduction(result: StudyRecord) -> dict[str, Any]:
         "no_command_reason": reproduction.no_command_reason,
         "facts": [
             ("Seed", "none" if result.seed is None else str(result.seed)),
-            *(
-                [("Warnings", f"{count_with_noun(len(result.warnings), 'warning')} at the top of this page")]
-                if result.warnings
-                else []
-            ),
+            *([("Warnings and notes", f"{len(result.warnings):,} at the top of this page")] if result.warnings else []),
         ],
         "versions": sorted({"tamiz": result.tamiz, **result.versions}.items()),
     }
@@ -69,10 +65,13 @@ def _lead(result: StudyRecord) -> str:
         return "The Python code below reproduces this study; no command line can."
     if result.seed is None:
         return f"The code below repeats this study of {name} with other random draws, because it had no seed."
-    return f"The code below reproduces this report of {name}: the same table, seed and settings give the same numbers."
+    return (
+        f"The code below reproduces this report of {name}: the same table, seed and settings give the same numbers, unless steps "
+        "are left out because another machine is slower."
+    )
 
 
 def _python_hint(reproduction: ReproductionRecord) -> str:
     if reproduction.placeholders:
         return f"Replace {join_names(reproduction.placeholders)} by the objects that were passed to the study."
-    return "Run it in the folder of the table. The code contains no other path."
+    return "Run it in the folder of the table."

@@ -11,7 +11,7 @@ from tamiz.exceptions import DataError
 from tamiz.report.recommendation import recommendation_cost, recommendation_text
 from tamiz.report.records.codec import FormatError, from_json, to_json
 from tamiz.report.records.study import FORMAT, StudyRecord
-from tamiz.report.score_text import assessment_verdict, model_effect_text
+from tamiz.report.score_text import assessment_verdict, model_effect_text, selected_columns_text, selector_name
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_names, shorten
 from tamiz.storage.atomic_write import write_text_atomically
 
@@ -167,11 +167,16 @@ class Result:
         if record.recommendation is not None:
             lines.append(("Recommended", recommendation_text(record.recommendation)))
             costs = recommendation_cost(record.recommendation)
-            lines += [("Costs", costs)] if costs else []
+            lines += [("Difference", costs)] if costs else []
         if record.model_effect is not None:
-            lines.append(("Effect on models", model_effect_text(record.model_effect)))
+            lines.append(
+                (
+                    "Effect on models",
+                    model_effect_text(record.model_effect, selector_name(record.model_effect, record.subset)),
+                )
+            )
         if record.assessment is not None:
-            lines.append(("Reliability", assessment_verdict(record.assessment)))
+            lines.append(("Reliability", assessment_verdict(record.assessment, selected_columns_text(record.subset))))
         if record.graph is not None:
             lines.append(("Graph", edges_text(record.graph)))
         if record.maps:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tamiz.report.records.codec import Interval, Named
+    from tamiz.report.records.columns import SubsetRecord
     from tamiz.report.records.models import (
         AssessmentRecord,
         ModelComparison,
@@ -82,11 +83,9 @@ def format_interval(interval: Sequence[float], score_format: ScoreFormat) -> str
 def change_direction(interval: Sequence[float]) -> str:
     """Return the direction of a change from its interval: "up", "down", "same" (negligible), or "unknown"."""
     low, high = interval
-    if low > 0:
-        return "up"
-    if high < 0:
-        return "down"
-    return "same" if max(-low, high) <= _NEGLIGIBLE else "unknown"
+    if max(-low, high) <= _NEGLIGIBLE:
+        return "same"
+    return "up" if low > 0 else "down" if high < 0 else "unknown"
 
 
 def score_interval(interval: Interval, scoring: str) -> tuple[float, float]:
@@ -106,15 +105,14 @@ def chosen_columns_text(n_chosen: Sequence[float]) -> str:
     return "the selected one" if min(n_chosen) == max(n_chosen) == 1 else f"the {n_chosen_text(n_chosen)} selected"
 
 
-def model_effect_text(effect: ModelEffectRecord) -> str:
-    """Return the verdict on the selected columns, and the score of each model on the selected and on all columns."""
+def model_effect_text(effect: ModelEffectRecord, selector: str) -> str:
+    """Return the verdict on the columns of a selector, and the score of each model on the selected and on all columns."""
     first = effect.scores[0]
     score_format = score_format_for(first.id)
     n_folds = len(effect.n_chosen)
     if max(effect.n_chosen) == 0:
         rows = count_with_noun(effect.n_samples, "row")
         return f"No column is selected in any of {n_folds} folds of {rows}, so there is nothing to compare with all columns."
-    base = f"baseline {score_format.format_score(first.baseline.mean)}"
     some = f"With {n_chosen_text(effect.n_chosen)} of {count_with_noun(effect.n_columns, 'column')}"
     pairs = list(zip(effect.models, first.models, strict=True))
     scores = []
@@ -122,21 +120,20 @@ def model_effect_text(effect: ModelEffectRecord) -> str:
         every = f"{score_format.format_score(cell.all_columns.mean)}{'' if k else ' with all columns'}"
         scores.append(f"{score_format.format_score(cell.chosen.mean)} for {model_name(model)} ({every})")
     listing = join_names(scores, width=_FULL_WIDTH)
-    folds = f"{n_folds} folds of {count_with_noun(effect.n_samples, 'row')}"
-    verdict = _effect_verdict(pairs)
     return (
-        f"{verdict[0].upper()}{verdict[1:]}. {some}, selected again inside each of {folds}, {_score_unit(first.id)} ({base}) is "
-        f"{listing}."
+        f"{some}, selected by {selector} in every fold, {_effect_verdict(pairs, score_format)}. In nested cross-validation of "
+        f"{count_with_noun(effect.n_samples, 'row')} the {score_format.name} is {listing}; the baseline is "
+        f"{score_format.format_score(first.baseline.mean)}."
     )
 
 
-def _effect_verdict(pairs: Sequence[tuple[Named, ModelComparison]]) -> str:
+def _effect_verdict(pairs: Sequence[tuple[Named, ModelComparison]], score_format: ScoreFormat) -> str:
     """Return which models gain, lose or stay the same, by the intervals of their differences over the folds."""
     found: dict[str, list[Named]] = {"up": [], "down": [], "same": [], "unknown": []}
     for model, cell in pairs:
         found[change_direction(cell.difference.interval)].append(model)
     if len(found["same"]) == len(pairs):
-        return f"no model changes by more than {_NEGLIGIBLE}"
+        return f"the {score_format.name} of no model changes by more than {_NEGLIGIBLE}"
     if len(found["unknown"]) == len(pairs):
         return "the folds show no significant difference for any model"
     verbs = {"up": ("gains", "gain"), "down": ("loses", "lose"), "same": ("stays the same", "stay the same")}
@@ -295,7 +292,23 @@ def assessment_score_format(assessment: AssessmentRecord) -> ScoreFormat:
     return ScoreFormat(assessment.scoring, 0 < abs(assessment.optimism) < _WHOLE_POINTS)
 
 
-def assessment_verdict(assessment: AssessmentRecord) -> str:
+def selector_name(effect: ModelEffectRecord, subset: SubsetRecord | None) -> str:
+    """Return the name of the selector, as in the section of the subset."""
+    if subset is None:
+        return effect.selector
+    search = subset.search.label
+    return f"{subset.merit.label} by {search[:1].lower()}{search[1:]}"
+
+
+def selected_columns_text(subset: SubsetRecord | None) -> str:
+    """Return the selected columns with the merit that selected them: "the 4 columns selected by CFS"."""
+    if subset is None:
+        return "the selected columns"
+    n = len(subset.columns)
+    return f"the {'column' if n == 1 else f'{n:,} columns'} selected by {subset.merit.label}"
+
+
+def assessment_verdict(assessment: AssessmentRecord, selection: str) -> str:
     """Return in a sentence or two whether the selection predicts new rows, and how much of its apparent score is optimism."""
     score_format, scores = assessment_score_format(assessment), assessment.scores
     if not any(column.chosen for column in assessment.frequencies):
@@ -303,7 +316,7 @@ def assessment_verdict(assessment: AssessmentRecord) -> str:
         return f"The search keeps no column, so there is no score to evaluate; the baseline is {score_format.name} {nothing}."
     beats_chance = assessment.beats_chance
     if assessment.helps:
-        found = "The selected columns predict new rows better than the baseline"
+        found = f"With {selection}, new rows are predicted better than without columns"
     elif not beats_chance:
         found = "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets"
     elif _is_uncertain_gain(assessment):
@@ -342,7 +355,7 @@ def _apparent_score_text(assessment: AssessmentRecord, score_format: ScoreFormat
     apparent = score_format.format_score(assessment.scores.apparent.mean)
     nested = score_format.format_score(assessment.scores.nested.mean)
     if not lost:
-        return f" The apparent score, {score_format.name} {apparent}, shows no optimism."
+        return f" The apparent score, {score_format.name} {apparent}, is not higher: no optimism was found."
     are = "is" if not score_format.is_share or lost == "1 point" else "are"
     beside = f" beside {nested} in nested cross-validation" if assessment.deciding_score != assessment.scoring else ""
     return f" The apparent score is {score_format.name} {apparent}{beside}, of which {lost} {are} optimism."
@@ -367,4 +380,5 @@ def null_count_text(null: PermutationNullRecord) -> str:
     merits = null.merits
     count = sum(merit >= null.observed for merit in merits)
     searches = count_with_noun(len(merits), "search", "searches")
-    return f"{f'{count:,}' if count else 'none'} of {searches} on shuffled targets reached this merit"
+    reached = f"{null.statistic} {format_number(null.observed)}"
+    return f"{f'{count:,}' if count else 'none'} of {searches} on shuffled targets reached the {reached}"

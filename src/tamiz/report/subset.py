@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
+from tamiz.report.recommendation import recommended_instead
 from tamiz.report.records.columns import BestOfSize
 from tamiz.report.subset_lattice import collect_lattice
 from tamiz.report.text import (
@@ -111,6 +112,8 @@ _MERIT_TOLERANCE = 1e-12
 _MAX_GROUP_NAMES = 3
 # A smaller symmetric uncertainty with the target explains by itself why a column is out.
 _NEGLIGIBLE_UNCERTAINTY = 0.01
+_SMALLEST_SHOWN = 0.001
+_MAX_ALIGNED = 10.0
 _NUMERIC_KINDS = ("numeric", "date")
 
 
@@ -141,9 +144,9 @@ def discretization_note(result: StudyRecord) -> str:
     if table.classes:
         if not any(column.kind in _NUMERIC_KINDS and not column.exclusion for column in table.columns):
             return ""
-        words = "Numbers are discretised by MDL, which uses the target"
+        words = "Here numbers are discretised by MDL, which uses the target"
         return (
-            f"{words}; the section Redundancy does not use it, so its values differ."
+            f"{words}; in the section Redundancy they are cut into intervals of equal frequency, so its values differ."
             if result.redundancy
             else f"{words}."
         )
@@ -159,6 +162,7 @@ def _row(reason: ColumnReason, subset: SubsetRecord) -> dict[str, Any]:
         "name": reason.name,
         "chosen": reason.chosen,
         "alternative_merit": other,
+        "merit_text": "" if other is None else _format_merit(other),
         "change": change,
         "change_text": _format_change(change),
         "relevance": reason.relevance,
@@ -168,14 +172,15 @@ def _row(reason: ColumnReason, subset: SubsetRecord) -> dict[str, Any]:
 
 
 def _format_change(change: float | None) -> str:
-    return format_number(change, digits=3) if change is None or change <= 0 else f"+{format_number(change, digits=3)}"
+    if change is None:
+        return format_number(change)
+    return f"{'+' if change > 0 else ''}{_format_merit(change)}"
 
 
 def _reason_sentence(reason: ColumnReason, change: float | None, subset: SubsetRecord) -> str:
     """Return the reason in one sentence: fixed or excluded by the user, identical, outside the requested sizes, or by its merit."""
     it = " and ".join(["it", *([join_names(reason.group, limit=_MAX_GROUP_NAMES)] if reason.group else [])])
-    flipped = f"{'without' if reason.chosen else 'with'} {it}"
-    effect = _effect(flipped, change)
+    effect = _effect(f"{'removing' if reason.chosen else 'adding'} {it}", change)
     if reason.role is not None:
         return f"{reason.role.capitalize()} by you; {effect}."
     if reason.same_as is not None:
@@ -185,7 +190,7 @@ def _reason_sentence(reason: ColumnReason, change: float | None, subset: SubsetR
         there = "would be left" if reason.chosen else "there would be"
         number_of = count_with_noun(reason.alternative_size, "column")
         sizes = f"{number_of} {there}" if reason.chosen else f"{there} {number_of}"
-        return f"{flipped.capitalize()} {sizes}, and {requested} requested; {_effect('', change)}."
+        return f"{'Without' if reason.chosen else 'With'} {it} {sizes}, and {requested} requested; {effect}."
     if change is None or reason.chosen:
         return f"{effect.capitalize()}{_untried_text(change, subset.min_gain)}."
     return (
@@ -193,13 +198,12 @@ def _reason_sentence(reason: ColumnReason, change: float | None, subset: SubsetR
     )
 
 
-def _effect(alternative: str, change: float | None) -> str:
+def _effect(action: str, change: float | None) -> str:
     if change is None:
-        return f"{alternative} the merit was not computed".strip()
+        return f"the merit after {action} was not computed"
     if change == 0:
-        return f"{alternative} the merit would stay the same".strip()
-    direction = "rise" if change > 0 else "fall"
-    return f"{alternative} the merit would {direction} by {format_number(abs(change), digits=2)}".strip()
+        return f"{action} would not change the merit"
+    return f"{action} would {'raise' if change > 0 else 'lower'} the merit by {format_number(abs(change), digits=2)}"
 
 
 def _size_limit_text(size: int, sizes: tuple[int, int] | None) -> str:
@@ -218,7 +222,8 @@ def _cause(reason: ColumnReason, change: float) -> str:
     if relevance is None:
         return "Adds less than it costs: "
     if relevance < _NEGLIGIBLE_UNCERTAINTY:
-        return f"Has a symmetric uncertainty of {format_number(relevance, digits=2)} with the target; "
+        size = format_number(relevance, digits=2) if relevance >= _SMALLEST_SHOWN else f"below {_SMALLEST_SHOWN}"
+        return f"Almost unrelated to the target (symmetric uncertainty {size}); "
     if similar and similar[0].uncertainty >= relevance:
         nearest = similar[0]
         return (
@@ -271,11 +276,12 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
     return {
         "lead": _lead(merit, subset.columns, result.table.n_used_columns),
         "columns": subset.columns,
+        "recommended_instead": recommended_instead(result),
         "facts": [
-            ("Merit", f"{format_number(subset.value)} ({merit})"),
+            ("Merit", f"{format_number(subset.value)} ({merit}; larger is better)"),
             ("Search", search),
             ("Subsets evaluated", _n_evaluated_text(subset)),
-            ("Stopped", subset.stopped or "when no candidate was left"),
+            ("Reason for stopping", subset.stopped or "no candidate was left"),
             *_certificate_facts(subset),
             *([("Scored", subset.scoring_note)] if subset.scoring_note else []),
             *(("Redundant pairs", note) for note in subset.notes),
@@ -294,11 +300,17 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
 
 
 def _lead(merit: str, kept: Sequence[str], n_columns: int) -> str:
-    # "CFS keeps ..." for a named merit; "By accuracy of GaussianNB, the search keeps ..." for a score.
+    # "CFS selects ..." for a named merit; "By accuracy of GaussianNB, the search selects ..." for a score.
     merit = merit if merit[:1].isupper() else f"By {merit}, the search"
     if not kept:
-        return f"{merit} keeps none of the {count_with_noun(n_columns, 'column')}: no subset has a higher merit than the empty one."
-    return f"{merit} keeps {len(kept):,} of {count_with_noun(n_columns, 'column')}: {join_names(kept)}."
+        columns = count_with_noun(n_columns, "column")
+        return f"{merit} selects none of the {columns}: no subset has a higher merit than the empty one."
+    return f"{merit} selects {len(kept):,} of {count_with_noun(n_columns, 'column')}: {join_names(kept)}."
+
+
+def _format_merit(merit: float) -> str:
+    """Return a merit with four decimals, so that a column of merits is aligned; large ones with four digits."""
+    return f"{merit:.4f}".replace("-", "−") if abs(merit) < _MAX_ALIGNED else format_number(merit)
 
 
 def _steps(course: Sequence[SearchStep]) -> list[dict[str, Any]]:
@@ -314,8 +326,8 @@ def _steps(course: Sequence[SearchStep]) -> list[dict[str, Any]]:
                 "added": [name for name in step.columns if name not in had],
                 "removed": [name for name in columns_before if name not in has],
                 "size": len(step.columns),
-                "merit": format_number(step.merit),
-                "gain": "" if before is None else f"+{format_number(step.merit - before.merit)}",
+                "merit": _format_merit(step.merit),
+                "gain": "" if before is None else f"+{_format_merit(step.merit - before.merit)}",
             }
         )
         before = step
@@ -349,11 +361,11 @@ def _chart_caption(subset: SubsetRecord) -> str:
     """Return the caption of the chart: which subsets it shows."""
     n, recorded, drawn = subset.n_evaluations, subset.n_recorded, len(subset.points.sizes)
     if recorded < n:
-        return f"Each dot is a recorded subset, {format_count(drawn)} in all; the line joins the best of them of each size."
+        return f"Each dot is a recorded subset, {format_count(drawn)} in all; the line connects the best of them of each size."
     words = "Each dot is a subset that the search evaluated"
     if drawn < recorded:
         words += f": {format_count(drawn)} of {format_count(recorded)}, the best and the worst of each size among them"
-    return f"{words}. The line joins the best of each size."
+    return f"{words}. The line connects the best subset of each size."
 
 
 def _title(frontier: Sequence[BestOfSize], kept: BestOfSize) -> str:
@@ -370,7 +382,7 @@ def _title(frontier: Sequence[BestOfSize], kept: BestOfSize) -> str:
     if near:
         fewer = near[0]
         share = format_percent(fewer.merit / merit)
-        words += f"; {count_with_noun(fewer.size, 'column')} {_reach(fewer.size)} {share} of it"
+        words += f"; the best {count_with_noun(fewer.size, 'column')} {_reach(fewer.size)} {share} of that merit"
     return words
 
 

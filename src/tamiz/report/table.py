@@ -32,6 +32,7 @@ _EPOCH, _DAY = datetime(1970, 1, 1, tzinfo=UTC), 86_400
 _MAX_SUGGESTIONS = 12
 # Leaking columns that are listed.
 _MAX_LEAKAGE_ROWS = 8
+_YEARS = 1800, 2200
 
 
 def collect_table(result: StudyRecord) -> dict[str, Any]:
@@ -52,6 +53,7 @@ def collect_table(result: StudyRecord) -> dict[str, Any]:
     return {
         "lead": _lead(table),
         "facts": list(_facts(table)),
+        "row_order": table.row_order,
         "balance": _class_balance(table),
         "target_summary": _target_summary(table),
         "leaks": _leakage_box(table),
@@ -71,7 +73,11 @@ def _lead(table: TableRecord) -> str:
     words = f"{count_with_noun(n_rows, 'row')} and {count_with_noun(n_columns, 'column')}"
     if table.target is None:
         return f"{words}; there is no target."
-    words += f" beside the target {shorten(table.target, 60)}"
+    words = f"{count_with_noun(n_rows, 'row')}, {count_with_noun(n_columns, 'column')} and the target {shorten(table.target, 60)}"
+    if table.n_used_columns < n_columns:
+        words += (
+            f"; {count_with_noun(table.n_used_columns, 'column')} {'is' if table.n_used_columns == 1 else 'are'} used"
+        )
     if n_used < n_rows:
         verb = "is" if n_rows - n_used == 1 else "are"
         words += f"; {count_with_noun(n_rows - n_used, 'row')} without a target {verb} not used"
@@ -120,7 +126,7 @@ def _leakage_rows(table: TableRecord) -> list[dict[str, Any]]:
 def _kind_suggestions(table: TableRecord) -> dict[str, Any] | None:
     """Return the columns whose inferred kind is doubtful, and the options that set another kind."""
     found = [
-        (column.name, f"{column.kind}, left out" if column.exclusion else column.kind, column.kind_suggestion)
+        (column.name, f"{column.kind}, excluded" if column.exclusion else column.kind, column.kind_suggestion)
         for column in table.columns
         if column.kind_suggestion is not None
     ]
@@ -189,7 +195,11 @@ def _facts(table: TableRecord) -> list[tuple[str, str]]:
     if incomplete:
         worst = max(incomplete, key=lambda column: column.n_missing)
         most = f"{format_count(worst.n_missing)} in {shorten(worst.name, 40)}"
-        missing = f"in {count_with_noun(len(incomplete), 'column')}, {'' if len(incomplete) == 1 else 'at most '}{most}"
+        missing = (
+            most
+            if len(incomplete) == 1
+            else f"in {len(incomplete):,} columns, most in {shorten(worst.name, 40)} ({format_count(worst.n_missing)})"
+        )
     facts.append(("Missing values", missing))
     constant = [column.name for column in columns if column.constant]
     facts.append(("Constant columns", join_names(constant) if constant else "none"))
@@ -200,8 +210,6 @@ def _facts(table: TableRecord) -> list[tuple[str, str]]:
         facts.append(("Groups of rows", f"from the column {shorten(table.group_column, 40)}"))
     if table.time_column is not None:
         facts.append(("Time of rows", f"from the column {shorten(table.time_column, 40)}"))
-    if table.row_order is not None:
-        facts.append(("Order of the rows", table.row_order))
     return [fact for fact in facts if fact[1]]
 
 
@@ -223,7 +231,7 @@ def _class_balance(table: TableRecord) -> dict[str, Any] | None:
         title = f"Each of the {count_with_noun(len(classes), 'class', 'classes')} has {share} of the rows"
     return {
         "title": title,
-        "note": "Always predicting the largest class has this accuracy: the baseline of every model.",
+        "note": "A model that always predicts the largest class has this accuracy: it is the baseline of accuracy.",
         "chart": charts.class_shares_chart(names, weights, noun="row"),
         "rows": list(zip(names, weights, strict=True)),
     }
@@ -255,7 +263,7 @@ def _row(column: ColumnSummary, n_rows: int) -> dict[str, Any]:
 
 def _note(column: ColumnSummary) -> str:
     if column.exclusion:
-        return "left out"
+        return "excluded"
     if column.same_as:
         return f"same as {shorten(column.same_as, 30)}"
     return "constant" if column.constant else ""
@@ -271,7 +279,24 @@ def _n_distinct_text(column: ColumnSummary) -> str:
 def _statistic_cell(column: ColumnSummary, key: str) -> tuple[float | None, str]:
     """Return a statistic of a column as a number and as text."""
     value: float | None = None if column.numbers is None else getattr(column.numbers, key)
-    return value, _format_date_statistic(value, key) if column.kind == "date" else format_number(value)
+    if column.kind == "date":
+        return value, _format_date_statistic(value, key)
+    if key != "sd" and _has_years(column):
+        return value, f"{value:.4g}"
+    return value, format_number(value)
+
+
+def _has_years(column: ColumnSummary) -> bool:
+    """Whether the smallest and the largest value look like years, which are written without a separator of thousands."""
+    numbers = column.numbers
+    return (
+        numbers is not None
+        and numbers.min is not None
+        and numbers.max is not None
+        and _YEARS[0] <= numbers.min <= numbers.max <= _YEARS[1]
+        and numbers.min.is_integer()
+        and numbers.max.is_integer()
+    )
 
 
 def _format_date_statistic(value: float | None, key: str) -> str:

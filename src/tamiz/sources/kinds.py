@@ -28,7 +28,7 @@ MAX_INTEGER_CLASSES = 20
 # With fewer rows, distinct values are no evidence that a column identifies the rows.
 MIN_ID_ROWS = 10
 # Reasons for excluding columns of kind id.
-ROW_NUMBER_REASON = "it numbers the rows"
+ROW_NUMBER_REASON = "it is a row number"
 ID_NAME_REASON = "its name is that of an identifier"
 # Text with more distinct values than this, in more than half as many rows, is excluded as free text.
 MIN_TEXT_LEVELS = 20

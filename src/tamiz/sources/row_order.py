@@ -223,8 +223,8 @@ def describe_row_order(source: Source) -> RowOrderWarning | None:
     found = row_order(target_array(source), has_classes=source.schema.has_classes)
     if found.is_sorted:
         message = (
-            f"The rows are sorted by the target {target.name!r}. Folds are shuffled, so scores do not depend on this order; rows "
-            "that belong to one unit or have a time still need groups= (--group) or time= (--time)."
+            f"The rows are sorted by the target {target.name!r}. Folds are shuffled, so scores do not depend on this order. If "
+            "several rows belong to one unit, such as a patient, or rows have a time, pass groups= (--group) or time= (--time)."
         )
         return RowOrderWarning(message, is_doubtful=False)
     if not found.is_dependent:

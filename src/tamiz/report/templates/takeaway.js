@@ -13,7 +13,7 @@ if (byId("takeaway") && typeof DecompressionStream !== "undefined") {
   const columns = offer("save-columns", "", () => table("chosen-columns.csv", [["column"], ...chosen.names().map((name) => [name])]));
   const count = () => {
     const n = chosen.names().length;
-    columns.textContent = `Save the ${n === 1 ? "chosen column" : `${n.toLocaleString("en")} chosen columns`} as CSV`;
+    columns.textContent = `Save the ${n === 1 ? "ticked column" : `${n.toLocaleString("en")} ticked columns`} as CSV`;
     columns.disabled = n === 0;
   };
   chosen.listen(count);
@@ -27,9 +27,9 @@ if (byId("takeaway") && typeof DecompressionStream !== "undefined") {
   box.hidden = false;
 }
 
-// Every column with its combined rank (the mean rank) and scores, best first.
+// Every column with its mean rank and scores, best first.
 function ranked({ criteria, columns, scores, mean_rank: combined }) {
-  const head = ["column", ...(combined ? ["combined rank", "lowest", "highest"] : []), ...criteria.map(({ label }) => label)];
+  const head = ["column", ...(combined ? ["mean rank", "lowest", "highest"] : []), ...criteria.map(({ label }) => label)];
   const order = columns.map((_, j) => j);
   const rank = (j) => combined?.ranks[j] ?? Infinity;
   const score = (j) => scores[criteria[0].id][j] ?? -Infinity;
