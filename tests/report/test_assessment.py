@@ -86,17 +86,14 @@ def test_chance_is_drawn_with_every_search_in_a_bar_and_told_in_words(wine: dict
     bars, line = null["chart"]["data"]
     assert sum(bars["y"]) == 99
     assert line["x"][0] == pytest.approx(wine["subset"]["value"], rel=1e-5)
-    assert null["title"] == "None of 99 searches on shuffled targets reached this merit"
-    assert null["note"] == (
-        "Permutation null distribution: the same search on targets shuffled among all rows; p\u00a0=\u00a00.01, "
-        "significant at 0.05."
-    )
+    assert null["title"].startswith("None of 99 searches on shuffled targets reached the ")
+    assert null["note"].endswith("shuffled among all rows; p\u00a0=\u00a00.01, significant at 0.05.")
     # As where no column has a cut: every merit is 0.
     wine["assessment"]["null"] |= {"merits": [0.0] * 19, "observed": 0.0, "p_value": 1.0}
     wine["assessment"]["beats_chance"] = False
     null = collected(wine)["null"]
     assert null["chart"]["data"][0]["y"] == [19]
-    assert null["title"] == "19 of 19 searches on shuffled targets reached this merit"
+    assert null["title"].startswith("19 of 19 searches on shuffled targets reached the ")
     assert null["note"].endswith("p\u00a0=\u00a01, not significant at 0.05.")
     # Of five searches, none can show anything.
     wine["assessment"] |= {

@@ -30,28 +30,31 @@ def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
 @pytest.mark.parametrize(
     ("reason", "sentence"),
     [
-        ({}, "More similar to weight (0.81) than to the target (0.2); with it the merit would fall by 0.1."),
+        ({}, "More similar to weight (0.81) than to the target (0.2); adding it would lower the merit by 0.1."),
         (
             {"relevance": 0.9},
-            "Adds less than it costs, with a symmetric uncertainty of 0.9 with the target; with it the merit would fall by 0.1.",
+            "Adds less than it costs, with a symmetric uncertainty of 0.9 with the target; adding it would lower the merit by 0.1.",
         ),
-        ({"relevance": 0.0}, "Has a symmetric uncertainty of 0 with the target; with it the merit would fall by 0.1."),
-        ({"relevance": 0.004}, "Has a symmetric uncertainty of 0.004 with the target; with it the merit would fall by 0.1."),
-        ({"relevance": None, "similar": []}, "Adds less than it costs: with it the merit would fall by 0.1."),
-        ({"alternative_merit": 0.5}, "With it the merit would stay the same, and of equal subsets the smaller is kept."),
-        ({"alternative_merit": 0.5 + 1e-17}, "With it the merit would stay the same, and of equal subsets the smaller is kept."),
+        ({"relevance": 0.0}, "Almost unrelated to the target (symmetric uncertainty 0); adding it would lower the merit by 0.1."),
+        (
+            {"relevance": 0.004},
+            "Almost unrelated to the target (symmetric uncertainty 0.004); adding it would lower the merit by 0.1.",
+        ),
+        ({"relevance": None, "similar": []}, "Adds less than it costs: adding it would lower the merit by 0.1."),
+        ({"alternative_merit": 0.5}, "Adding it would not change the merit, and of equal subsets the smaller is kept."),
+        ({"alternative_merit": 0.5 + 1e-17}, "Adding it would not change the merit, and of equal subsets the smaller is kept."),
         (
             {"alternative_merit": 0.500005},
-            "With it the merit would rise by 5 × 10⁻⁶, less than the search counts as a gain.",
+            "Adding it would raise the merit by 5 × 10⁻⁶, less than the search counts as a gain.",
         ),
-        ({"alternative_merit": 0.6}, "With it the merit would rise by 0.1: the search did not evaluate that subset."),
-        ({"alternative_merit": None}, "With it the merit was not computed."),
-        ({"chosen": True}, "Without it the merit would fall by 0.1."),
-        ({"chosen": True, "group": ["b", "c"]}, "Without it and b and c the merit would fall by 0.1."),
-        ({"chosen": True, "role": "fixed", "alternative_merit": 0.6}, "Fixed by you; without it the merit would rise by 0.1."),
-        ({"role": "excluded"}, "Excluded by you; with it the merit would fall by 0.1."),
-        ({"same_as": "years"}, "Identical to years, so not searched; with it the merit would fall by 0.1."),
-        ({"role": "excluded", "alternative_merit": None}, "Excluded by you; with it the merit was not computed."),
+        ({"alternative_merit": 0.6}, "Adding it would raise the merit by 0.1: the search did not evaluate that subset."),
+        ({"alternative_merit": None}, "The merit after adding it was not computed."),
+        ({"chosen": True}, "Removing it would lower the merit by 0.1."),
+        ({"chosen": True, "group": ["b", "c"]}, "Removing it and b and c would lower the merit by 0.1."),
+        ({"chosen": True, "role": "fixed", "alternative_merit": 0.6}, "Fixed by you; removing it would raise the merit by 0.1."),
+        ({"role": "excluded"}, "Excluded by you; adding it would lower the merit by 0.1."),
+        ({"same_as": "years"}, "Identical to years, so not searched; adding it would lower the merit by 0.1."),
+        ({"role": "excluded", "alternative_merit": None}, "Excluded by you; the merit after adding it was not computed."),
     ],
 )  # fmt: skip
 def test_each_sentence_follows_from_the_numbers(reason: dict[str, Any], sentence: str) -> None:
@@ -60,13 +63,13 @@ def test_each_sentence_follows_from_the_numbers(reason: dict[str, Any], sentence
 
 def test_a_size_that_was_asked_for_is_the_reason() -> None:
     assert told({"sizes": [2, 2]}, alternative_merit=0.6) == (
-        "With it there would be 3 columns, and 2 were requested; the merit would rise by 0.1."
+        "With it there would be 3 columns, and 2 were requested; adding it would raise the merit by 0.1."
     )
     assert told({"sizes": [2, 4]}, chosen=True, alternative_size=1) == (
-        "Without it 1 column would be left, and 2 to 4 were requested; the merit would fall by 0.1."
+        "Without it 1 column would be left, and 2 to 4 were requested; removing it would lower the merit by 0.1."
     )
     assert told({"sizes": [1, 1]}, alternative_size=2, alternative_merit=None) == (
-        "With it there would be 2 columns, and 1 was requested; the merit was not computed."
+        "With it there would be 2 columns, and 1 was requested; the merit after adding it was not computed."
     )
 
 
@@ -82,10 +85,10 @@ def test_columns_kept_stand_first_those_lost_dearest_and_then_those_nearest_to_c
 
 
 def test_how_numbers_were_cut_is_told_beside_the_table(wine: dict[str, Any]) -> None:
-    by_target = "Numbers are discretised by MDL, which uses the target"
+    by_target = "Here numbers are discretised by MDL, which uses the target"
     assert (
         discretization_note(record_of(wine))
-        == f"{by_target}; the section Redundancy does not use it, so its values differ."
+        == f"{by_target}; in the section Redundancy they are cut into intervals of equal frequency, so its values differ."
     )
     assert discretization_note(record_of(wine)) in words(section(render(wine), "subset"))
     wine["redundancy"] = None
@@ -112,10 +115,10 @@ def test_a_merit_that_was_not_asked_for_is_a_dash_and_stands_last(wine: dict[str
 
 def test_the_table_names_every_column_and_what_it_is_like(wine: dict[str, Any]) -> None:
     page = section(render(wine), "subset")
-    assert "Why each column is in or out" in page
+    assert "Why each column is selected or not" in page
     for reason in wine["subset"]["reasons"]:
         assert f'title="{reason["name"]}"' in page
-    assert "would fall by" in words(page)
+    assert "would lower the merit by" in words(page)
 
 
 def test_an_interrupted_study_has_no_such_table(wine: dict[str, Any]) -> None:

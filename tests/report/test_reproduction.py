@@ -23,7 +23,7 @@ def test_versions_and_seed_are_told(wine: dict[str, Any]) -> None:
     told = words(section(render(wine), "reproduction"))
     assert "Seed 0" in told
     assert "numpy 2.4.6, plotly 7.1.0, python 3.11.7, tamiz 0.1.0" in told
-    assert "2 warnings at the top of this page" in told
+    assert "2 at the top of this page" in told
 
 
 def test_without_a_command_it_says_why_and_shows_python_alone(wine: dict[str, Any]) -> None:

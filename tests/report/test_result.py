@@ -136,16 +136,13 @@ def test_the_plain_form_tells_the_answer_in_a_few_lines(wine: dict[str, Any]) ->
     assert lines[2] == "  Information gain: flavanoids 0.8718, proline 0.7812, color_intensity 0.6694"
     assert lines[5].startswith("  Subset: alcohol, flavanoids, color_intensity, hue, od280")
     assert lines[5].endswith("(CFS 0.6998 by Forward selection, 71 evaluations)")
-    assert lines[6].startswith(
-        "  Recommended: Keep 6 of 13 columns (CFS): alcohol, flavanoids, color_intensity, hue, od280"
-    )
-    assert lines[7].startswith(
-        "  Costs: Compared with all columns, AUC changes by −0.020 (−0.050 to +0.010) for nearest neighbours"
-    )
-    assert lines[8].startswith("  Effect on models: Naive Bayes gains; nearest neighbours lose;")
-    assert lines[9].startswith(
-        "  Reliability: The selected columns predict new rows better than the baseline: AUC 0.940 in nested"
-    )
+    assert lines[6].startswith("  Recommended: Keep 6 of 13 columns: alcohol, flavanoids, color_intensity, hue, od280")
+    assert lines[7].startswith("  Difference: ")
+    assert "nearest neighbours −0.020 (−0.050 to +0.010)" in lines[7]
+    assert lines[8].startswith("  Effect on models: With ")
+    assert "naive Bayes gains; nearest neighbours lose;" in lines[8]
+    assert lines[9].startswith("  Reliability: With the 6 columns selected by CFS, ")
+    assert "AUC 0.940 in nested" in lines[9]
     assert lines[10] == "  Graph: 1,802 edges join 178 rows, in one component"
     assert lines[11] == "  Maps: PCA and Laplacian eigenmaps"
     assert lines[-1] == "  Warning: 4 gaps in alcalinity_of_ash were filled with the column's mean for the map."
@@ -242,7 +239,7 @@ def test_what_cannot_be_drawn_is_told_with_its_section(wine: dict[str, Any], tmp
     result = Result.from_json(result_of(wine).to_json(tmp_path / "a.json"))
     with pytest.raises(
         DataError,
-        match=r"a\.json is not a whole tamiz result: its parts do not fit each other in the section 'The maps'",
+        match=r"a\.json is not a whole tamiz result: its parts do not fit each other in the section 'Maps'",
     ):
         result.to_html(tmp_path / "a.html")
     assert not (tmp_path / "a.html").exists()

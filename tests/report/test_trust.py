@@ -17,6 +17,9 @@ from tamiz.report.score_text import ScoreFormat, assessment_verdict
 
 from . import sample
 
+SELECTION = "the 2 columns selected by CFS"
+BETTER = f"With {SELECTION}, new rows are predicted better than without columns: "
+
 
 def assessed(apparent: float, nested: float, baseline: float, scoring: str = "accuracy", **more: Any) -> dict[str, Any]:
     """Return an assessment by one score alone."""
@@ -39,20 +42,24 @@ def beside(scoring: str, nested: float, baseline: float) -> dict[str, Any]:
 
 
 def verdict(data: dict[str, Any]) -> str:
-    return assessment_verdict(from_json(AssessmentRecord, data))
+    return assessment_verdict(from_json(AssessmentRecord, data), SELECTION)
 
 
 def test_the_verdict_states_score_rows_and_baseline_and_how_much_of_the_apparent_score_is_optimism() -> None:
     assert verdict(assessed(0.87, 0.79, 0.5)) == (
-        "The selected columns predict new rows better than the baseline: accuracy 79.0% in nested cross-validation of 178 rows, "
+        f"{BETTER}accuracy 79.0% in nested cross-validation of 178 rows, "
         "baseline 50.0%. The apparent score is accuracy 87%, of which 8 points are optimism."
     )
     assert verdict(assessed(0.87, 0.858, 0.5)).endswith("is accuracy 87.0%, of which 1.2 points are optimism.")
     assert verdict(assessed(0.87, 0.86, 0.5)).endswith("of which 1.0 points are optimism.")
-    assert verdict(assessed(0.8, 0.81, 0.5)).endswith("The apparent score, accuracy 80.0%, shows no optimism.")
-    assert verdict(assessed(0.8, 0.8, 0.5)).endswith("The apparent score, accuracy 80%, shows no optimism.")
+    assert verdict(assessed(0.8, 0.81, 0.5)).endswith(
+        "The apparent score, accuracy 80.0%, is not higher: no optimism was found."
+    )
+    assert verdict(assessed(0.8, 0.8, 0.5)).endswith(
+        "The apparent score, accuracy 80%, is not higher: no optimism was found."
+    )
     assert verdict(assessed(0.41, 0.3, -0.02, "r2")) == (
-        "The selected columns predict new rows better than the baseline: R² 0.300 in nested cross-validation of 178 rows, "
+        f"{BETTER}R² 0.300 in nested cross-validation of 178 rows, "
         "baseline −0.020. The apparent score is R² 0.410, of which 0.110 is optimism."
     )
 
@@ -83,7 +90,7 @@ def test_columns_that_help_by_a_merit_that_chance_gives_too_are_told_with_a_yet(
     merits = [0.1 * k for k in range(19)]
     found["null"] |= {"merits": merits, "observed": merits[16], "p_value": 0.2}
     assert verdict(found).endswith(
-        " Yet 3 of 19 searches on shuffled targets reached this merit: the merit itself may be chance."
+        " Yet 3 of 19 searches on shuffled targets reached the merit 1.6: the merit itself may be chance."
     )
 
 
@@ -97,7 +104,7 @@ def test_a_search_that_keeps_no_column_has_no_score() -> None:
 def test_where_another_score_decides_both_it_and_the_apparent_one_are_named() -> None:
     found = assessed(0.9, 0.85, 0.6, deciding_score="roc_auc", other_scores=[beside("roc_auc", 0.88, 0.5)])
     assert verdict(found) == (
-        "The selected columns predict new rows better than the baseline: AUC 0.880 in nested cross-validation of 178 rows, "
+        f"{BETTER}AUC 0.880 in nested cross-validation of 178 rows, "
         "baseline 0.500. The apparent score is accuracy 90% beside 85% in nested cross-validation, of which 5 points are "
         "optimism."
     )
@@ -111,14 +118,12 @@ def test_where_another_score_decides_both_it_and_the_apparent_one_are_named() ->
     [
         (0.94, " Its accuracy, 94.0%, is below the 95.0% of always predicting the most frequent class."),
         (0.95, " Its accuracy, 95.0%, is no more than the 95.0% of always predicting the most frequent class."),
-        (0.96, "shows no optimism."),
+        (0.96, "no optimism was found."),
     ],
 )
 def test_accuracy_that_does_not_reach_the_most_frequent_class_is_told_beside_a_gain(nested: float, words: str) -> None:
     found = assessed(0.8, 0.8, 0.5, "roc_auc", other_scores=[beside("accuracy", nested, 0.95)])
-    assert verdict(found).startswith(
-        "The selected columns predict new rows better than the baseline: AUC 0.800 in nested"
-    )
+    assert verdict(found).startswith(f"{BETTER}AUC 0.800 in nested")
     assert verdict(found).endswith(words)
 
 
@@ -138,9 +143,9 @@ def test_a_rare_class_that_columns_tell_of_is_a_gain_although_accuracy_is_below_
     assert accuracy.nested.mean < accuracy.baseline.mean == pytest.approx(0.95)
     assert found.deciding_score == "roc_auc"
     assert found.helps
-    words = assessment_verdict(found)
+    words = assessment_verdict(found, SELECTION)
     mean = found.scores.nested.mean
-    assert words.startswith(f"The selected columns predict new rows better than the baseline: AUC {mean:.3f} in nested")
+    assert words.startswith(f"{BETTER}AUC {mean:.3f} in nested")
     assert f"is below the {100 * accuracy.baseline.mean:.1f}% of always predicting the most frequent class" in words
     assert "No gain" not in words
     # So too where accuracy was asked for.
@@ -148,7 +153,7 @@ def test_a_rare_class_that_columns_tell_of_is_a_gain_although_accuracy_is_below_
         RankSelector(FisherScore(), n_features=2), *imbalanced(), scoring="accuracy", n_splits=5, n_permutations=0
     )
     assert (asked.scoring, asked.deciding_score) == ("accuracy", "roc_auc")
-    assert "No gain" not in assessment_verdict(describe_assessment(asked, ()))
+    assert "No gain" not in assessment_verdict(describe_assessment(asked, ()), SELECTION)
     assert "No gain" not in asked.verdict
 
 
@@ -158,7 +163,7 @@ def test_columns_of_noise_are_no_gain_in_nine_of_ten_tables_of_a_rare_class() ->
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(200, 10)), np.arange(200) % 20 == 0
         found = selection_report(RankSelector(FisherScore(), n_features=3), X, y, n_splits=5, n_permutations=0)
-        words = assessment_verdict(describe_assessment(found, ()))
+        words = assessment_verdict(describe_assessment(found, ()), SELECTION)
         gains += found.beats_baseline
         if found.beats_baseline:
             continue

@@ -222,7 +222,11 @@ def _cause(reason: ColumnReason, change: float) -> str:
     if relevance is None:
         return "Adds less than it costs: "
     if relevance < _NEGLIGIBLE_UNCERTAINTY:
-        size = format_number(relevance, digits=2) if relevance >= _SMALLEST_SHOWN else f"below {_SMALLEST_SHOWN}"
+        size = (
+            format_number(relevance, digits=2)
+            if relevance == 0 or relevance >= _SMALLEST_SHOWN
+            else f"below {_SMALLEST_SHOWN}"
+        )
         return f"Almost unrelated to the target (symmetric uncertainty {size}); "
     if similar and similar[0].uncertainty >= relevance:
         nearest = similar[0]
