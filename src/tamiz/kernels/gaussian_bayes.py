@@ -7,14 +7,32 @@ rows of each fold.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba.types import bool_, float64, int64, void
+from numpy.typing import NDArray
 
-from tamiz.kernels import jit, ro, rw
+from tamiz.kernels import CANDIDATES, LABELLED_ROWS, jit, record, ro, rw
 
 # Rows of a block: their sums stay in the first-level cache.
 _BLOCK_ROWS = 128
+
+
+class GaussianModel(NamedTuple):
+    """Means and variances of all columns in each class, and over the rows; the log priors, minus infinity for an absent class.
+
+    `relative_offset` is the distance of a column's means from 0, in standard deviations within a class.
+    """
+
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    column_variance: NDArray[np.float64]
+    relative_offset: NDArray[np.float64]
+    prior: NDArray[np.float64]
+
+
+_MODEL = record(GaussianModel, ro(float64, 3), ro(float64, 3), ro(float64, 2), ro(float64, 2), ro(float64, 2))
 
 
 @jit(
@@ -110,54 +128,19 @@ def _is_undecided(sums, i, chosen, margin, members, n_members, mean, variance, p
 
 
 @jit(
-    void(
-        ro(float64, 2),
-        ro(float64, 3),
-        ro(float64, 3),
-        ro(float64, 2),
-        ro(float64, 2),
-        float64,
-        ro(float64, 2),
-        ro(int64),
-        ro(float64),
-        ro(int64),
-        ro(bool_, 2),
-        ro(int64),
-        ro(int64),
-        ro(int64),
-        int64,
-        int64,
-        rw(float64, 4),
-        rw(bool_, 2),
-    )
+    void(ro(float64, 2), _MODEL, float64, LABELLED_ROWS, CANDIDATES, int64, int64, rw(float64, 4), rw(bool_, 2)),
 )
-def gaussian_confusion(
-    values,
-    mean,
-    variance,
-    column_variance,
-    relative_offset,
-    smoothing,
-    prior,
-    codes,
-    weights,
-    folds,
-    parents,
-    parent,
-    starts,
-    flipped,
-    first,
-    stop,
-    confusion,
-    needs_refit,
-):
+def gaussian_confusion(values, model, smoothing, rows, candidates, first, stop, confusion, needs_refit):
     """Add the weights of the test rows to confusion matrices by class and predicted class, for the candidates first .. stop.
 
     `smoothing` times the largest `column_variance` of the columns of a set is added to each of their variances. If that is the
     same as for the parent, the sums of a set are those of the parent plus or minus those of the flipped columns; otherwise they
-    are computed again. `relative_offset` is the distance of a column's means from 0, in standard deviations within a class.
-    `needs_refit` is set for a candidate and fold where two sums of a row differ by no more than rounding errors.
+    are computed again. `needs_refit` is set for a candidate and fold where two sums of a row differ by no more than rounding
+    errors.
     """
+    mean, variance, column_variance, relative_offset, prior = model
+    codes, weights, folds = rows
+    parents, parent, starts, flipped = candidates
     n_folds, n_classes, n_columns = mean.shape
     base = np.empty((n_classes, folds[n_folds]))
     is_added_up = np.zeros(n_folds, dtype=np.bool_)
