@@ -409,17 +409,18 @@ def test_a_search_stopped_by_the_clock_is_told_as_such():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_folds_and_shuffled_targets_are_counted_as_they_are_done(n_jobs):
+def test_folds_model_scores_and_shuffled_targets_are_counted_as_they_are_done(n_jobs):
     told = []
     with progress.use_listener(lambda *step: told.append(step)):
         selection_report(RANKED, *noise(0, p=30), n_splits=3, n_permutations=2, n_jobs=n_jobs)
-    assert [step for step in told if step[0] in ("Folds", "Shuffled targets")] == [
+    assert [step for step in told if step[0] in ("Folds", "Model scores", "Shuffled targets")] == [
         *(("Folds", done, 3) for done in range(4)),
+        *(("Model scores", done, 2) for done in range(3)),
         *(("Shuffled targets", done, 2) for done in range(3)),
     ]
-    # What happens inside a fold is not told.
+    # What happens inside a fold, or inside the scores of a model, is not reported.
     begun = told.index(("Folds", 0, 3))
-    assert {step[0] for step in told[begun:]} == {"Folds", "Shuffled targets"}
+    assert {step[0] for step in told[begun:]} == {"Folds", "Model scores", "Shuffled targets"}
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

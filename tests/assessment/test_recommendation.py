@@ -16,8 +16,9 @@ from tests.assessment.tables import noise, signal
 
 from tamiz import SubsetSelector, open_source
 from tamiz.assessment import recommend_columns
+from tamiz.assessment.candidate_selections import CandidateSelection, default_candidates
 from tamiz.assessment.fold_scores import FoldScores
-from tamiz.assessment.recommendation import CandidateSelection, choose_candidate, default_candidates
+from tamiz.assessment.recommendation import choose_candidate
 from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter
 from tamiz.criteria import CFS
 from tamiz.exceptions import DataError, TamizWarning

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from numba import typeof
 from numba.types import float64
 
-from tamiz.kernels import read_only, record, ro, rw
+from tamiz.kernels import CANDIDATES, read_only, record, ro, rw
 from tamiz.kernels.subset_merits import UnitTerms, evaluate_codes
+from tamiz.models.base import candidate_arrays
+from tamiz.subsets.candidates import Candidates
 
 
 def arrays_of(n):
@@ -42,3 +45,13 @@ def test_a_read_only_view_shares_the_array_and_leaves_it_writeable():
 def test_the_types_of_a_record_are_those_of_its_fields():
     assert record(UnitTerms, *[ro(float64)] * 7).types == (ro(float64),) * 7
     assert record(UnitTerms, *[ro(float64)] * 6, rw(float64)).types[-1] == rw(float64)
+
+
+def test_candidates_of_any_integers_and_layout_become_the_arrays_that_kernels_accept():
+    masks = np.asfortranarray([[True, False, True], [False, True, True]])
+    sets = Candidates(masks, *(np.array(each, dtype=np.int32) for each in ([1, 0], [0, 2, 2], [0, 1])))
+    arrays = candidate_arrays(sets)
+    assert typeof(arrays) == CANDIDATES
+    assert [each.tolist() for each in arrays] == [masks.tolist(), [1, 0], [0, 2, 2], [0, 1]]
+    assert masks.flags.writeable
+    assert sets.flipped.flags.writeable

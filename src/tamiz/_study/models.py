@@ -204,7 +204,7 @@ class ModelEvaluation:
 
     def _candidates(self, selector: SubsetSelector) -> dict[str, Any]:
         """Return the default candidates, with the fitted selector in place of the one with its merit, and its column options."""
-        from tamiz.assessment.recommendation import default_candidates
+        from tamiz.assessment.candidate_selections import default_candidates
 
         search = selector.search_
         found = default_candidates(

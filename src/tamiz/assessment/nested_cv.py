@@ -41,6 +41,8 @@ OutputType = TypeVar("OutputType")
 # `_HIGH_COST` microseconds per set uses several threads for any table.
 _SMALL_BYTES = 2**26
 _HIGH_COST = 1000.0
+# The step that scores the model on the selected columns, then on all columns.
+_SCORES_LABEL = "Model scores"
 
 
 def selection_report(
@@ -229,12 +231,15 @@ class _Assessment:
         Scored are the columns selected in each fold, those selected on all rows, none, and all, unless these do not fit in memory.
         """
         sets = np.stack([fold_sets, np.broadcast_to(support, fold_sets.shape), np.zeros_like(fold_sets)])
+        progress.report_progress(_SCORES_LABEL, 0, 2)
         found = self._score(self.source, sets)
         notes = list(found.notes)
+        progress.report_progress(_SCORES_LABEL, 1, 2)
         every: SetScores | None = None
         with suppress(MemoryError):
             every = self._score(self.source, None)
             notes += every.notes
+        progress.report_progress(_SCORES_LABEL, 2, 2)
         scores = {}
         for k, scoring in enumerate(self.scorings):
             nested, apparent, baseline = (FoldScores(values, self.folds.variance_factor) for values in found.values[k])

@@ -16,7 +16,7 @@ from contextlib import contextmanager, nullcontext
 from functools import cached_property, update_wrapper
 from threading import RLock
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -194,7 +194,10 @@ def rw(dtype: Any, ndim: int = 1) -> types.Array:
 
 
 def record(cls: type, *fields: Any) -> types.BaseNamedTuple:
-    """Return the type of a named tuple of arrays, a parameter of a kernel; `cls` is in the file of the kernel.
+    """Return the type of a named tuple of arrays, a parameter of a kernel; `cls` is in the file of the kernel, or in this file.
+
+    A kernel unpacks a record of this file by position: numba's cache sees a change of its fields' types here, but not of their
+    order.
 
     Numba converts no array inside a tuple: a field of type `ro` needs a read-only array, as from `read_only`, and a field of type
     `rw` an array that is not. The compiled kernel loads from the cache as fast as with the arrays as parameters (0.21 s), and a
@@ -208,5 +211,29 @@ def record(cls: type, *fields: Any) -> types.BaseNamedTuple:
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return a read-only view."""
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
+
+
+class CandidateArrays(NamedTuple):
+    """Sets of columns as differences from parents: set c is parents[parent[c]] with flipped[starts[c] : starts[c + 1]] flipped.
+
+    `parents` is a mask for every parent.
+    """
+
+    parents: NDArray[np.bool_]
+    parent: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    flipped: NDArray[np.int64]
+
+
+class LabelledRows(NamedTuple):
+    """Classes and weights of the test rows, fold after fold: those of fold f are folds[f] : folds[f + 1]."""
+
+    classes: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    folds: NDArray[np.int64]
+
+
+CANDIDATES = record(CandidateArrays, ro(types.bool_, 2), *[ro(types.int64)] * 3)
+LABELLED_ROWS = record(LabelledRows, ro(types.int64), ro(types.float64), ro(types.int64))

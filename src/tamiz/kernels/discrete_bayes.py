@@ -1,8 +1,7 @@
 """Naive Bayes with coded, numeric and count columns, for many sets of columns: log likelihoods are sums over the columns.
 
-Rows are the test rows, fold after fold: those of fold f are folds[f] : folds[f + 1]. Arrays of shape (n_folds, n_classes, ...)
-have the parameters estimated from the training rows of each fold. A class that is not `present` among these is never predicted.
-Candidate c flips the columns flipped[starts[c] : starts[c + 1]] of its parent.
+Rows are the test rows, fold after fold. Arrays of shape (n_folds, n_classes, ...) have the parameters estimated from the training
+rows of each fold. A class that is not `present` among these is never predicted.
 
 The log likelihood of code v in column q under class k is table[table_starts[f, q] + k * n_codes[f, q] + v]. That of a number x is
 constant + scale * (x - centre)**2, or 0 if x is missing. `slots` has for every column its index p among the numeric columns, or
@@ -18,7 +17,7 @@ import numpy as np
 from numba.types import bool_, float64, int64, uint32, void
 from numpy.typing import NDArray
 
-from tamiz.kernels import jit, record, ro, rw
+from tamiz.kernels import CANDIDATES, LABELLED_ROWS, jit, record, ro, rw
 
 # Rows of a block: their sums stay in the first-level cache.
 _BLOCK_ROWS = 256
@@ -53,7 +52,42 @@ class _Columns(NamedTuple):
     n_codes: NDArray[np.int64]
 
 
+class CodedValues(NamedTuple):
+    """The numbers and codes of the test rows, by columns, and the `slots` of the columns."""
+
+    numbers: NDArray[np.float64]
+    codes: NDArray[np.uint32]
+    slots: NDArray[np.int64]
+
+
+class CodedModel(NamedTuple):
+    """The parameters of all columns from the training rows of every fold, the log priors, and which classes are present."""
+
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    constant: NDArray[np.float64]
+    table: NDArray[np.float64]
+    table_starts: NDArray[np.int64]
+    n_codes: NDArray[np.int64]
+    prior: NDArray[np.float64]
+    present: NDArray[np.bool_]
+
+
+class LinearModel(NamedTuple):
+    """Slopes and constants of all columns, as `linear_confusion` describes them, the log priors, and which classes are present."""
+
+    slope: NDArray[np.float64]
+    constant: NDArray[np.float64]
+    column_mass: NDArray[np.float64]
+    single_slope: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    present: NDArray[np.bool_]
+
+
 _COLUMNS = record(_Columns, _F2, _F2, _F2, _F, _I, _I)
+_VALUES = record(CodedValues, _F2, _C2, _I)
+_CODED_MODEL = record(CodedModel, _F3, _F3, _F3, _F, _I2, _I2, _F2, _B2)
+_LINEAR_MODEL = record(LinearModel, _F3, _F3, _F3, _F3, _F2, _B2)
 
 
 @jit(void(_F2, _C2, int64, _COLUMNS, int64, int64, float64, rw(float64, 2)))
@@ -84,9 +118,10 @@ def joint_log_likelihoods(numbers, codes, slots, centre, scale, constant, table,
             sums[k, i] += prior[k]
 
 
-@jit(void(_B2, _I, _I, _I, int64, rw(bool_)))
-def _fill_members(parents, parent, starts, flipped, c, inside):
+@jit(void(CANDIDATES, int64, rw(bool_)))
+def _fill_members(candidates, c, inside):
     """Fill the mask of candidate c."""
+    parents, parent, starts, flipped = candidates
     for j in range(inside.shape[0]):
         inside[j] = parents[parent[c], j]
     for t in range(starts[c], starts[c + 1]):
@@ -145,18 +180,18 @@ def _predict_in_order(numbers, codes, slots, parameters, prior, present, inside,
     return _first_argmax(sums, present)
 
 
-@jit(void(_F2, _C2, _I, _F3, _F3, _F3, _F, _I2, _I2, _F2, _B2, _I, _F, _I, _B2, _I, _I, _I, int64, int64, rw(float64, 4),
-          rw(bool_, 2)))  # fmt: skip
-def coded_confusion(
-    numbers, codes, slots, centre, scale, constant, table, table_starts, n_codes, prior, present, classes, weights, folds,
-    parents, parent, starts, flipped, first, stop, confusion, needs_refit,
-):  # fmt: skip
+@jit(void(_VALUES, _CODED_MODEL, LABELLED_ROWS, CANDIDATES, int64, int64, rw(float64, 4), rw(bool_, 2)))
+def coded_confusion(values, model, rows, candidates, first, stop, confusion, needs_refit):
     """Add the weights of the test rows to confusion matrices by class and predicted class, for the candidates first .. stop.
 
     The sums of a set are those of its parent plus or minus those of the flipped columns. If rounding could decide the class of
     a row, its sums are computed again in the order of the columns; `needs_refit` is set for a candidate and fold where such a
     sum is NaN.
     """
+    numbers, codes, slots = values
+    centre, scale, constant, table, table_starts, n_codes, prior, present = model
+    classes, weights, folds = rows
+    parents, parent, starts, flipped = candidates
     n_folds, n_classes = prior.shape
     n_columns = slots.shape[0]
     base, sums = np.empty((n_classes, _BLOCK_ROWS)), np.empty((n_classes, _BLOCK_ROWS))
@@ -212,7 +247,7 @@ def coded_confusion(
                     if not is_certain_row[i]:
                         if not inside_known:
                             inside_known = True
-                            _fill_members(parents, parent, starts, flipped, c, inside)
+                            _fill_members(candidates, c, inside)
                         chosen[i] = _predict_in_order(
                             numbers, codes, slots, parameters, prior[f], present[f], inside, row + i, exact
                         )
@@ -234,9 +269,10 @@ def _add_magnitudes(values, sign, magnitudes):
         magnitudes[i] += sign * abs(values[i])
 
 
-@jit(void(_F2, _B2, _I, _I, _I, int64, int64, rw(float64, 2), rw(int64), rw(bool_)))
-def _fill_set_sums(values, parents, parent, starts, flipped, first, stop, sums, sizes, inside):
+@jit(void(_F2, CANDIDATES, int64, int64, rw(float64, 2), rw(int64), rw(bool_)))
+def _fill_set_sums(values, candidates, first, stop, sums, sizes, inside):
     """Fill the sums of `values` (one row for each class) over the columns of each set, and the sizes of the sets."""
+    parents, parent, starts, flipped = candidates
     last, n_base = -1, 0
     base = np.zeros(values.shape[0])
     for c in range(first, stop):
@@ -246,7 +282,7 @@ def _fill_set_sums(values, parents, parent, starts, flipped, first, stop, sums, 
         if parent[c] != last or removes:
             # A subtraction would leave a rounding error behind: the sum is computed again.
             last = -1 if removes else parent[c]
-            _fill_members(parents, parent, starts, flipped, c, inside)
+            _fill_members(candidates, c, inside)
             if not removes:
                 inside[:] = parents[last]
             base[:] = 0.0
@@ -275,11 +311,8 @@ def _single_column_confusion(values, slope, offset, prior, present, classes, wei
     return has_nan
 
 
-@jit(void(_F2, _F3, _F3, _F3, _F3, _F2, _B2, _I, _F, _I, _B2, _I, _I, _I, int64, int64, rw(float64, 4), rw(bool_, 2)))
-def linear_confusion(
-    values, slope, constant, column_mass, single_slope, prior, present, classes, weights, folds, parents, parent, starts, flipped,
-    first, stop, confusion, needs_refit,
-):  # fmt: skip
+@jit(void(_F2, _LINEAR_MODEL, LABELLED_ROWS, CANDIDATES, int64, int64, rw(float64, 4), rw(bool_, 2)))
+def linear_confusion(values, model, rows, candidates, first, stop, confusion, needs_refit):
     """Add the weights of the test rows to confusion matrices by class and predicted class, for the candidates first .. stop.
 
     The sum of a class is its prior plus slope * x + constant for every column of the set, minus the sum of the x times the
@@ -287,6 +320,9 @@ def linear_confusion(
     (prior + constant), and a row of zeros, without constants, is predicted by the prior: neither depends on an order of
     summation. `needs_refit` is set for any other candidate and fold where rounding could decide the class of a row.
     """
+    slope, constant, column_mass, single_slope, prior, present = model
+    classes, weights, folds = rows
+    parents, parent, starts, flipped = candidates
     n_folds, n_classes, n_columns = slope.shape
     n_sets = stop - first
     base, sums = np.empty((n_classes, _BLOCK_ROWS)), np.empty((n_classes, _BLOCK_ROWS))
@@ -298,11 +334,11 @@ def linear_confusion(
     n_members = np.empty(n_sets, dtype=np.int64)
     for f in range(n_folds):
         has_mass = column_mass[f].max() > 0.0
-        _fill_set_sums(column_mass[f], parents, parent, starts, flipped, first, stop, logs, n_members, inside)
+        _fill_set_sums(column_mass[f], candidates, first, stop, logs, n_members, inside)
         for c in range(n_sets):
             for k in range(n_classes):
                 logs[c, k] = math.log(logs[c, k]) if has_mass and logs[c, k] > 0.0 else 0.0
-        _fill_set_sums(constant[f], parents, parent, starts, flipped, first, stop, added, n_members, inside)
+        _fill_set_sums(constant[f], candidates, first, stop, added, n_members, inside)
         steepest, highest = 0.0, 0.0
         for k in range(n_classes):
             if present[f, k]:
@@ -318,7 +354,7 @@ def linear_confusion(
                 if needs_refit[c, f]:
                     continue
                 if n_members[c - first] == 1:
-                    _fill_members(parents, parent, starts, flipped, c, inside)
+                    _fill_members(candidates, c, inside)
                     j = inside.argmax()
                     needs_refit[c, f] = _single_column_confusion(
                         values[j], single_slope[f, :, j].copy(), constant[f, :, j].copy(), prior[f], present[f], classes, weights,
@@ -359,7 +395,7 @@ def linear_confusion(
                     if not is_certain_row[i]:
                         if not inside_known:
                             inside_known = True
-                            _fill_members(parents, parent, starts, flipped, c, inside)
+                            _fill_members(candidates, c, inside)
                         zeros = has_mass and steepest < np.inf
                         for j in range(n_columns):
                             zeros = zeros and not (inside[j] and values[j, row + i] != 0.0)

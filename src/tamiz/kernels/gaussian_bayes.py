@@ -7,14 +7,32 @@ rows of each fold.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba.types import bool_, float64, int64, void
+from numpy.typing import NDArray
 
-from tamiz.kernels import jit, ro, rw
+from tamiz.kernels import CANDIDATES, LABELLED_ROWS, jit, record, ro, rw
 
 # Rows of a block: their sums stay in the first-level cache.
 _BLOCK_ROWS = 128
+
+
+class GaussianModel(NamedTuple):
+    """Means and variances of all columns in each class, and over the rows; the log priors, minus infinity for an absent class.
+
+    `relative_offset` is the distance of a column's means from 0, in standard deviations within a class.
+    """
+
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    column_variance: NDArray[np.float64]
+    relative_offset: NDArray[np.float64]
+    prior: NDArray[np.float64]
+
+
+_MODEL = record(GaussianModel, ro(float64, 3), ro(float64, 3), ro(float64, 2), ro(float64, 2), ro(float64, 2))
 
 
 @jit(
@@ -90,8 +108,8 @@ def _choose_classes(sums, n_rows, best, second, chosen):
             chosen[i] = k if above else chosen[i]
 
 
-@jit(bool_(ro(float64, 2), int64, int64, float64, ro(int64), int64, ro(float64, 2), ro(float64, 2), ro(float64)))
-def _is_undecided(sums, i, chosen, margin, members, n_members, mean, variance, prior):
+@jit(bool_(ro(float64, 2), int64, int64, float64, ro(int64), ro(float64, 2), ro(float64, 2), ro(float64)))
+def _is_undecided(sums, i, chosen, margin, members, mean, variance, prior):
     """Return whether rounding may have decided the class of row i: another class has a sum within the margin and other parameters.
 
     Classes with equal priors and mean and variance 0 in all columns have equal sums, also in scikit-learn: the first is predicted.
@@ -101,76 +119,108 @@ def _is_undecided(sums, i, chosen, margin, members, n_members, mean, variance, p
             continue
         if prior[k] != prior[chosen]:
             return True
-        for m in range(n_members):
-            j = members[m]
+        for j in members:
             for each in (k, chosen):
                 if mean[each, j] != 0.0 or variance[each, j] != 0.0:
                     return True
     return False
 
 
+@jit(int64(CANDIDATES, int64, rw(bool_), rw(int64)))
+def _read_members(candidates, c, inside, members):
+    """Fill the mask of candidate c and its columns, ascending; return their number."""
+    parents, parent, starts, flipped = candidates
+    for j in range(inside.shape[0]):
+        inside[j] = parents[parent[c], j]
+    for t in range(starts[c], starts[c + 1]):
+        inside[flipped[t]] = not inside[flipped[t]]
+    n_members = 0
+    for j in range(inside.shape[0]):
+        if inside[j]:
+            members[n_members] = j
+            n_members += 1
+    return n_members
+
+
+@jit(bool_(ro(float64, 2), ro(float64), ro(int64), ro(int64), ro(float64), rw(float64, 2)))
+def _count_constant_rows(mean, prior, members, codes, weights, confusion):
+    """Add the weights of rows to the confusion matrix if no column of the set varies; return whether only a refit can predict.
+
+    If every value is 0 every density is 0 / 0, and scikit-learn predicts the first class. If every value is the same other number,
+    the rounding of its mean decides, which only a refit reproduces.
+    """
+    first_class = 0
+    while prior[first_class] == -np.inf:
+        first_class += 1
+    for i in range(codes.shape[0]):
+        confusion[codes[i], first_class] += weights[i]
+    for j in members:
+        for k in range(mean.shape[0]):
+            if mean[k, j] != 0.0:
+                return True
+    return False
+
+
+@jit(bool_(ro(float64, 2), ro(int64)))
+def _has_zero_variance(variance, members):
+    """Return whether a class has no variance in a column: its density is NaN or infinite."""
+    for j in members:
+        for k in range(variance.shape[0]):
+            if variance[k, j] == 0.0:
+                return True
+    return False
+
+
+@jit(float64(int64, ro(float64), ro(int64), ro(int64)))
+def _relative_error(n_terms, relative_offset, members, flips):
+    """Return a bound of the rounding errors of sums, relative to the largest sum.
+
+    Terms are squares, all of one sign, and logarithms of up to 40. Values near the mean of a column of large numbers have lost
+    their last bits.
+    """
+    error = 1e-14 * n_terms
+    for j in members:
+        error = max(error, 1e-14 * relative_offset[j])
+    for j in flips:
+        error = max(error, 1e-14 * relative_offset[j])
+    return error
+
+
+@jit(void(_MODEL, int64, ro(float64, 2), ro(int64), ro(bool_), float64, rw(float64, 2)))
+def _fill_parent_sums(model, f, values, folds, inside, more, base):
+    """Fill the sums of the test rows of fold f over the columns of a parent."""
+    mean, variance, _, _, prior = model
+    for k in range(base.shape[0]):
+        here = base[k, folds[f] : folds[f + 1]]
+        here[:] = prior[f, k]
+        for j in range(inside.shape[0]):
+            if inside[j]:
+                _add_log_densities(
+                    values[j], folds[f], folds[f + 1], mean[f, k, j], variance[f, k, j] + more, 1.0, here
+                )
+
+
 @jit(
-    void(
-        ro(float64, 2),
-        ro(float64, 3),
-        ro(float64, 3),
-        ro(float64, 2),
-        ro(float64, 2),
-        float64,
-        ro(float64, 2),
-        ro(int64),
-        ro(float64),
-        ro(int64),
-        ro(bool_, 2),
-        ro(int64),
-        ro(int64),
-        ro(int64),
-        int64,
-        int64,
-        rw(float64, 4),
-        rw(bool_, 2),
-    )
+    void(ro(float64, 2), _MODEL, float64, LABELLED_ROWS, CANDIDATES, int64, int64, rw(float64, 4), rw(bool_, 2)),
 )
-def gaussian_confusion(
-    values,
-    mean,
-    variance,
-    column_variance,
-    relative_offset,
-    smoothing,
-    prior,
-    codes,
-    weights,
-    folds,
-    parents,
-    parent,
-    starts,
-    flipped,
-    first,
-    stop,
-    confusion,
-    needs_refit,
-):
+def gaussian_confusion(values, model, smoothing, rows, candidates, first, stop, confusion, needs_refit):
     """Add the weights of the test rows to confusion matrices by class and predicted class, for the candidates first .. stop.
 
     `smoothing` times the largest `column_variance` of the columns of a set is added to each of their variances. If that is the
     same as for the parent, the sums of a set are those of the parent plus or minus those of the flipped columns; otherwise they
-    are computed again. `relative_offset` is the distance of a column's means from 0, in standard deviations within a class.
-    `needs_refit` is set for a candidate and fold where two sums of a row differ by no more than rounding errors.
+    are computed again. `needs_refit` is set for a candidate and fold where two sums of a row differ by no more than rounding
+    errors.
     """
+    mean, variance, column_variance, relative_offset, prior = model
+    codes, weights, folds = rows
+    parents, parent, starts, flipped = candidates
     n_folds, n_classes, n_columns = mean.shape
     base = np.empty((n_classes, folds[n_folds]))
     is_added_up = np.zeros(n_folds, dtype=np.bool_)
     largest_before = np.zeros(n_folds)
-    members = np.empty(n_columns, dtype=np.int64)
-    sums = np.empty((n_classes, _BLOCK_ROWS))
-    before, best, second, chosen = (
-        np.empty(_BLOCK_ROWS),
-        np.empty(_BLOCK_ROWS),
-        np.empty(_BLOCK_ROWS),
-        np.empty(_BLOCK_ROWS),
-    )
-    inside = np.empty(n_columns, dtype=np.bool_)
+    sums, before = np.empty((n_classes, _BLOCK_ROWS)), np.empty(_BLOCK_ROWS)
+    best, second, chosen = np.empty(_BLOCK_ROWS), np.empty(_BLOCK_ROWS), np.empty(_BLOCK_ROWS)
+    inside, own_members = np.empty(n_columns, dtype=np.bool_), np.empty(n_columns, dtype=np.int64)
     last, n_before = -1, 0
     for c in range(first, stop):
         if parent[c] != last:
@@ -183,59 +233,29 @@ def gaussian_confusion(
                     n_before += 1
                     for f in range(n_folds):
                         largest_before[f] = max(largest_before[f], column_variance[f, j])
-        inside[:] = parents[last]
-        for t in range(starts[c], starts[c + 1]):
-            inside[flipped[t]] = not inside[flipped[t]]
-        n_members = 0
-        for j in range(n_columns):
-            if inside[j]:
-                members[n_members] = j
-                n_members += 1
+        n_members = _read_members(candidates, c, inside, own_members)
+        members, flips = own_members[:n_members], flipped[starts[c] : starts[c + 1]]
         for f in range(n_folds):
             largest = 0.0
-            for m in range(n_members):
-                largest = max(largest, column_variance[f, members[m]])
+            for j in members:
+                largest = max(largest, column_variance[f, j])
             if largest == 0.0:
-                # If every value is 0 every density is 0 / 0, and scikit-learn predicts the first class. If every value is the same
-                # other number, the rounding of its mean decides, which only a refit reproduces.
-                first_class = 0
-                while prior[f, first_class] == -np.inf:
-                    first_class += 1
-                for i in range(folds[f], folds[f + 1]):
-                    confusion[c, f, codes[i], first_class] += weights[i]
-                for m in range(n_members):
-                    for k in range(n_classes):
-                        needs_refit[c, f] |= mean[f, k, members[m]] != 0.0
+                start, end = folds[f], folds[f + 1]
+                needs_refit[c, f] |= _count_constant_rows(
+                    mean[f], prior[f], members, codes[start:end], weights[start:end], confusion[c, f]
+                )
                 continue
             more = smoothing * largest
-            # Terms are squares, all of one sign, and logarithms of up to 40. Values near the mean of a column of large numbers have
-            # lost their last bits.
-            share = 1e-14 * (n_members + n_before + 2)
-            for m in range(n_members):
-                share = max(share, 1e-14 * relative_offset[f, members[m]])
-            for t in range(starts[c], starts[c + 1]):
-                share = max(share, 1e-14 * relative_offset[f, flipped[t]])
-            from_base = largest_before[f] == largest and starts[c + 1] - starts[c] < n_members
-            if more == 0.0:
-                # The density of a class without variance in a column is NaN or infinite.
-                from_base = False
-                for m in range(n_members):
-                    for k in range(n_classes):
-                        needs_refit[c, f] |= variance[f, k, members[m]] == 0.0
-                if needs_refit[c, f]:
-                    continue
+            if more == 0.0 and _has_zero_variance(variance[f], members):
+                needs_refit[c, f] = True
+                continue
+            from_base = more != 0.0 and largest_before[f] == largest and flips.shape[0] < n_members
             if from_base and not is_added_up[f]:
                 is_added_up[f] = True
-                for k in range(n_classes):
-                    here = base[k, folds[f] : folds[f + 1]]
-                    here[:] = prior[f, k]
-                    for j in range(n_columns):
-                        if parents[last, j]:
-                            _add_log_densities(
-                                values[j], folds[f], folds[f + 1], mean[f, k, j], variance[f, k, j] + more, 1.0, here
-                            )
-            row = folds[f]
-            while row < folds[f + 1]:
+                _fill_parent_sums(model, f, values, folds, parents[last], more, base)
+            error = _relative_error(n_members + n_before + 2, relative_offset[f], members, flips)
+            added = flips if from_base else members
+            for row in range(folds[f], folds[f + 1], _BLOCK_ROWS):
                 end = min(row + _BLOCK_ROWS, folds[f + 1])
                 n_rows = end - row
                 before[:n_rows] = 40.0 * n_members
@@ -245,26 +265,17 @@ def gaussian_confusion(
                         for i in range(n_rows):
                             own[i] = known[i]
                             before[i] = max(before[i], abs(known[i]))
-                        for t in range(starts[c], starts[c + 1]):
-                            j = flipped[t]
-                            sign = 1.0 if inside[j] else -1.0
-                            _add_log_densities(
-                                values[j], row, end, mean[f, k, j], variance[f, k, j] + more, sign, sums[k]
-                            )
                     else:
                         sums[k, :n_rows] = prior[f, k]
-                        for m in range(n_members):
-                            j = members[m]
-                            _add_log_densities(
-                                values[j], row, end, mean[f, k, j], variance[f, k, j] + more, 1.0, sums[k]
-                            )
+                    for j in added:
+                        sign = 1.0 if inside[j] else -1.0
+                        _add_log_densities(values[j], row, end, mean[f, k, j], variance[f, k, j] + more, sign, sums[k])
                 _choose_classes(sums, n_rows, best, second, chosen)
                 for i in range(n_rows):
-                    margin = share * (abs(best[i]) + before[i])
+                    margin = error * (abs(best[i]) + before[i])
                     # NaN compares as false: undecided.
                     if not best[i] - second[i] > margin:
                         needs_refit[c, f] |= _is_undecided(
-                            sums, i, int(chosen[i]), margin, members, n_members, mean[f], variance[f], prior[f]
+                            sums, i, int(chosen[i]), margin, members, mean[f], variance[f], prior[f]
                         )
                     confusion[c, f, codes[row + i], int(chosen[i])] += weights[row + i]
-                row = end

@@ -8,14 +8,14 @@ result does not depend on the parent.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba.types import bool_, float64, int64, void
+from numpy.typing import NDArray
 
-from tamiz.kernels import jit, ro, rw
+from tamiz.kernels import CANDIDATES, jit, record, ro, rw
 
-# Candidates: parents, parent index, starts of the flips, flipped columns, and the range first .. stop.
-_CANDIDATES = (ro(bool_, 2), ro(int64), ro(int64), ro(int64), int64, int64)
 # Rows of a block: their sums stay in the first-level cache.
 _BLOCK_ROWS = 128
 # Relative rounding error of one addition or product.
@@ -26,6 +26,61 @@ _PRODUCT_ROUNDING = 2.0 * _EPS
 _MIN_PIVOT = 1e-13
 # The relative change of a sum of squares that rounding may cause.
 _MAX_CHANGE = 2e-10
+
+
+class LeastSquaresFolds(NamedTuple):
+    """Products of columns, and test rows, of every fold.
+
+    `cross` has the products of columns and target, `scale` the units of the columns, `tested_squares` the sums of squares of
+    the test rows, and `largest_raw` the largest absolute values of columns before centring, the target last, in units of
+    `scale`. `fold_limits` has for every fold the largest possible rank, the norm of the target in the training rows, and the
+    square roots of the test and training weights. `tested_gram` has the products of the test columns, and no folds if rows are
+    few. `tested` has the test columns, and the target last.
+    """
+
+    gram: NDArray[np.float64]
+    cross: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    tested_squares: NDArray[np.float64]
+    largest_raw: NDArray[np.float64]
+    fold_limits: NDArray[np.float64]
+    tested_gram: NDArray[np.float64]
+    tested: NDArray[np.float64]
+    folds: NDArray[np.int64]
+
+
+class DiscriminantFolds(NamedTuple):
+    """Correlations of columns within classes, and test rows, of every fold; columns are in units of their deviation within classes.
+
+    `centres` has the class means, shape (n_folds, n_classes, n_columns), and `priors` the prior probabilities, 0 for a class
+    without training rows. `largest_centred` and `largest_raw` are the largest absolute values of the test rows, centred and not;
+    `max_columns` is the largest possible rank of a fold. The test rows of a fold are sorted by class: those of class t are
+    bounds[fold, t] .. bounds[fold, t + 1].
+    """
+
+    gram: NDArray[np.float64]
+    centres: NDArray[np.float64]
+    priors: NDArray[np.float64]
+    largest_centred: NDArray[np.float64]
+    largest_raw: NDArray[np.float64]
+    max_columns: NDArray[np.int64]
+    tested: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    bounds: NDArray[np.int64]
+
+
+_LEAST_SQUARES = record(
+    LeastSquaresFolds, ro(float64, 3), *[ro(float64, 2)] * 5, ro(float64, 3), ro(float64, 2), ro(int64)
+)
+_DISCRIMINANT = record(
+    DiscriminantFolds,
+    *[ro(float64, 3)] * 2,
+    *[ro(float64, 2)] * 3,
+    ro(int64),
+    ro(float64, 2),
+    ro(float64),
+    ro(int64, 2),
+)
 
 
 @jit(int64(ro(bool_, 2), int64, ro(int64), int64, int64, rw(bool_), rw(int64)))
@@ -128,53 +183,18 @@ def _squared_errors_by_rows(tested, first, stop, members, n, solution, residuals
     return total
 
 
-@jit(
-    void(
-        ro(float64, 3),
-        *[ro(float64, 2)] * 5,
-        ro(float64, 3),
-        ro(float64, 2),
-        ro(int64),
-        float64,
-        bool_,
-        *_CANDIDATES,
-        rw(float64, 2),
-        rw(bool_, 2),
-    )
-)
+@jit(void(_LEAST_SQUARES, float64, bool_, CANDIDATES, int64, int64, rw(float64, 2), rw(bool_, 2)))
 def linear_squared_errors(
-    gram,
-    cross,
-    scale,
-    tested_squares,
-    largest_raw,
-    fold_limits,
-    tested_gram,
-    tested,
-    folds,
-    rank_tolerance,
-    scale_sensitive,
-    parents,
-    parent,
-    starts,
-    flipped,
-    first,
-    stop,
-    squared_errors,
-    needs_refit,
+    fold_arrays, rank_tolerance, scale_sensitive, candidates, first, stop, squared_errors, needs_refit
 ):
     """Fill the sums of squared errors of least squares for the candidates first .. stop, in every fold.
-
-    `cross` has the products of columns and target, `scale` the units of the columns, `tested_squares` the sums of squares of
-    the test rows, and `largest_raw` the largest absolute values of columns before centring, the target last, in units of
-    `scale`. `fold_limits` has for every fold the largest possible rank, the norm of the target in the training rows, and the
-    square roots of the test and training weights. `tested_gram` has the products of the test columns, and no folds if rows are
-    few.
 
     `needs_refit` is set for a candidate and fold if the refit may differ by more than 2e-10 relative: rounding errors are
     amplified by nearly collinear columns, or the refit truncates singular values below `rank_tolerance` times the largest.
     `scale_sensitive` means that the refit loses digits if units of columns differ.
     """
+    gram, cross, scale, tested_squares, largest_raw, fold_limits, tested_gram, tested, folds = fold_arrays
+    parents, parent, starts, flipped = candidates
     n_folds, n_columns = cross.shape
     inside, members = np.empty(n_columns, dtype=np.bool_), np.empty(n_columns, dtype=np.int64)
     factor, inverse = np.empty((n_columns, n_columns)), np.empty((n_columns, n_columns))
@@ -343,52 +363,15 @@ def _add_confusion(tested, weights, bounds, members, n, slopes, intercepts, refe
     return n_unsure > 0
 
 
-@jit(
-    void(
-        ro(float64, 3),
-        ro(float64, 3),
-        *[ro(float64, 2)] * 3,
-        ro(int64),
-        ro(float64, 2),
-        ro(float64),
-        ro(int64, 2),
-        float64,
-        *_CANDIDATES,
-        rw(float64, 4),
-        rw(bool_, 2),
-    )
-)
-def discriminant_confusion(
-    gram,
-    centres,
-    priors,
-    largest_centred,
-    largest_raw,
-    max_columns,
-    tested,
-    weights,
-    bounds,
-    rank_tolerance,
-    parents,
-    parent,
-    starts,
-    flipped,
-    first,
-    stop,
-    confusion,
-    needs_refit,
-):
+@jit(void(_DISCRIMINANT, float64, CANDIDATES, int64, int64, rw(float64, 4), rw(bool_, 2)))
+def discriminant_confusion(fold_arrays, rank_tolerance, candidates, first, stop, confusion, needs_refit):
     """Add the weights of the test rows to confusion matrices of linear discriminant analysis, for the candidates first .. stop.
-
-    `gram` has the correlations of columns within classes; columns are in units of their standard deviation within classes.
-    `centres` has the class means, shape (n_folds, n_classes, n_columns), and `priors` the prior probabilities, 0 for a class
-    without training rows. The test rows of a fold are sorted by class: those of class t are bounds[fold, t] .. bounds[fold, t + 1].
-    `largest_centred` and `largest_raw` are the largest absolute values of the test rows, centred and not; `max_columns` is the
-    largest possible rank of a fold.
 
     `needs_refit` is set for a candidate and fold if rounding may decide a prediction, or if the refit may drop directions with a
     standard deviation below `rank_tolerance` times the largest.
     """
+    gram, centres, priors, largest_centred, largest_raw, max_columns, tested, weights, bounds = fold_arrays
+    parents, parent, starts, flipped = candidates
     n_folds, n_classes, n_columns = centres.shape
     inside, members = np.empty(n_columns, dtype=np.bool_), np.empty(n_columns, dtype=np.int64)
     largest_size = max(n_columns, n_classes)

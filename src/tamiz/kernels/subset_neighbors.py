@@ -6,17 +6,49 @@ bits may differ from those of the definition. Candidates are stored as *keys*: i
 whose low bits are the number of the row, so that one comparison covers both. If the last of the nearest rows and the next row
 differ by no more than rounding errors, distances are computed again as defined, and decide.
 
-Values have a row for every column, because loops run over rows. The nodes of the tree are in depth-first order. Each has its
-`depth`, the node after its subtree (`subtree_ends`), its parent (`parent_nodes`), the columns that it adds (`columns[starts[v]
-: starts[v + 1]]`) and the set that is complete there (`node_sets`, or -1). Node 0 has the columns that all sets share.
+Values have a row for every column, because loops run over rows.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba.types import UniTuple, bool_, float64, int64, void
+from numpy.typing import NDArray
 
-from tamiz.kernels import jit, ro, rw
+from tamiz.kernels import jit, record, ro, rw
+
+
+class SubsetTree(NamedTuple):
+    """Column sets as a tree: a node adds the columns shared by all sets below it that no node above it adds.
+
+    Attributes
+    ----------
+    guide_columns, common_columns : ndarray
+        The columns of more than half of the sets, and those of all sets, which node 0 has.
+    depth, subtree_ends, parent_nodes, node_sets : ndarray of shape (n_nodes,)
+        Nodes are in depth-first order. `subtree_ends` is the node after the last descendant, `node_sets` the number of the set
+        that is complete at a node, or -1.
+    starts, columns : ndarray
+        Node v adds columns[starts[v] : starts[v + 1]].
+    set_starts, set_columns : ndarray
+        The columns of each set, ascending.
+    """
+
+    guide_columns: NDArray[np.int64]
+    common_columns: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    subtree_ends: NDArray[np.int64]
+    parent_nodes: NDArray[np.int64]
+    node_sets: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    set_starts: NDArray[np.int64]
+    set_columns: NDArray[np.int64]
+
+
+_TREE = record(SubsetTree, *[ro(int64)] * 10)
 
 
 @jit(void(ro(int64, 3), ro(float64, 3), ro(int64), ro(int64), ro(int64), rw(float64, 3)))
@@ -189,48 +221,26 @@ def _recompute_nearest(values, query, members, order, bits, lowest, reach, sums,
         at += here
 
 
-@jit(
-    void(
-        ro(float64, 2),
-        ro(float64, 2),
-        ro(int64),
-        ro(int64),
-        ro(int64),
-        ro(int64),
-        ro(int64),
-        ro(int64),
-        ro(int64),
-        ro(int64),
-        ro(int64),
-        ro(int64),
-        ro(bool_),
-        rw(int64, 3),
-        rw(bool_, 2),
-    )
-)
-def nearest_by_sets(
-    values,
-    queries,
-    guide_columns,
-    common_columns,
-    depth,
-    subtree_ends,
-    parent_nodes,
-    starts,
-    columns,
-    node_sets,
-    set_starts,
-    set_columns,
-    is_exact,
-    nearest,
-    tied,
-):
+@jit(void(ro(float64, 2), ro(float64, 2), _TREE, ro(bool_), rw(int64, 3), rw(bool_, 2)))
+def nearest_by_sets(values, queries, tree, is_exact, nearest, tied):
     """Fill the nearest rows of every query under every set, and whether the next row is as near as the last of them (`tied`).
 
     Rows are visited in the order of their distance over `guide_columns`. If these are the `common_columns`, the search ends at
     the first row whose distance over them exceeds all limits. `is_exact[c]` means that the sums of set c are exact in any
     order.
     """
+    (
+        guide_columns,
+        common_columns,
+        depth,
+        subtree_ends,
+        parent_nodes,
+        node_sets,
+        starts,
+        columns,
+        set_starts,
+        set_columns,
+    ) = tree
     n_rows, n_sets, n_neighbors = values.shape[1], nearest.shape[1], nearest.shape[2]
     n_low = 1
     while (1 << n_low) < n_rows:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
+from tamiz.kernels import CandidateArrays, LabelledRows, read_only
 from tamiz.models.design_matrix import EncodedMatrix, MatrixEncoding
 from tamiz.models.estimators import fit_weighted, unwrap_estimator
 from tamiz.models.fit_warnings import FitWarnings
@@ -184,6 +185,12 @@ class CVTask:
         return np.cumsum([0, *(len(fold.test) for fold in self.folds)]).astype(np.int64)
 
     @cached_property
+    def labelled_test_rows(self) -> LabelledRows:
+        """The classes and weights of the test rows as a parameter of kernels."""
+        rows = self.test_rows
+        return LabelledRows(*map(read_only, (self.codes[rows], self.weight_or_ones[rows], self.test_starts)))
+
+    @cached_property
     def fit_warnings(self) -> FitWarnings:
         """Warnings of the refits and of the scorer."""
         return FitWarnings()
@@ -289,6 +296,13 @@ class MatrixBackend(FoldBackend):
         )
         model = clone(task.estimator)
         return FittedFold(fit_weighted(model, train, task.target[part.train], task.weight_at(part.train)), test)
+
+
+def candidate_arrays(candidates: Candidates) -> CandidateArrays:
+    """Return candidates as a parameter of kernels."""
+    numbers = (candidates.parent_index, candidates.starts, candidates.flipped)
+    arrays = (np.ascontiguousarray(each, dtype=np.int64) for each in numbers)
+    return CandidateArrays(*map(read_only, (np.ascontiguousarray(candidates.parents), *arrays)))
 
 
 def column_cost(task: CVTask) -> float:

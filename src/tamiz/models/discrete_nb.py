@@ -7,6 +7,7 @@ class's joint log-likelihood is then a sum over the columns of a set.
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -16,8 +17,9 @@ from sklearn.base import clone
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, MultinomialNB
 
 from tamiz.exceptions import DataError
-from tamiz.kernels.discrete_bayes import coded_confusion, linear_confusion
-from tamiz.models.base import ColumnIndices, CVTask, FittedFold, MatrixBackend, column_cost
+from tamiz.kernels import read_only
+from tamiz.kernels.discrete_bayes import CodedModel, CodedValues, LinearModel, coded_confusion, linear_confusion
+from tamiz.models.base import ColumnIndices, CVTask, FittedFold, MatrixBackend, candidate_arrays, column_cost
 from tamiz.models.estimators import fit_weighted
 from tamiz.models.folds import RowIndices
 from tamiz.models.score_functions import count_predictions
@@ -48,8 +50,6 @@ class DiscreteNBBackend(MatrixBackend):
         n_folds, n_classes, matrix = len(task.folds), len(task.classes), task.matrix
         self._log_prior = np.full((n_folds, n_classes), -np.inf)
         self._has_class = np.zeros((n_folds, n_classes), dtype=bool)
-        self._test_codes = np.ascontiguousarray(task.codes[task.test_rows])
-        self._test_weights = np.ascontiguousarray(task.weight_or_ones[task.test_rows])
         tested = []
         for f, fold in enumerate(task.folds):
             train, test = matrix.train_rows(fold), matrix.test_rows(fold)
@@ -109,12 +109,6 @@ class DiscreteNBBackend(MatrixBackend):
     def evaluation_cost(self) -> float:
         """Return the microseconds or so of adding a column."""
         return column_cost(self.task)
-
-
-def kernel_arguments(candidates: Candidates) -> tuple[NDArray[Any], ...]:
-    """Return the arrays of candidates for a kernel: parents, parent_index, starts and flipped."""
-    numbers = (candidates.parent_index, candidates.starts, candidates.flipped)
-    return np.ascontiguousarray(candidates.parents), *(np.ascontiguousarray(each, dtype=np.int64) for each in numbers)
 
 
 class CategoricalNBBackend(DiscreteNBBackend):
@@ -186,6 +180,17 @@ class CategoricalNBBackend(DiscreteNBBackend):
     def _largest_code(self, j: int) -> float:
         return max(float(self.task.matrix.test_rows(fold)[:, j].max()) for fold in self.task.folds)
 
+    @cached_property
+    def _coded_values(self) -> CodedValues:
+        n_columns, n_rows = self._test_values.shape
+        return CodedValues(*map(read_only, (np.empty((0, n_rows)), self._test_values, -1 - np.arange(n_columns))))
+
+    @cached_property
+    def _model(self) -> CodedModel:
+        no_numbers = np.empty((len(self.task.folds), len(self.task.classes), 0))
+        tables = (self._table, self._table_starts, self._table_widths)
+        return CodedModel(*map(read_only, (*[no_numbers] * 3, *tables, self._log_prior, self._has_class)))
+
     def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
         """Return the model fitted on the training rows of a fold."""
         self._check_codes_known(fold, self.task.matrix.coordinates_of(columns))
@@ -198,23 +203,10 @@ class CategoricalNBBackend(DiscreteNBBackend):
             used = np.flatnonzero(part.masks().any(axis=0))
             for fold in range(len(self.task.folds)):
                 self._check_codes_known(fold, used)
-        no_numbers = np.empty((len(self.task.folds), len(self.task.classes), 0))
-        values = (np.empty((0, self._test_values.shape[1])), self._test_values, -1 - np.arange(len(self._test_values)))
-        model = (
-            no_numbers,
-            no_numbers,
-            no_numbers,
-            self._table,
-            self._table_starts,
-            self._table_widths,
-            self._log_prior,
-            self._has_class,
-        )
-        test_rows = (self._test_codes, self._test_weights, self.task.test_starts)
-        flips = kernel_arguments(part)
+        rows, sets = self.task.labelled_test_rows, candidate_arrays(part)
 
         def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
-            coded_confusion(*values, *model, *test_rows, *flips, first, stop, counts, doubtful)
+            coded_confusion(self._coded_values, self._model, rows, sets, first, stop, counts, doubtful)
 
         return count_predictions(self, candidates, count)
 
@@ -233,14 +225,17 @@ class LinearNBBackend(DiscreteNBBackend):
         self._slope, self._constant, self._mass, self._single_slope = np.zeros((4, *shape))
         super().__init__(task)
 
+    @cached_property
+    def _model(self) -> LinearModel:
+        terms = (self._slope, self._constant, self._mass, self._single_slope)
+        return LinearModel(*map(read_only, (*terms, self._log_prior, self._has_class)))
+
     def confusion_counts(self, candidates: Candidates) -> Floats:
         """Return the weights of the test rows by true and predicted class."""
-        flips = kernel_arguments(self.task.matrix.to_coordinates(candidates))
-        model = (self._slope, self._constant, self._mass, self._single_slope, self._log_prior, self._has_class)
-        test_rows = (self._test_codes, self._test_weights, self.task.test_starts)
+        rows, sets = self.task.labelled_test_rows, candidate_arrays(self.task.matrix.to_coordinates(candidates))
 
         def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
-            linear_confusion(self._test_values, *model, *test_rows, *flips, first, stop, counts, doubtful)
+            linear_confusion(self._test_values, self._model, rows, sets, first, stop, counts, doubtful)
 
         return count_predictions(self, candidates, count)
 

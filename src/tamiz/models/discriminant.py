@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from tamiz.kernels.linear_models import discriminant_confusion
+from tamiz.kernels import CandidateArrays, read_only
+from tamiz.kernels.linear_models import DiscriminantFolds, discriminant_confusion
 from tamiz.models.base import CVTask
 from tamiz.models.gram import FoldProducts, FoldRange, ProductBackend, column_scale
 from tamiz.models.score_functions import count_predictions
@@ -22,7 +23,7 @@ _PAIRS_PER_THREAD = 500
 _PRIOR_TOLERANCE = 1e-12
 
 
-class LinearDiscriminantBackend(ProductBackend):
+class LinearDiscriminantBackend(ProductBackend[DiscriminantFolds]):
     """Solves for a set from its rows and columns of the within-class products.
 
     A refit predicts a fold in which rounding could change a prediction, or whose within-class covariance is nearly singular.
@@ -71,25 +72,15 @@ class LinearDiscriminantBackend(ProductBackend):
 
     def _fill_counts(
         self,
-        fold_range: FoldRange,
-        flips: Candidates,
+        arrays: DiscriminantFolds,
+        sets: CandidateArrays,
         span: tuple[int, int],
         counts: Floats,
         doubtful: NDArray[np.bool_],
     ) -> None:
-        discriminant_confusion(
-            *fold_range.arrays,
-            float(self.task.estimator.tol),
-            flips.parents,
-            flips.parent_index,
-            flips.starts,
-            flips.flipped,
-            *span,
-            counts,
-            doubtful,
-        )
+        discriminant_confusion(arrays, float(self.task.estimator.tol), sets, *span, counts, doubtful)
 
-    def read_folds(self, first: int, stop: int) -> FoldRange:
+    def read_folds(self, first: int, stop: int) -> FoldRange[DiscriminantFolds]:
         """Compute the products, centres and test rows of some folds."""
         task = self.task
         n, width, n_classes = stop - first, task.matrix.n_coordinates, len(task.classes)
@@ -120,9 +111,8 @@ class LinearDiscriminantBackend(ProductBackend):
                 order = np.argsort(task.codes[fold.test], kind="stable")
                 bounds[f] = begin + np.searchsorted(task.codes[fold.test][order], np.arange(n_classes + 1))
                 tested[:, begin:end], weights[begin:end] = left[order].T, task.weight_or_ones[fold.test][order]
-        return FoldRange(
-            first, stop, (gram, centres, shares, max_deviation, max_abs, max_rank, tested, weights, bounds)
-        )
+        arrays = (gram, centres, shares, max_deviation, max_abs, max_rank, tested, weights, bounds)
+        return FoldRange(first, stop, DiscriminantFolds(*map(read_only, arrays)))
 
 
 def _are_valid_priors(priors: Any, class_numbers: set[int]) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from tamiz.kernels.gaussian_bayes import fold_class_moments, gaussian_confusion
-from tamiz.models.base import ColumnIndices, CVTask, MatrixBackend, column_cost
+from tamiz.kernels import read_only
+from tamiz.kernels.gaussian_bayes import GaussianModel, fold_class_moments, gaussian_confusion
+from tamiz.models.base import ColumnIndices, CVTask, MatrixBackend, candidate_arrays, column_cost
 from tamiz.models.score_functions import count_predictions
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
@@ -54,6 +56,11 @@ class GaussianNBBackend(MatrixBackend):
         else:
             self._test_values = np.ascontiguousarray(values[:, task.test_rows])
 
+    @cached_property
+    def _model(self) -> GaussianModel:
+        variances = (self._variance, self._total_variance)
+        return GaussianModel(*map(read_only, (self._mean, *variances, self._mean_ratio, self._log_prior)))
+
     def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats | None:
         """Return log prior plus log likelihood; None where only a refit has the right last bits."""
         at = self.task.matrix.coordinates_of(columns)
@@ -79,30 +86,11 @@ class GaussianNBBackend(MatrixBackend):
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
         """Return the weights of the test rows by true and predicted class."""
-        part = self.task.matrix.to_coordinates(candidates)
-        codes, weights = self.task.codes[self.task.test_rows], self.task.weight_or_ones[self.task.test_rows]
+        smoothing, rows = float(self.task.estimator.var_smoothing), self.task.labelled_test_rows
+        sets = candidate_arrays(self.task.matrix.to_coordinates(candidates))
 
         def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
-            gaussian_confusion(
-                self._test_values,
-                self._mean,
-                self._variance,
-                self._total_variance,
-                self._mean_ratio,
-                float(self.task.estimator.var_smoothing),
-                self._log_prior,
-                codes,
-                weights,
-                self.task.test_starts,
-                part.parents,
-                part.parent_index,
-                part.starts,
-                part.flipped,
-                first,
-                stop,
-                counts,
-                doubtful,
-            )
+            gaussian_confusion(self._test_values, self._model, smoothing, rows, sets, first, stop, counts, doubtful)
 
         return count_predictions(self, candidates, count)
 

@@ -10,12 +10,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.models.base import CVTask, MatrixBackend
+from tamiz.kernels import CandidateArrays
+from tamiz.models.base import CVTask, MatrixBackend, candidate_arrays
 from tamiz.models.folds import Fold
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
@@ -27,20 +28,24 @@ _MAX_PRODUCT_BYTES = 2**28
 _MATRICES_PER_FOLD = 4
 
 
+# The record of arrays that a kernel reads.
+FoldArrays = TypeVar("FoldArrays")
+
+
 @dataclass(frozen=True)
-class FoldRange:
+class FoldRange(Generic[FoldArrays]):
     """The folds first .. stop, and the arrays that a kernel reads."""
 
     first: int
     stop: int
-    arrays: tuple[Any, ...]
+    arrays: FoldArrays
 
 
-class ProductBackend(MatrixBackend):
+class ProductBackend(MatrixBackend, Generic[FoldArrays]):
     """Stores the products of columns of every fold, and solves a set from its rows and columns of them."""
 
     @abstractmethod
-    def read_folds(self, first: int, stop: int) -> FoldRange:
+    def read_folds(self, first: int, stop: int) -> FoldRange[FoldArrays]:
         """Compute the arrays of some folds."""
 
     def max_bytes(self) -> float:
@@ -56,10 +61,10 @@ class ProductBackend(MatrixBackend):
         return parallel.block_ranges(len(self.task.folds), max(1, _MAX_PRODUCT_BYTES // (_MATRICES_PER_FOLD * matrix)))
 
     @cached_property
-    def _all_folds(self) -> FoldRange:
+    def _all_folds(self) -> FoldRange[FoldArrays]:
         return self.read_folds(*self._fold_ranges[0])
 
-    def _iter_ranges(self) -> Iterator[FoldRange]:
+    def _iter_ranges(self) -> Iterator[FoldRange[FoldArrays]]:
         """Yield all folds at once if they fit in memory; else ranges of folds, computed again at every call."""
         if len(self._fold_ranges) == 1:
             yield self._all_folds
@@ -70,23 +75,26 @@ class ProductBackend(MatrixBackend):
     def sum_over_folds(
         self,
         candidates: Candidates,
-        fill: Callable[[FoldRange, Candidates, tuple[int, int], Floats, NDArray[np.bool_]], None],
+        fill: Callable[[FoldArrays, CandidateArrays, tuple[int, int], Floats, NDArray[np.bool_]], None],
         shape: tuple[int, ...],
         n_pairs: int,
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Return sums of a shape for every candidate and fold, and which of them need a refit because of rounding.
 
-        `fill` fills the sums of a range of candidates and folds; a thread gets about `n_pairs` (candidate, fold) pairs.
+        `fill` fills the sums of a range of candidates, for the folds of some arrays; a thread gets about `n_pairs` (candidate,
+        fold) pairs.
         """
-        flips = self.task.matrix.to_coordinates(candidates)
-        m, n_folds = len(flips), len(self.task.folds)
+        sets = candidate_arrays(self.task.matrix.to_coordinates(candidates))
+        m, n_folds = len(candidates), len(self.task.folds)
         sums, doubtful = np.zeros((m, n_folds, *shape)), np.ones((m, n_folds), dtype=bool)
         for part in self._iter_ranges():
             n = part.stop - part.first
             found, unsure = np.zeros((m, n, *shape)), np.ones((m, n), dtype=bool)
 
-            def work(span: tuple[int, int], part: FoldRange = part, out: tuple[Any, Any] = (found, unsure)) -> None:
-                fill(part, flips, span, *out)
+            def work(
+                span: tuple[int, int], arrays: FoldArrays = part.arrays, out: tuple[Any, Any] = (found, unsure)
+            ) -> None:
+                fill(arrays, sets, span, *out)
 
             for _ in parallel.map_blocks(work, parallel.block_ranges(m, max(1, n_pairs // n))):
                 pass

@@ -13,7 +13,6 @@ for m test rows, n training rows and c column sets is:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,8 +21,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from tamiz.exceptions import DataError
-from tamiz.kernels import subset_neighbors
-from tamiz.kernels import subset_neighbors as kernels
+from tamiz.kernels import read_only, subset_neighbors
+from tamiz.kernels.subset_neighbors import SubsetTree
 from tamiz.models.base import ColumnIndices, CVTask, FittedFold, FoldBackend
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
@@ -43,88 +42,53 @@ _SETS_PER_BATCH = 1024
 _PAIRS_PER_THREAD = 1_000_000
 
 
-@dataclass(frozen=True)
-class SubsetTree:
-    """Column sets as a tree: a node adds the columns shared by all sets below it that no node above it adds.
+def build_subset_tree(masks: Masks) -> SubsetTree:
+    """Build the tree of some sets by recursive bisection of the sets, sorted by their columns so that neighbours share many."""
+    packed = np.packbits(masks, axis=1)
+    order = sorted(range(len(masks)), key=lambda c: packed[c].tobytes())
+    ordered = masks[order]
+    common = np.asarray(ordered.all(axis=0))
+    # Node 0 is the root with the columns common to all sets; they are not in `added`.
+    depth, above, complete = [0], [0], [-1]
+    ends = [0]
+    added: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
 
-    Attributes
-    ----------
-    set_numbers : ndarray of shape (n_sets,)
-        The numbers of the sets among the candidates.
-    majority_columns, shared_columns : ndarray
-        The columns of more than half of the sets, and those of all sets.
-    depth, subtree_ends, parents, complete_sets : ndarray of shape (n_nodes,)
-        Nodes precede their descendants. `subtree_ends` is the node after the last descendant, `parents` the parent node,
-        `complete_sets` the index in `set_numbers` of the set that a node completes, or -1.
-    column_starts, columns : ndarray
-        Node v adds columns[column_starts[v] : column_starts[v + 1]].
-    set_starts, set_columns : ndarray
-        The columns of each set, ascending.
-    """
+    def grow(first: int, stop: int, in_path: NDArray[np.bool_], node: int) -> None:
+        shared = np.asarray(ordered[first:stop].all(axis=0)) & ~in_path
+        single = stop - first == 1
+        new_node = len(depth)
+        is_node = single or bool(shared.any())
+        if is_node:
+            depth.append(depth[node] + 1)
+            above.append(node)
+            complete.append(order[first] if single else -1)
+            added.append(np.flatnonzero(shared))
+            ends.append(0)
+            in_path, node = in_path | shared, new_node
+        if not single:
+            middle = (first + stop) // 2
+            grow(first, middle, in_path, node)
+            grow(middle, stop, in_path, node)
+        if is_node:
+            ends[new_node] = len(depth)
+
+    grow(0, len(masks), common, 0)
+    ends[0] = len(depth)
+    starts, columns = _flatten_lists(added)
+    set_starts, set_columns = _flatten_lists([np.flatnonzero(mask) for mask in masks])
+    majority, shared = (np.flatnonzero(inside) for inside in (2 * masks.sum(axis=0) > len(masks), common))
+    arrays = (majority, shared, depth, ends, above, complete, starts, columns, set_starts, set_columns)
+    return SubsetTree(*(read_only(np.ascontiguousarray(each, dtype=np.int64)) for each in arrays))
+
+
+class _NumberedTree(NamedTuple):
+    """A tree of some of the candidates, and their numbers among all."""
 
     set_numbers: NDArray[np.intp]
-    majority_columns: Int64Array
-    shared_columns: Int64Array
-    depth: Int64Array
-    subtree_ends: Int64Array
-    parents: Int64Array
-    complete_sets: Int64Array
-    column_starts: Int64Array
-    columns: Int64Array
-    set_starts: Int64Array
-    set_columns: Int64Array
-
-    @classmethod
-    def of(cls, masks: Masks, set_numbers: NDArray[np.intp]) -> SubsetTree:
-        """Build the tree by recursive bisection of the sets, sorted by their columns so that neighbours share many."""
-        packed = np.packbits(masks, axis=1)
-        order = sorted(range(len(masks)), key=lambda c: packed[c].tobytes())
-        ordered = masks[order]
-        common = np.asarray(ordered.all(axis=0))
-        # Node 0 is the root with the columns common to all sets; they are not in `added`.
-        depth, above, complete = [0], [0], [-1]
-        ends = [0]
-        added: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
-
-        def grow(first: int, stop: int, in_path: NDArray[np.bool_], node: int) -> None:
-            shared = np.asarray(ordered[first:stop].all(axis=0)) & ~in_path
-            single = stop - first == 1
-            new_node = len(depth)
-            is_node = single or bool(shared.any())
-            if is_node:
-                depth.append(depth[node] + 1)
-                above.append(node)
-                complete.append(order[first] if single else -1)
-                added.append(np.flatnonzero(shared))
-                ends.append(0)
-                in_path, node = in_path | shared, new_node
-            if not single:
-                middle = (first + stop) // 2
-                grow(first, middle, in_path, node)
-                grow(middle, stop, in_path, node)
-            if is_node:
-                ends[new_node] = len(depth)
-
-        grow(0, len(masks), common, 0)
-        ends[0] = len(depth)
-        starts, columns = _flatten_lists(added)
-        set_starts, set_columns = _flatten_lists([np.flatnonzero(mask) for mask in masks])
-        return cls(
-            set_numbers,
-            _as_int64(np.flatnonzero(2 * masks.sum(axis=0) > len(masks))),
-            _as_int64(np.flatnonzero(common)),
-            _as_int64(depth),
-            _as_int64(ends),
-            _as_int64(above),
-            _as_int64(complete),
-            starts,
-            columns,
-            set_starts,
-            set_columns,
-        )
+    sets: SubsetTree
 
 
-def subset_trees(candidates: Candidates, set_numbers: NDArray[np.intp]) -> Iterator[SubsetTree]:
+def _subset_trees(candidates: Candidates, set_numbers: NDArray[np.intp]) -> Iterator[_NumberedTree]:
     """Yield trees of candidates: those that only add to one parent, those that also remove columns, and all others."""
     masks = candidates.masks()[set_numbers]
     parent = candidates.parent_index[set_numbers]
@@ -137,16 +101,12 @@ def subset_trees(candidates: Candidates, set_numbers: NDArray[np.intp]) -> Itera
         mine = np.array(sorted(np.flatnonzero(family == one), key=lambda c: packed[c].tobytes()))
         for first in range(0, len(mine), _MAX_SETS):
             part = mine[first : first + _MAX_SETS]
-            yield SubsetTree.of(masks[part], set_numbers[part])
+            yield _NumberedTree(set_numbers[part], build_subset_tree(masks[part]))
 
 
 def _flatten_lists(lists: list[NDArray[np.intp]]) -> tuple[Int64Array, Int64Array]:
     """Return the start of each list in the concatenation, and the concatenation."""
-    return _as_int64(np.cumsum([0, *map(len, lists)])), _as_int64(np.concatenate(lists))
-
-
-def _as_int64(numbers: object) -> Int64Array:
-    return np.ascontiguousarray(numbers, dtype=np.int64)
+    return np.cumsum([0, *map(len, lists)], dtype=np.int64), np.concatenate(lists).astype(np.int64)
 
 
 class NeighborBatch(NamedTuple):
@@ -167,14 +127,14 @@ class _SearchPlan(NamedTuple):
 
     single_columns: Int64Array
     single_numbers: NDArray[np.intp]
-    trees: list[SubsetTree]
+    trees: list[_NumberedTree]
 
     @classmethod
     def of(cls, candidates: Candidates) -> _SearchPlan:
         is_single = candidates.sizes() == 1
         numbers = np.flatnonzero(is_single)
         columns = np.ascontiguousarray(np.nonzero(candidates[numbers].masks())[1], dtype=np.int64)
-        return cls(columns, numbers, list(subset_trees(candidates, np.flatnonzero(~is_single))))
+        return cls(columns, numbers, list(_subset_trees(candidates, np.flatnonzero(~is_single))))
 
 
 class NeighborsBackend(FoldBackend):
@@ -300,32 +260,19 @@ class NeighborsBackend(FoldBackend):
         nearest, tied = self._empty_results(len(queries), len(single_columns))
         for number, j in enumerate(single_columns.tolist()):
             order = np.argsort(values[j], kind="stable")
-            kernels.nearest_by_column(values[j], order, np.ascontiguousarray(queries[:, j]), number, nearest, tied)
+            subset_neighbors.nearest_by_column(
+                values[j], order, np.ascontiguousarray(queries[:, j]), number, nearest, tied
+            )
         weights = self._neighbor_weights(values, queries, np.arange(len(single_columns) + 1), single_columns, nearest)
         return NeighborBatch(first, single_numbers, nearest, weights, tied)
 
-    def _search_tree(self, values: Floats, queries: Floats, tree: SubsetTree, first: int) -> NeighborBatch:
-        nearest, tied = self._empty_results(len(queries), len(tree.set_numbers))
-        is_exact = np.logical_and.reduceat(self._is_exact[tree.set_columns], tree.set_starts[:-1])
-        kernels.nearest_by_sets(
-            values,
-            queries,
-            tree.majority_columns,
-            tree.shared_columns,
-            tree.depth,
-            tree.subtree_ends,
-            tree.parents,
-            tree.column_starts,
-            tree.columns,
-            tree.complete_sets,
-            tree.set_starts,
-            tree.set_columns,
-            is_exact,
-            nearest,
-            tied,
-        )
-        weights = self._neighbor_weights(values, queries, tree.set_starts, tree.set_columns, nearest)
-        return NeighborBatch(first, tree.set_numbers, nearest, weights, tied)
+    def _search_tree(self, values: Floats, queries: Floats, tree: _NumberedTree, first: int) -> NeighborBatch:
+        set_numbers, sets = tree
+        nearest, tied = self._empty_results(len(queries), len(set_numbers))
+        is_exact = np.logical_and.reduceat(self._is_exact[sets.set_columns], sets.set_starts[:-1])
+        subset_neighbors.nearest_by_sets(values, queries, sets, is_exact, nearest, tied)
+        weights = self._neighbor_weights(values, queries, sets.set_starts, sets.set_columns, nearest)
+        return NeighborBatch(first, set_numbers, nearest, weights, tied)
 
     def _neighbor_weights(
         self, values: Floats, queries: Floats, set_starts: Int64Array, set_columns: Int64Array, nearest: Int64Array
@@ -333,7 +280,7 @@ class NeighborsBackend(FoldBackend):
         """Return the weights of the neighbours, and sort neighbours into an order that depends on the set alone."""
         weights = np.ones(nearest.shape)
         if self.task.estimator.weights == "distance":
-            kernels.fill_distance_weights(values, queries, set_starts, set_columns, nearest, weights)
+            subset_neighbors.fill_distance_weights(values, queries, set_starts, set_columns, nearest, weights)
         elif not self.task.has_classes:
             # Sums of numbers depend on the order; counts of votes do not.
             nearest.sort(axis=2)

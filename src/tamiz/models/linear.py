@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression, Ridge
 
-from tamiz.kernels.linear_models import linear_squared_errors
+from tamiz.kernels import CandidateArrays, read_only
+from tamiz.kernels.linear_models import LeastSquaresFolds, linear_squared_errors
 from tamiz.models.base import ColumnIndices, CVTask
 from tamiz.models.fit_errors import error_context
 from tamiz.models.gram import FoldProducts, FoldRange, ProductBackend, column_scale
@@ -101,7 +102,7 @@ class SweepOperators:
     Parameters
     ----------
     gram, cross, form : ndarray
-        As for `tamiz.kernels.linear_models.linear_squared_errors`, with an entry in `form` for every fold.
+        Products of `tamiz.kernels.linear_models.LeastSquaresFolds`: gram, cross, and tested_gram with an entry for every fold.
     """
 
     def __init__(self, gram: Floats, cross: Floats, form: Floats) -> None:
@@ -152,7 +153,7 @@ def _smallest_pivot(matrix: Floats) -> float:
         return 0.0
 
 
-class _LeastSquaresBackend(ProductBackend):
+class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
     """Squared errors from Gram matrices; a refit is used for nearly collinear columns, very different units and tiny errors."""
 
     method: ClassVar[str] = "products of columns are kept for every fold, and a set is solved from those of its columns"
@@ -206,35 +207,22 @@ class _LeastSquaresBackend(ProductBackend):
         """Sweep operators of all folds; None without a penalty, with few rows, or if the products do not fit in memory."""
         if not self.penalty() or len(self._fold_ranges) > 1 or self.task.matrix.n_coordinates <= MIN_SWEPT_COORDINATES:
             return None
-        gram, cross, _, _, _, _, form, _, _ = self._all_folds.arrays
-        return (
-            SweepOperators(gram, cross, form)
-            if len(form) and np.isfinite(gram).all() and np.isfinite(form).all()
-            else None
-        )
+        arrays = self._all_folds.arrays
+        gram, form = arrays.gram, arrays.tested_gram
+        is_finite = len(form) and np.isfinite(gram).all() and np.isfinite(form).all()
+        return SweepOperators(gram, arrays.cross, form) if is_finite else None
 
     def _fill_squares(
         self,
-        fold_range: FoldRange,
-        flips: Candidates,
+        arrays: LeastSquaresFolds,
+        sets: CandidateArrays,
         span: tuple[int, int],
         squares: Floats,
         doubtful: NDArray[np.bool_],
     ) -> None:
-        linear_squared_errors(
-            *fold_range.arrays,
-            self.rank_tolerance(),
-            self.rounds_by_norm(),
-            flips.parents,
-            flips.parent_index,
-            flips.starts,
-            flips.flipped,
-            *span,
-            squares,
-            doubtful,
-        )
+        linear_squared_errors(arrays, self.rank_tolerance(), self.rounds_by_norm(), sets, *span, squares, doubtful)
 
-    def read_folds(self, first: int, stop: int) -> FoldRange:
+    def read_folds(self, first: int, stop: int) -> FoldRange[LeastSquaresFolds]:
         """Compute the products and test rows of some folds."""
         task = self.task
         n, width = stop - first, task.matrix.n_coordinates
@@ -263,7 +251,8 @@ class _LeastSquaresBackend(ProductBackend):
                 if many:
                     form[f] = left.T @ left
                 tested[:, starts[f] : starts[f + 1]] = left.T
-        return FoldRange(first, stop, (gram, cross, scale, test_squares, max_abs, norms, form, tested, starts))
+        arrays = (gram, cross, scale, test_squares, max_abs, norms, form, tested, starts)
+        return FoldRange(first, stop, LeastSquaresFolds(*map(read_only, arrays)))
 
     def _refit_error(self, set_and_fold: tuple[ColumnIndices, int]) -> float:
         rows = self.task.folds[set_and_fold[1]].test

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,9 +14,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.kernels.discrete_bayes import coded_confusion, joint_log_likelihoods
-from tamiz.models.base import ColumnIndices, CVTask, FittedFold, FoldBackend, column_cost
-from tamiz.models.discrete_nb import kernel_arguments
+from tamiz.kernels import read_only
+from tamiz.kernels.discrete_bayes import CodedModel, CodedValues, coded_confusion, joint_log_likelihoods
+from tamiz.models.base import ColumnIndices, CVTask, FittedFold, FoldBackend, candidate_arrays, column_cost
 from tamiz.models.mixed_nb_counts import MixedCounts, open_labelled_source, read_batch
 from tamiz.models.score_functions import count_predictions
 from tamiz.runtime import parallel
@@ -367,6 +368,16 @@ class MixedNBBackend(FoldBackend):
         self._column_positions = np.zeros(schema.n_columns, dtype=np.int64)
         self._column_positions[used] = parts[0][2]
 
+    @cached_property
+    def _coded_values(self) -> CodedValues:
+        return CodedValues(*map(read_only, (self._numbers, self._codes, self._column_positions)))
+
+    @cached_property
+    def _model(self) -> CodedModel:
+        normals = (self._centre, self._scale, self._constant)
+        tables = (self._table.ravel(), self._table_starts, self._table_widths)
+        return CodedModel(*map(read_only, (*normals, *tables, self._log_prior, self._has_class)))
+
     @classmethod
     def unsupported_reason(cls, task: CVTask) -> str | None:
         """Return a reason if the columns are encoded as numbers."""
@@ -390,21 +401,10 @@ class MixedNBBackend(FoldBackend):
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
         """Return the weights of the test rows by true and predicted class."""
-        task, flips = self.task, kernel_arguments(candidates)
-        values = (
-            self._numbers,
-            self._codes,
-            self._column_positions,
-            self._centre,
-            self._scale,
-            self._constant,
-            self._table.ravel(),
-        )
-        model = (self._table_starts, self._table_widths, self._log_prior, self._has_class)
-        test_rows = (task.codes[task.test_rows], task.weight_or_ones[task.test_rows], task.test_starts)
+        rows, sets = self.task.labelled_test_rows, candidate_arrays(candidates)
 
         def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
-            coded_confusion(*values, *model, *test_rows, *flips, first, stop, counts, doubtful)
+            coded_confusion(self._coded_values, self._model, rows, sets, first, stop, counts, doubtful)
 
         return count_predictions(self, candidates, count)
 
