@@ -40,7 +40,10 @@ class Reader:
         plot.locator(".main-svg").first.wait_for(timeout=30_000)
 
     def names(self, table: str) -> list[str]:
-        return [
-            str(text).replace("\xa0●", "")
-            for text in self.page.locator(f"#{table} tbody tr:visible th").all_text_contents()
-        ]
+        """Return the names in the visible rows of a table, without the marks and notes beside them."""
+        script = """(cells) => cells.map((cell) => {
+            const bare = cell.cloneNode(true);
+            bare.querySelectorAll(".mark, .note").forEach((part) => part.remove());
+            return bare.textContent; })"""
+        names: list[str] = self.page.locator(f"#{table} tbody tr:visible th").evaluate_all(script)
+        return names

@@ -62,9 +62,9 @@ def test_a_heading_sorts_by_mouse_and_by_keyboard_and_tells_so(read: Any) -> Non
     assert header.get_attribute("aria-sort") == "ascending"
     assert reader.names("scores")[: len(by_fisher)] == [name for name, _ in reversed(by_fisher)]
     assert reader.names("scores")[-2:] == ["country", "bottle"]
-    combined = reader.page.locator("#scores th", has_text="Combined rank")
-    combined.locator("button").click()
-    assert combined.get_attribute("aria-sort") == "ascending"
+    mean_rank = reader.page.locator("#scores th", has_text="Mean rank")
+    mean_rank.locator("button").click()
+    assert mean_rank.get_attribute("aria-sort") == "ascending"
     assert reader.names("scores") == first
 
 
@@ -79,6 +79,9 @@ def test_a_search_finds_columns_by_a_part_of_their_name(read: Any) -> None:
     reader = read("wine")
     reader.page.locator('.tools[data-table="scores"] input').fill("PHENOL")
     assert sorted(reader.names("scores")) == ["nonflavanoid_phenols", "total_phenols"]
+    # A note beside a name is no part of it.
+    reader.page.locator('.tools[data-table="scores"] input').fill("excluded")
+    assert reader.names("scores") == []
 
 
 def test_many_columns_are_folded_until_asked_for(read: Any) -> None:
@@ -370,7 +373,7 @@ def test_each_map_takes_its_own_colours_for_how_badly_its_rows_are_placed(read: 
     reader = read("wine")
     for name in ("map-1-points", "map-2-points"):
         reader.show(name)
-    reader.page.locator("#colours select").select_option(label="stress of each row")
+    reader.page.locator("#colours select").select_option(label="error of each row (stress)")
     script = "(id) => document.getElementById(id).data[0].marker.cmax !== undefined"
     for name in ("map-1-points", "map-2-points"):
         reader.page.wait_for_function(script, arg=name)

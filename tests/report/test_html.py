@@ -145,7 +145,7 @@ def test_a_graph_that_falls_apart_is_boxed_and_one_that_does_not_is_not(wine: di
     assert 'class="box warn"' not in section(render(wine), "graph")
     wine["graph"] |= {"components": {"n": 3, "sizes": [130, 40, 8]}, "n_joining_edges": 2}
     shown = section(render(wine), "graph")
-    assert "join them by the shortest possible 2 edges" in words(shown.split('class="box warn"')[1].split("</div>")[0])
+    assert "the shortest possible 2 edges" in words(shown.split('class="box warn"')[1].split("</div>")[0])
     assert "1 130 73% 2 40 22% 3 8 4.5%" in words(shown)
 
 
@@ -158,7 +158,9 @@ def test_one_choice_of_colour_stands_above_all_maps(wine: dict[str, Any]) -> Non
 def test_one_switch_shows_the_arrows_of_all_maps_where_there_are_any(wine: dict[str, Any]) -> None:
     page = section(render(wine), "maps")
     assert page.count('type="checkbox"') == 1
-    assert "rows further along it have larger values; the 8 of 16 with the largest loadings" in words(page)
+    told = words(page)
+    assert "Each arrow is a numeric column or a level of a category: rows further along it have larger values" in told
+    assert "8 of 16 with the largest loadings" in told
     for reduced in wine["maps"]:
         reduced["loadings"] = {"columns": [], "values": []}
     page = section(render(wine), "maps")
@@ -170,21 +172,21 @@ def test_one_switch_shows_the_arrows_of_all_maps_where_there_are_any(wine: dict[
 
 def test_what_the_axes_mean_is_told_once_and_shown_for_every_map(wine: dict[str, Any]) -> None:
     page = section(render(wine), "maps")
-    assert page.count("The rank correlation (Spearman)") == 1
+    assert page.count("Spearman’s rank correlation") == 1
     assert page.count('<table class="axes">') == 4
     told = words(page)
-    assert "PC 1 falls as flavanoids rises Column Rank correlation Loading flavanoids −0.93 −0.42" in told
+    assert "PC 1 falls as flavanoids rises Column Correlation Loading flavanoids −0.93 −0.42" in told
     assert "cellar η &nbsp;0.62 cellar 5&nbsp; −0.07 cellar 3&nbsp; 0.05" in told
 
 
 def test_categories_and_loadings_are_explained_where_there_are_any(wine: dict[str, Any]) -> None:
-    assert "for a category it is the correlation ratio η" in words(render(wine))
+    assert "Categories: the correlation ratio η" in words(render(wine))
     assert "The loading is the weight" in words(render(wine))
     for reduced in wine["maps"]:
         reduced["explanation"]["kinds"] = ["numeric"] * 14
         reduced["loadings"] = {"columns": [], "values": []}
     told = words(render(wine))
-    assert "for a category" not in told
+    assert "correlation ratio" not in told
     assert "Loading" not in told
 
 

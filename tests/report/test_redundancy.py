@@ -46,12 +46,18 @@ def test_nothing_compared_is_no_section(wine: dict[str, Any]) -> None:
         ([["ash", "hue", "proline"]], "ash, hue and proline are redundant; the other column is in no group."),
         ([["ash", "hue"], ["proline", "alcohol"]], "ash and hue are redundant: 2 such groups contain 4 of the 4 columns."),
         ([["ash", "hue", "proline", "alcohol"]], "ash, hue, proline and alcohol are redundant."),
-        ([], "No two of the 4 columns are redundant; ash and hue come closest, with a symmetric uncertainty of 0.60."),
     ],
 )  # fmt: skip
 def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[str]], lead: str) -> None:
-    result = found(["ash", "hue", "proline", "alcohol"], [0.8 if groups else 0.6, 0.1, 0, 0.2, 0, 0], *groups)
+    result = found(["ash", "hue", "proline", "alcohol"], [0.8, 0.1, 0, 0.2, 0, 0], *groups)
     assert collected(result)["lead"] == lead
+
+
+def test_without_a_group_the_lead_tells_the_threshold_and_the_most_similar_pair() -> None:
+    lead = collected(found(["ash", "hue", "proline", "alcohol"], [0.6, 0.1, 0, 0.2, 0, 0]))["lead"]
+    assert lead.startswith("No two of the 4 columns are redundant")
+    for fact in ("symmetric uncertainty", "0.7)", "ash and hue", "0.60"):
+        assert fact in lead
 
 
 def test_a_pair_that_shares_all_without_being_a_group_is_not_said_to_differ() -> None:

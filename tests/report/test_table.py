@@ -101,7 +101,9 @@ def test_an_id_that_takes_no_part_is_told_without_alarm(wine: dict[str, Any]) ->
     assert "leak" not in told["lead"]
     assert told["leaks"] is None
     assert [leak["name"] for leak in told["harmless"]] == ["bottle"]
-    assert "an excluded id, alone predicts class" in render(wine)
+    sentence = render(wine).split('<p class="hint">The rows are in the order of the target')[1].split("</p>")[0]
+    for fact in ("bottle", "excluded id", "alone predicts class", "99.6%"):
+        assert fact in sentence
 
 
 def test_doubtful_kinds_come_with_lines_to_copy(wine: dict[str, Any]) -> None:
@@ -112,7 +114,7 @@ def test_doubtful_kinds_come_with_lines_to_copy(wine: dict[str, Any]) -> None:
     assert [(row["name"], row["kind"], row["suggestion"]) for row in doubts["rows"]] == [
         ("class", "classes", "numeric"),
         ("magnesium", "numeric", "categorical"),
-        ("bottle", "id, left out", "numeric"),
+        ("bottle", "id, excluded", "numeric"),
     ]
     assert doubts["command"] == "--kinds class=numeric --kinds magnesium=categorical --kinds bottle=numeric"
     assert doubts["python"] == "kinds={'class': 'numeric', 'magnesium': 'categorical', 'bottle': 'numeric'}"

@@ -29,7 +29,7 @@ def test_the_chosen_columns_are_saved_as_they_are_now(read: Any, tmp_path: Path)
     subset = sample.wine()["subset"]["columns"]
     in_order = [column["name"] for column in sample.wine()["table"]["columns"] if column["name"] in subset]
     button = reader.page.locator("#save-columns")
-    assert button.inner_text() == f"Save the {len(subset)} chosen columns as CSV"
+    assert button.inner_text() == f"Save the {len(subset)} ticked columns as CSV"
     assert saved(reader, "save-columns", tmp_path / "a.csv") == [["column"], *([name] for name in in_order)]
 
 
@@ -77,6 +77,6 @@ def test_a_spreadsheet_runs_nothing_that_a_name_says(browser: Any, tmp_path: Pat
 def test_what_is_not_there_is_not_offered(read: Any) -> None:
     reader = read("bare")
     assert reader.page.locator("#takeaway button").all_inner_texts() == [
-        "Save the 0 chosen columns as CSV", "Save the ranking as CSV", "Save all numbers as JSON",
+        "Save the 0 ticked columns as CSV", "Save the ranking as CSV", "Save all numbers as JSON",
     ]  # fmt: skip
     assert reader.page.locator("#save-columns").is_disabled()

@@ -55,6 +55,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
     # Columns with a score of 0 by the first counted criterion can be hidden.
     first_scores = scores[0]
     kinds = {column.name: column.kind for column in result.table.columns}
+    excluded = {column.name for column in result.table.columns if column.exclusion}
     subset = set(result.subset.columns) if result.subset is not None else set()
     at_first = set(initial_selection(result))
     tops = [max((s for s in column if s is not None), default=0.0) for column in scores]
@@ -76,6 +77,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
             "in_subset": names[j] in subset,
             "kept": names[j] in at_first,
             "ranked": first_scores[j] is not None,
+            "excluded": names[j] in excluded,
             # An excluded column has no score, which differs from a score of 0.
             "zero_scores": first_scores[j] == 0,
             "mean_rank": None if mean_rank is None else _mean_rank_cell(ranks[j], mean_rank.intervals[j], n_ranked),
@@ -222,8 +224,8 @@ def _uncut_columns_sentences(uncut: UncutColumns, target: str) -> list[str]:
         f"By {test} of {count_with_noun(n_tested, 'numeric column')} (p-values adjusted by Benjamini-Hochberg, {level}), "
         f"{_n_significant_text(tests.n_significant, columns, n, effect)}.",
         f"With {count_with_noun(tests.n_rows, 'row')}, one test at the {level} level has a power of "
-        f"{format_percent(uncut.power)} {explained[0].format(enough)}; at the level of {level} divided by {n_tested:,} tests "
-        f"{explained[1].format(adjusted)}.",
+        f"{format_percent(uncut.power)} {explained[0].format(enough)}; at the level of {level} divided by "
+        f"{count_with_noun(n_tested, 'test')} {explained[1].format(adjusted)}.",
         blind,
     ]
 

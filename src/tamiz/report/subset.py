@@ -386,7 +386,8 @@ def _title(frontier: Sequence[BestOfSize], kept: BestOfSize) -> str:
     if near:
         fewer = near[0]
         share = format_percent(fewer.merit / merit)
-        words += f"; the best {count_with_noun(fewer.size, 'column')} {_reach(fewer.size)} {share} of that merit"
+        best = "single column" if fewer.size == 1 else count_with_noun(fewer.size, "column")
+        words += f"; the best {best} {_reach(fewer.size)} {share} of that merit"
     return words
 
 

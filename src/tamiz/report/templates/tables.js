@@ -1,9 +1,12 @@
 // ---- tables
 
+// The text of a cell, without the notes in it.
+const textOf = (cell) => [...cell.childNodes].filter((node) => !node.classList?.contains("note")).map((node) => node.textContent).join("").trim();
+
 function key(row, column) {
   const cell = row.cells[column];
   const value = cell.dataset.value;
-  if (value === undefined) return cell.textContent.trim() || null;
+  if (value === undefined) return textOf(cell) || null;
   return value === "" ? null : Number(value);
 }
 
@@ -41,7 +44,7 @@ function foldable(table) {
     let found = 0;
     for (const row of table.tBodies[0].rows) {
       const name = row.querySelector("th");
-      const named = !wanted || name.title.toLowerCase().includes(wanted) || name.textContent.toLowerCase().includes(wanted);
+      const named = !wanted || name.title.toLowerCase().includes(wanted) || textOf(name).toLowerCase().includes(wanted);
       // A section may hide rows itself.
       const hit = named && !("out" in row.dataset);
       row.hidden = !hit || found >= shown;
