@@ -86,7 +86,7 @@ def test_sets_of_another_shape_are_refused():
 def test_a_column_that_takes_no_part_is_in_no_set():
     source = open_source(X.assign(row=np.arange(150)), Y)
     selector = SubsetSelector(CFS(), Forward()).fit(source)
-    with pytest.raises(ValueError, match=r"Column 'row' is excluded from this table \(it numbers the rows\)"):
+    with pytest.raises(ValueError, match=r"Column 'row' is excluded from this table \(it is a row number\)"):
         selector.merits(np.ones((1, 5), dtype=bool), source)
 
 

@@ -384,7 +384,7 @@ def test_the_same_seed_gives_the_same_result_but_for_the_times(found):
         "table",
         "graph",
         "ranking",
-        "combined rank",
+        "mean rank",
         "redundancy",
         "subset",
         "reasons",

@@ -1,4 +1,4 @@
-"""The combined rank of a study and its interval: against a plain loop, and the laws they keep."""
+"""The mean rank of a study and its interval: against a plain loop, and the laws they keep."""
 
 import numpy as np
 import pandas as pd
@@ -65,7 +65,7 @@ def test_intervals_of_criteria_that_count_are_those_of_tables_of_repeated_rows(m
     assert found["criteria"] == ["r0", "r1", "r2"]
 
 
-@pytest.mark.filterwarnings("ignore:.*missing value.*by a model")
+@pytest.mark.filterwarnings("ignore:Criteria that fit a model")
 def test_intervals_of_models_are_close_to_those_of_tables_of_repeated_rows(mixed):
     models = [TreeImportance(), LinearCoefficient()]
     found = combined_of(open_source(mixed, "y"), models)
@@ -212,7 +212,7 @@ def test_ctrl_c_while_rows_are_drawn_keeps_the_ranking(monkeypatch):
     result = study(IRIS.data, IRIS.target, maps=[], assess=False).to_dict()
     assert result["ranking"]["mean_rank"] is None
     assert result["ranking"]["scores"]["information_gain"]
-    assert result["interruption"].startswith("Interrupted in the step 'combined rank'")
+    assert result["interruption"].startswith("Interrupted in the step 'mean rank'")
 
 
 def test_entropies_alone_are_counted_where_nothing_reads_the_target():

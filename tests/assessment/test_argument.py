@@ -224,7 +224,7 @@ def test_printed_it_is_a_line_for_every_model_on_all_columns_and_on_those_chosen
     X, y = signal()
     found = run_noise_experiment(X, y, n_added=[0, 5, 20], selection_n_added=[20], **QUICK)
     lines = repr(found).splitlines()
-    assert lines[0] == "accuracy as columns are added; 10 folds, each with its share of every class, 80 rows"
+    assert lines[0] == "accuracy as columns are added; 10 stratified folds, 80 rows"
     assert lines[1].split() == ["random", "columns", "0", "5", "20"]
     assert [line.split("  ")[0] for line in lines[2:4]] == ["naive Bayes", "naive Bayes, selected"]
     assert lines[8].startswith("copies of x")

@@ -232,7 +232,7 @@ def test_printed_it_is_a_table_of_every_model_and_score():
     X, y = signal()
     lines = repr(compare_columns(SEARCHED, X, y, models=QUICK, n_splits=5)).splitlines()
     assert lines[0].startswith("8 columns against ")
-    assert lines[0].endswith(" selected by CFS by BestFirst; 5 folds, each with its share of every class, 80 rows")
+    assert lines[0].endswith(" selected by CFS by BestFirst; 5 stratified folds, 80 rows")
     assert len(lines) == 2 + 9
     assert lines[2].startswith("naive Bayes           roc_auc              0.")
 

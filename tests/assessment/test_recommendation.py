@@ -295,7 +295,7 @@ def test_it_is_told_as_json_and_as_a_table():
             assert one["scores"][k][m]["folds"] == found.candidates["cfs"].scores[model, scoring].values.tolist()
             assert one["changes"][k][m]["mean"] == found.score_change("cfs", model, scoring).mean
     head, names, *rows, last = repr(found).splitlines()
-    assert head.startswith("roc_auc of 80 rows, 3 folds, each with its share of every class; without any column 0.500")
+    assert head.startswith("roc_auc of 80 rows, 3 stratified folds; without any column 0.500")
     assert names.split("  ")[-1].strip() == "naive Bayes"
     assert [row[0] for row in rows] == ["*" if name == found.recommended else " " for name in found.candidates]
     assert last == f"* recommended: {', '.join(found.columns)}"

@@ -26,7 +26,7 @@ REPORT = SelectionReport(
     selector="CFS by BestFirst",
     model="naive Bayes",
     scoring="accuracy",
-    folds_description="4 folds, each with its share of every class",
+    folds_description="4 stratified folds",
     n_samples=60,
     n_columns=4,
     groups=None,
@@ -77,9 +77,7 @@ def test_the_numbers_follow_from_the_folds():
 
 def test_a_report_reads_as_lines():
     heading, *lines, verdict, note = repr(REPORT).splitlines()
-    assert heading == (
-        "Selection report: CFS by BestFirst, 2 of 4 columns of 60 rows; naive Bayes, 4 folds, each with its share of every class"
-    )
+    assert heading == ("Selection report: CFS by BestFirst, 2 of 4 columns of 60 rows; naive Bayes, 4 stratified folds")
     assert [[cell for cell in re.split("  +", line) if cell] for line in lines] == [
         ["selected", "a, b<c", "on all rows"],
         ["CFS", "0.25", "of the search"],
@@ -177,10 +175,12 @@ def test_the_report_and_its_page_agree_on_chance(null, beats_chance):
     report = replace(REPORT, null=null)
     assert report.beats_chance is beats_chance
     assert ("finds as much on shuffled targets" in report.verdict) is not beats_chance
-    assert ("may be chance" in score_text.assessment_verdict(describe_assessment(report, ()))) is not beats_chance
+    assert (
+        "may be chance" in score_text.assessment_verdict(describe_assessment(report, ()), "the columns")
+    ) is not beats_chance
     without = replace(report, nested=scores(0.5, 0.5, 0.5, 0.5))
     assert without.beats_baseline is False
-    verdict = score_text.assessment_verdict(describe_assessment(without, ()))
+    verdict = score_text.assessment_verdict(describe_assessment(without, ()), "the columns")
     assert verdict.startswith("No gain over the baseline was found on new rows")
     assert ("no better than on shuffled targets" in verdict) is not beats_chance
 

@@ -69,7 +69,7 @@ def test_columns_left_out_are_noted_and_not_ranked(tamiz: Callable[..., Result],
     rows = "".join(f"{i},{i % 2},{'ab'[i % 2]}\n" for i in range(20))
     done = tamiz("rank", write(f"row_id,x,y\n{rows}"), "-t", "y")
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["column", "x"]
-    assert "note: 1 column left out: row_id (it numbers the rows)." in done.stderr
+    assert "note: 1 column left out: row_id (it is a row number)." in done.stderr
 
 
 def test_how_the_target_is_taken_is_told_and_quiet_hides_it(tamiz: Callable[..., Result], iris: Path) -> None:

@@ -412,7 +412,7 @@ def test_a_new_row_outside_every_radius_is_joined_to_the_nearest_and_told_of():
 
 def test_the_search_can_be_named_and_is_told():
     X = rows(19)
-    assert KNearest(5, search=BruteForce()).build(X).search_description == "exact, by blocks of products"
+    assert KNearest(5, search=BruteForce()).build(X).search_description == "exact, by matrix products"
     assert KNearest(5).build(X).recall == 1.0
 
 

@@ -33,7 +33,7 @@ def test_every_fold_has_its_share_of_every_class():
     y = classes(40, 15, 5)
     folds = make_folds(opened(y), 5, 0)
     check_parts(folds, N)
-    assert folds.description == "5 folds, each with its share of every class"
+    assert folds.description == "5 stratified folds"
     for fold in folds.splits:
         assert np.unique(y[fold.test], return_counts=True)[1].tolist() == [8, 3, 1]
     assert folds.variance_factor == pytest.approx(1 / 5 + 12 / 48)

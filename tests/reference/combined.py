@@ -1,4 +1,4 @@
-"""The combined rank and its interval, one table after the other: every criterion by its selector, ranks by pandas."""
+"""The mean rank and its interval, one table after the other: every criterion by its selector, ranks by pandas."""
 
 import numpy as np
 import pandas as pd

@@ -176,7 +176,7 @@ def assessment(subset: dict[str, Any], names: list[str]) -> dict[str, Any]:
     return {
         "predictor": "naive Bayes",
         "scoring": "accuracy",
-        "folds": "10 folds, each with its share of every class",
+        "folds": "10 stratified folds",
         "n_samples": 178,
         "scores": {
             "baseline": _scores([0.4] * 10, 0.0),
@@ -331,7 +331,7 @@ def _graph(joined: NDArray[np.float64], k: int) -> dict[str, Any]:
         "radius": None,
         "t": None,
         "unweighted": True,
-        "search": "exact, by blocks of products",
+        "search": "exact, by matrix products",
         "recall": 1.0,
     }
 

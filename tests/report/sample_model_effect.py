@@ -43,7 +43,7 @@ def model_effect(n_columns: int = 13) -> dict[str, Any]:
     """Return a comparison: naive Bayes gains, neighbours lose, of the tree nothing can be told."""
     return {
         "selector": "CFS by Forward",
-        "folds": "10 folds, each with its share of every class",
+        "folds": "10 stratified folds",
         "n_samples": 178,
         "n_columns": n_columns,
         "n_chosen": [4, 5, 4, 4, 6, 4, 4, 5, 4, 4],
@@ -82,7 +82,7 @@ def recommendation(names: list[str], kept: list[str]) -> dict[str, Any]:
         "recommended": "cfs",
         "refused": [],
         "columns": kept,
-        "folds": "10 folds, each with its share of every class",
+        "folds": "10 stratified folds",
         "n_samples": 178,
         "n_columns": len(names),
         "models": [dict(model) for model in MODELS],
@@ -120,7 +120,7 @@ def noise_experiment(copied: str = "flavanoids", n_columns: int = 13) -> dict[st
         "n_added": list(_NUMBERS),
         "models": [dict(model) for model in MODELS],
         "scoring": "accuracy",
-        "folds": "10 folds, each with its share of every class",
+        "folds": "10 stratified folds",
         "n_samples": 178,
         "n_columns": n_columns,
         "n_draws": 2,

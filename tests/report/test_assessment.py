@@ -53,9 +53,7 @@ def test_the_picture_has_a_row_for_each_score_with_the_folds_beside_the_honest_o
 
 def test_the_title_states_the_optimism_and_the_caption_the_rows_and_the_folds(wine: dict[str, Any]) -> None:
     assert collected(wine)["title"] == "The nested CV score is 8 points below the apparent score"
-    assert (
-        collected(wine)["design"] == "Accuracy of naive Bayes, 178 rows, 10 folds, each with its share of every class."
-    )
+    assert collected(wine)["design"] == "Accuracy of naive Bayes, 178 rows, 10 stratified folds."
     wine["assessment"]["optimism"] = -0.01
     assert collected(wine)["title"] == "Nested cross-validation confirms the apparent score"
 

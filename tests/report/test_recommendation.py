@@ -165,9 +165,7 @@ def test_the_page_marks_the_recommended_row_and_a_loss_that_the_folds_are_sure_o
 
 
 def test_folds_and_notes_are_told_but_not_what_the_page_tells_above(wine: dict[str, Any]) -> None:
-    assert collected(wine)["design"].startswith(
-        "178 rows, 10 folds, each with its share of every class. Every selection is"
-    )
+    assert collected(wine)["design"].startswith("178 rows, 10 stratified folds. Every selection is")
     wine["recommendation"]["notes"] = [wine["warnings"][0], "CFS is left out of the comparison: it failed."]
     assert collected(wine)["notes"] == ["CFS is left out of the comparison: it failed."]
 

@@ -498,7 +498,7 @@ def test_a_graph_in_one_piece_is_told_in_a_sentence_and_facts(wine: dict[str, An
         "Built by": "Nearest neighbours (n_neighbors=15, weight=Binary(), metric='seuclidean')",
         "Neighbours of a row": "15 to 39, median 19",
         "Weight of an edge": "1",
-        "Search for neighbours": "exact, by blocks of products",
+        "Search for neighbours": "exact, by matrix products",
     }
     assert told["title"] == "The median number of neighbours is 19, the maximum 39"
     assert sum(told["chart"]["data"][0]["y"]) == 178

@@ -25,7 +25,7 @@ def target_of(values, **options):
 def test_numbers_of_the_rows_are_ids_whatever_their_name():
     for first in (0, 1):
         column = column_of(range(first, first + N))
-        assert (column.kind, column.exclusion_reason) == ("id", "it numbers the rows")
+        assert (column.kind, column.exclusion_reason) == ("id", "it is a row number")
 
 
 def test_few_rows_do_not_make_an_id():
@@ -188,7 +188,7 @@ def test_columns_that_take_no_part_are_told_in_one_sentence():
         {"rownames": range(N), "note": [f"note {i} of all" for i in range(N)], "x": RNG.normal(size=N)}
     )
     assert open_source(frame).schema.excluded_column_notes == [
-        "2 of 3 columns are excluded: rownames (it numbers the rows), note (free text: all values are distinct)."
+        "2 of 3 columns are excluded: rownames (it is a row number), note (free text: all values are distinct)."
     ]
     assert open_source(frame[["x"]]).schema.excluded_column_notes == []
     assert (

@@ -105,7 +105,7 @@ def test_the_note_on_categories_states_what_their_weight_means():
     )
     balanced = describe_reducer(PCA(2, standardize=True).fit(table)).notes
     famd = describe_reducer(PCA(2, standardize=True, categories="famd").fit(table)).notes
-    assert any("K - 1" in note and "shares of 4 columns" in note for note in balanced)
+    assert any("K - 1" in note and "the total variance is 4, the number of columns" in note for note in balanced)
     assert any("FAMD" in note and "66.7%" in note for note in famd)
 
 
@@ -126,9 +126,7 @@ def test_the_heading_of_parallel_analysis_counts_the_components_above_chance():
     assert facts.chance_title == "3 of the first 4 components explain more variance than expected by chance"
     every = describe_reducer(PCA(13, standardize=True).fit(load_wine().data))
     assert every.chance_title == "3 of 13 components explain more variance than expected by chance"
-    assert facts.chance_note.startswith(
-        "The expectation by chance is the mean over random tables with as many rows and independent"
-    )
+    assert facts.chance_note.startswith("Chance: the mean over random tables of the same size")
     for seed in range(5):
         pca = PCA(2, standardize=True).fit(np.random.default_rng(seed).normal(size=(2, 3)))
         assert describe_reducer(pca).chance_title == "No component explains more variance than expected by chance"

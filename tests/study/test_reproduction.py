@@ -180,7 +180,7 @@ def test_the_script_is_as_a_user_would_write_it(folder):
         "result = study('t.csv', target='class', assess=False)\n"
         "result.to_html('t-report.html')\n"
         "\n"
-        "# The selection alone.\n"
+        "# Only the selection of the section Subset.\n"
         "source = open_source('t.csv', target='class')\n"
         "selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)\n"
         "print(selector.get_feature_names_out().tolist())\n"
@@ -284,7 +284,7 @@ def test_without_a_seed_the_selection_has_the_lots_that_were_drawn(folder):
     ).to_dict()
     made = {}
     script = result["reproduction"]["python"]
-    exec(script[script.index("# The selection alone") :], _imports(script, made))
+    exec(script[script.index("# Only the selection") :], _imports(script, made))
     assert made["selector"].get_feature_names_out().tolist() == result["subset"]["columns"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -221,9 +222,10 @@ def _lead(measures: Mapping[str, MapMeasure], names: Sequence[str]) -> str:
             parts.append((neighbors, f"the neighbours best{among}"))
     if not parts:
         return "All maps preserve distances and neighbours equally well."
-    clauses = [
-        f"{_join_map_names(maps, names)} {'preserves' if len(maps) == 1 else 'preserve'} {what}" for maps, what in parts
-    ]
+    clauses = []
+    for maps, group in groupby(parts, key=lambda part: part[0]):
+        what = " and ".join(what for _, what in group)
+        clauses.append(f"{_join_map_names(maps, names)} {'preserves' if len(maps) == 1 else 'preserve'} {what}")
     return f"{'; '.join(clauses)}."
 
 

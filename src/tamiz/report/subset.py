@@ -113,7 +113,7 @@ _MAX_GROUP_NAMES = 3
 # A smaller symmetric uncertainty with the target explains by itself why a column is out.
 _NEGLIGIBLE_UNCERTAINTY = 0.01
 _SMALLEST_SHOWN = 0.001
-_MAX_ALIGNED = 10.0
+_MIN_ALIGNED, _MAX_ALIGNED = 5e-5, 10.0
 _NUMERIC_KINDS = ("numeric", "date")
 
 
@@ -174,7 +174,8 @@ def _row(reason: ColumnReason, subset: SubsetRecord) -> dict[str, Any]:
 def _format_change(change: float | None) -> str:
     if change is None:
         return format_number(change)
-    return f"{'+' if change > 0 else ''}{_format_merit(change)}"
+    size = _format_merit(change) if abs(change) >= _MIN_ALIGNED or change == 0 else format_number(change, digits=2)
+    return f"{'+' if change > 0 else ''}{size}"
 
 
 def _reason_sentence(reason: ColumnReason, change: float | None, subset: SubsetRecord) -> str:
