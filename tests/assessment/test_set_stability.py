@@ -40,8 +40,8 @@ def test_sets_drawn_at_random_are_about_0():
 def test_sets_that_are_all_the_same_are_1_also_without_and_with_every_column(held):
     found = stability([held] * 5)
     assert (found.estimate, found.variance, found.low, found.high) == (1, 0, 1, 1)
-    what = "the same columns in all 5 sets" if any(held) else "no column in any of the 5 sets"
-    assert found.sentence == f"1.00 (1.00 to 1.00): {what}."
+    what = "all 5 folds select the same columns" if any(held) else "none of the 5 folds selects a column"
+    assert found.sentence == f"1.00 (95% interval 1.00 to 1.00): {what}."
     assert found.mean_size == sum(held)
 
 

@@ -41,7 +41,7 @@ class Stability:
         """The estimate with its interval and meaning, in words."""
         values = f"{self.estimate:.2f} (95% interval {self.low:.2f} to {self.high:.2f})"
         if not self.mean_size:
-            return f"{values}: no fold of {self.n_sets} selects a column."
+            return f"{values}: none of the {self.n_sets} folds selects a column."
         if self.low == self.high == 1.0:
             return f"{values}: all {self.n_sets} folds select the same columns."
         return f"{values}; 1: every fold selects the same columns, 0: no more agreement than random sets."
