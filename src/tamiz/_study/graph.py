@@ -19,7 +19,7 @@ from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import default_builder
 from tamiz.graphs.weights import Binary
 from tamiz.report.records.codec import Named
-from tamiz.report.records.maps import Components, GraphRecord, Histogram, NeighborCounts, Range
+from tamiz.report.records.maps import ComponentsRecord, GraphRecord, Histogram, NeighborCounts, Range
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -185,7 +185,7 @@ def describe_graph(row_graph: RowGraph, label: Named) -> GraphRecord | None:
         by_class=row_graph.builder is not None and row_graph.builder.needs_classes,
         n_rows=graph.n_samples,
         n_edges=graph.n_edges,
-        components=Components(
+        components=ComponentsRecord(
             n=len(graph.components),
             sizes=tuple(np.sort(graph.components.sizes)[::-1][:_MAX_COMPONENTS].tolist()),
         ),

@@ -16,7 +16,14 @@ from tamiz.reduction import registry
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.base import Reducer
 from tamiz.report.records.codec import Named
-from tamiz.report.records.maps import AxisCorrelations, GreyImage, ImageSet, Loadings, MapRecord, Spectrum
+from tamiz.report.records.maps import (
+    AxisCorrelationsRecord,
+    GreyImage,
+    ImageSetRecord,
+    Loadings,
+    MapRecord,
+    SpectrumRecord,
+)
 from tamiz.runtime.registry import Entry, suggestion
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.sources.base import Source
@@ -278,7 +285,7 @@ def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, s
         comparable_axes=facts.comparable_axes,
         points=points,
         rows=() if shown_rows is None else tuple(fitted.source.row_numbers[shown_rows].tolist()),
-        spectrum=Spectrum(
+        spectrum=SpectrumRecord(
             label=facts.spectrum_label,
             note=facts.spectrum_note,
             values=tuple(facts.spectrum),
@@ -298,7 +305,7 @@ def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, s
     )
 
 
-def _axis_correlations(fitted: StudyMap, seed: int) -> AxisCorrelations:
+def _axis_correlations(fitted: StudyMap, seed: int) -> AxisCorrelationsRecord:
     """Return the rank correlations of every column with the first axes, over the embedded rows or a sample of them."""
     rows, n = fitted.rows, len(fitted.embedding)
     embedding = fitted.embedding
@@ -311,7 +318,7 @@ def _axis_correlations(fitted: StudyMap, seed: int) -> AxisCorrelations:
     spans = np.ptp(points, axis=0)
     points[:, spans <= _ROUNDING * spans.max()] = 0.0
     found = correlate_columns(fitted.source, points, rows)
-    return AxisCorrelations(
+    return AxisCorrelationsRecord(
         columns=tuple(found.columns),
         kinds=tuple(found.kinds),
         values=tuple(map(tuple, found.values.tolist())),
@@ -321,9 +328,9 @@ def _axis_correlations(fitted: StudyMap, seed: int) -> AxisCorrelations:
     )
 
 
-def _image_set(gallery: Gallery) -> ImageSet:
+def _image_set(gallery: Gallery) -> ImageSetRecord:
     """Return images in 256 grey levels, about a hundredth of the size of the numbers as text."""
-    return ImageSet(
+    return ImageSetRecord(
         title=gallery.title,
         note=gallery.note,
         n_images=len(gallery.images),

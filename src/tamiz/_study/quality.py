@@ -14,7 +14,7 @@ from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.report.records.codec import Named
-from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairs
+from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairsRecord
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.views import RowNumbers, select_rows
@@ -138,14 +138,14 @@ def _agreement(first: MapQuality, map_qualities: Sequence[MapQuality | None]) ->
     )
 
 
-def _pairs(diagrams: Sequence[ShepardDiagram | None]) -> ShepardPairs | None:
+def _pairs(diagrams: Sequence[ShepardDiagram | None]) -> ShepardPairsRecord | None:
     """Return pairs of rows: their distances in the table and, at the best scale, on each map."""
     first = next(filter(None, diagrams), None)
     if first is None:
         return None
     n = len(first.distances)
     at = np.arange(n) if n <= _MAX_PAIRS else np.linspace(0, n - 1, _MAX_PAIRS).astype(np.intp)
-    return ShepardPairs(
+    return ShepardPairsRecord(
         all_pairs=first.all_pairs and n == len(at),
         in_table=tuple(first.dissimilarities[at].tolist()),
         on_map=tuple(() if one is None else tuple((one.scale * one.distances[at]).tolist()) for one in diagrams),

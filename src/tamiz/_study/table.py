@@ -10,8 +10,8 @@ from tamiz._study.leakage import find_leakage, leakage_warnings
 from tamiz.report.records.columns import (
     ClassWeight,
     ColumnSummary,
-    DuplicateRows,
-    EqualRows,
+    DuplicateRowsRecord,
+    EqualRowsRecord,
     KindSuggestion,
     NumberSummary,
     TableRecord,
@@ -92,7 +92,7 @@ def _is_whole(level: str) -> bool:
 _MAX_EXAMPLE_ROWS = 5
 
 
-def describe_duplicates(source: Source, fingerprints: tuple[Hashes, Hashes]) -> DuplicateRows:
+def describe_duplicates(source: Source, fingerprints: tuple[Hashes, Hashes]) -> DuplicateRowsRecord:
     """Return the number of rows equal to an earlier one, target included, and of rows equal to a row of another class.
 
     Parameters
@@ -117,7 +117,7 @@ def describe_duplicates(source: Source, fingerprints: tuple[Hashes, Hashes]) -> 
     if source.schema.has_classes and len(rows):
         ends = np.append(np.flatnonzero(new_row)[1:], len(rows)) - 1
         contradicting = (part[ends] > part[np.flatnonzero(new_row)])[group]
-    return DuplicateRows(
+    return DuplicateRowsRecord(
         # The first row of each group repeats none.
         n=equal.n - len(np.unique(part[repeated])),
         example=equal.example,
@@ -125,12 +125,12 @@ def describe_duplicates(source: Source, fingerprints: tuple[Hashes, Hashes]) -> 
     )
 
 
-def _equal_rows(source: Source, rows: NDArray[np.intp], group: NDArray[np.intp]) -> EqualRows:
+def _equal_rows(source: Source, rows: NDArray[np.intp], group: NDArray[np.intp]) -> EqualRowsRecord:
     """Return the number of rows, and the first group as row numbers of the user's table."""
     if not len(rows):
-        return EqualRows(n=0, example=())
+        return EqualRowsRecord(n=0, example=())
     example = np.sort(rows[group == group[np.argmin(rows)]])[:_MAX_EXAMPLE_ROWS]
-    return EqualRows(n=len(rows), example=tuple(source.row_numbers[example].tolist()))
+    return EqualRowsRecord(n=len(rows), example=tuple(source.row_numbers[example].tolist()))
 
 
 # Levels that are listed.

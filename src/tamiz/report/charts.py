@@ -15,7 +15,7 @@ from tamiz.report.text import chart_label, count_with_noun, format_number, forma
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tamiz.report.records.maps import Histogram, Spectrum
+    from tamiz.report.records.maps import Histogram, SpectrumRecord
 
 _CONFIG = {
     "displaylogo": False,
@@ -220,7 +220,7 @@ def neighbour_histogram(bins: Histogram) -> dict[str, Any]:
     )
 
 
-def eigenvalue_chart(spectrum: Spectrum, n_shown: int) -> dict[str, Any]:
+def eigenvalue_chart(spectrum: SpectrumRecord, n_shown: int) -> dict[str, Any]:
     """Return eigenvalues as bars, with their residuals on hover."""
     numbers = list(range(1, n_shown + 1))
     values = spectrum.values[:n_shown]
@@ -244,7 +244,7 @@ def eigenvalue_chart(spectrum: Spectrum, n_shown: int) -> dict[str, Any]:
     )
 
 
-def scree_chart(spectrum: Spectrum, names: Sequence[str]) -> dict[str, Any]:
+def scree_chart(spectrum: SpectrumRecord, names: Sequence[str]) -> dict[str, Any]:
     """Return the share of each component as bars, and the cumulative share as a line."""
     numbers = list(range(1, len(names) + 1))
     values, cumulative = (
@@ -279,7 +279,7 @@ def scree_chart(spectrum: Spectrum, names: Sequence[str]) -> dict[str, Any]:
     )
 
 
-def parallel_analysis_chart(spectrum: Spectrum, names: Sequence[str]) -> dict[str, Any]:
+def parallel_analysis_chart(spectrum: SpectrumRecord, names: Sequence[str]) -> dict[str, Any]:
     """Return the share of each component as bars, and its share by chance as a line.
 
     The cumulative share is shown on hover: a line of it would need another scale, on which bars and chance cannot be compared.

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from tamiz.report.records.columns import ColumnSummary
     from tamiz.report.records.maps import (
-        AxisCorrelations,
+        AxisCorrelationsRecord,
         ColorColumn,
-        ImageSet,
+        ImageSetRecord,
         Loadings,
         MapRecord,
         QualityRecord,
-        Spectrum,
+        SpectrumRecord,
     )
     from tamiz.report.records.study import StudyRecord
 
@@ -73,7 +73,7 @@ def collect_axes(fitted_map: MapRecord, columns: Sequence[ColumnSummary]) -> dic
 
 
 def _axis_table(
-    explanation: AxisCorrelations, loadings: Mapping[str, list[tuple[str, Sequence[float]]]], axis: int, name: str
+    explanation: AxisCorrelationsRecord, loadings: Mapping[str, list[tuple[str, Sequence[float]]]], axis: int, name: str
 ) -> dict[str, Any]:
     names, kinds = explanation.columns, explanation.kinds
     values = [row[axis] for row in explanation.values]
@@ -271,7 +271,7 @@ def _single_point_note(fitted_map: MapRecord) -> str:
     return ""
 
 
-def _equal_eigenvalues_note(spectrum: Spectrum) -> str:
+def _equal_eigenvalues_note(spectrum: SpectrumRecord) -> str:
     """Return a note if all eigenvalues are equal within rounding, so that the axes are arbitrary; else ""."""
     values = () if _has_shares(spectrum) else spectrum.values
     if len(values) < 3 or max(values) - min(values) > _ROUNDING * max(map(abs, values)):
@@ -310,7 +310,7 @@ def _arrows_text(n_arrows: int, loadings: Loadings, names_levels: bool) -> str:
     return f"Each arrow is a column: rows further along it have larger values.{which}"
 
 
-def _image_set(gallery: ImageSet) -> dict[str, Any]:
+def _image_set(gallery: ImageSetRecord) -> dict[str, Any]:
     images, n = gallery.images, gallery.n_images
     drawn = f"The first {len(images)} of {format_count(n)} are shown." if len(images) < n else ""
     return {
@@ -348,16 +348,16 @@ def _distance_note(fitted_map: MapRecord) -> str:
     return fitted_map.proximity_note
 
 
-def _has_shares(spectrum: Spectrum) -> bool:
+def _has_shares(spectrum: SpectrumRecord) -> bool:
     return bool(spectrum.cumulative)
 
 
-def _total_name(spectrum: Spectrum) -> str:
+def _total_name(spectrum: SpectrumRecord) -> str:
     """Return the total that the shares of a spectrum refer to, from its label."""
     return shorten(spectrum.label, 60).removeprefix("Share of ")
 
 
-def _spectrum(spectrum: Spectrum) -> dict[str, Any] | None:
+def _spectrum(spectrum: SpectrumRecord) -> dict[str, Any] | None:
     """Return the chart of the spectrum of a map, with a title that states the finding."""
     if not spectrum.values:
         return None
@@ -391,12 +391,12 @@ def _spectrum(spectrum: Spectrum) -> dict[str, Any] | None:
     }
 
 
-def _includes_all_shares(spectrum: Spectrum) -> bool:
+def _includes_all_shares(spectrum: SpectrumRecord) -> bool:
     """Whether the shares add up to 1, so that no component was left uncomputed."""
     return bool(spectrum.cumulative[-1] >= 1 - _ROUNDING)
 
 
-def _components_for_80_percent(spectrum: Spectrum) -> str:
+def _components_for_80_percent(spectrum: SpectrumRecord) -> str:
     cumulative, total = spectrum.cumulative, len(spectrum.values)
     n = next((i + 1 for i, share in enumerate(cumulative) if share >= 0.8), total)
     verb = "accounts for" if n == 1 else "account for"
@@ -407,7 +407,7 @@ def _components_for_80_percent(spectrum: Spectrum) -> str:
     return f"{known} {verb} {format_percent(cumulative[n - 1])} of {_total_name(spectrum)}"
 
 
-def _first_eigenvalues_text(spectrum: Spectrum) -> str:
+def _first_eigenvalues_text(spectrum: SpectrumRecord) -> str:
     name = shorten(spectrum.label, 60).lower()
     # No line break inside a power of ten.
     first = [format_number(value, digits=2).replace(" ", "\u00a0") for value in spectrum.values[:2]]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tamiz.report.records.columns import TableRecord
-    from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairs
+    from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairsRecord
     from tamiz.report.records.study import StudyRecord
 
 
@@ -265,7 +265,7 @@ def _best_map_at(curves: Sequence[Sequence[float]], names: Sequence[str], index:
     return _short_map_name(names[max(known, key=lambda k: curves[k][index])])
 
 
-def _shepard_charts(pairs: ShepardPairs | None, names: Sequence[str]) -> list[dict[str, Any]]:
+def _shepard_charts(pairs: ShepardPairsRecord | None, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the Shepard diagram of every map."""
     if pairs is None:
         return []

@@ -23,7 +23,7 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tamiz.report.records.columns import ColumnSummary, EqualRows, TableRecord
+    from tamiz.report.records.columns import ColumnSummary, EqualRowsRecord, TableRecord
     from tamiz.report.records.study import StudyRecord
 
 _CLASSES_SHOWN = 12
@@ -175,7 +175,7 @@ def _duplicate_facts(table: TableRecord) -> list[tuple[str, str]]:
     ]
 
 
-def _example_rows(duplicates: EqualRows) -> str:
+def _example_rows(duplicates: EqualRowsRecord) -> str:
     return f"rows {join_names([f'{row + 1:,}' for row in duplicates.example])}"
 
 

@@ -33,7 +33,7 @@ class KindSuggestion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EqualRows:
+class EqualRowsRecord:
     """The number of some rows, and the first group of equal ones as row numbers from 0."""
 
     n: int
@@ -41,10 +41,10 @@ class EqualRows:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DuplicateRows(EqualRows):
+class DuplicateRowsRecord(EqualRowsRecord):
     """The rows that repeat an earlier one, and those equal to a row of another class."""
 
-    contradictions: EqualRows
+    contradictions: EqualRowsRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +107,7 @@ class TableRecord:
     group_column: str | None
     time_column: str | None
     target_kind_suggestion: KindSuggestion | None
-    duplicate_rows: DuplicateRows | None
+    duplicate_rows: DuplicateRowsRecord | None
     row_order: str | None
     leakage: tuple[LeakageFinding, ...]
     columns: tuple[ColumnSummary, ...]

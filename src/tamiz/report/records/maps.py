@@ -32,7 +32,7 @@ class NeighborCounts(Range):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Components:
+class ComponentsRecord:
     """The number of components of a graph, and the sizes of the largest ones."""
 
     n: int
@@ -55,7 +55,7 @@ class GraphRecord(Named):
     by_class: bool
     n_rows: int
     n_edges: int
-    components: Components
+    components: ComponentsRecord
     n_joining_edges: int | None
     neighbors: NeighborCounts
     degrees: Range
@@ -67,7 +67,7 @@ class GraphRecord(Named):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Spectrum:
+class SpectrumRecord:
     """The eigenvalues of a map, or the shares of its components with their cumulative shares.
 
     `reference` are the shares by chance (parallel analysis), which `chance_title` and `chance_note` put into words.
@@ -99,7 +99,7 @@ class Loadings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AxisCorrelations:
+class AxisCorrelationsRecord:
     """The rank correlation of each column with each axis, over `n_rows` of the `n_mapped` rows, and its size by chance.
 
     A category has a correlation ratio, without a sign.
@@ -132,7 +132,7 @@ class GreyImage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ImageSet:
+class ImageSetRecord:
     """The first of `n_images` images, such as the components of a table of pixels."""
 
     title: str
@@ -155,10 +155,10 @@ class MapRecord(Named):
     comparable_axes: bool
     points: tuple[tuple[float, ...], ...] | None
     rows: tuple[int, ...]
-    spectrum: Spectrum
+    spectrum: SpectrumRecord
     loadings: Loadings
-    explanation: AxisCorrelations
-    galleries: tuple[ImageSet, ...]
+    explanation: AxisCorrelationsRecord
+    galleries: tuple[ImageSetRecord, ...]
 
     def __post_init__(self) -> None:
         if not self.axes:
@@ -191,7 +191,7 @@ class AgreementCurves:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShepardPairs:
+class ShepardPairsRecord:
     """Pairs of rows: their distances in the table and, at the best scale, on every map."""
 
     all_pairs: bool
@@ -212,7 +212,7 @@ class QualityRecord:
     n_neighbors: int
     measures: tuple[MapMeasure, ...]
     agreement: AgreementCurves
-    pairs: ShepardPairs | None
+    pairs: ShepardPairsRecord | None
     stress_per_point: tuple[tuple[float | None, ...] | None, ...]
 
     def check_maps(self, n_maps: int) -> None:
