@@ -231,7 +231,7 @@ def relevances():
             )
 
 
-@pytest.mark.filterwarnings("ignore:.*missing value.*by a model", "ignore:LinearCoefficient reads 2,000 of")
+@pytest.mark.filterwarnings("ignore:Criteria that fit a model", "ignore:LinearCoefficient reads 2,000 of")
 @pytest.mark.parametrize("relevance", list(relevances()))
 def test_every_relevance_scores_a_file_piece_by_piece_as_the_table_in_memory(both, relevance):
     for expected, source in both:
