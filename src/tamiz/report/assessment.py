@@ -16,7 +16,7 @@ from tamiz.report.score_text import (
     null_count_text,
     selected_columns_text,
 )
-from tamiz.report.text import chart_label, count_with_noun, format_number, join_names, round_coordinate
+from tamiz.report.text import capitalize, chart_label, count_with_noun, format_number, join_names, round_coordinate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -242,7 +242,7 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
             score_format,
             "the shares of the classes" if result.table.classes else "the mean of the target",
         ),
-        "design": f"{score_format.name[0].upper()}{score_format.name[1:]} of {assessed.predictor}, "
+        "design": f"{capitalize(score_format.name)} of {assessed.predictor}, "
         f"{count_with_noun(assessed.n_samples, 'row')}, {assessed.folds}.",
         "title": _title(assessed, score_format),
         "chart": scores_chart(_present_scores(assessed.scores), score_format),
@@ -333,7 +333,7 @@ def _permutation_null(assessment: AssessmentRecord) -> dict[str, Any] | None:
         # The smallest possible p of so few searches is above the level.
         meaning = "too few searches for a p-value of 0.05"
     return {
-        "title": f"{words[0].upper()}{words[1:]}",
+        "title": capitalize(words),
         "note": f"Permutation test: the same search on targets {null.shuffling}; "
         f"p\u00a0=\u00a0{format_number(null.p_value, digits=2)}, {meaning}.",
         "chart": null_distribution_chart(null.merits, null.observed, null.statistic),

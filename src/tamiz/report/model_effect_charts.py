@@ -15,7 +15,7 @@ from tamiz.report.score_text import (
     score_interval,
     short_model_name,
 )
-from tamiz.report.text import chart_label, round_coordinate
+from tamiz.report.text import capitalize, chart_label, round_coordinate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,7 @@ def comparison_chart(score: ModelScores, models: Sequence[Named]) -> dict[str, A
             "xref": "paper",
             "xanchor": "left",
             "y": height + 0.42,
-            "text": f"<b>{chart_label(_capitalize(model_name(model)), 30)}</b>  {_change_text(cell.difference, score_format)}",
+            "text": f"<b>{chart_label(capitalize(model_name(model)), 30)}</b>  {_change_text(cell.difference, score_format)}",
             "showarrow": False,
         }
         for height, model, cell in zip(heights, models, cells, strict=True)
@@ -146,10 +146,6 @@ def _change_text(change: FoldedScores, score_format: ScoreFormat) -> str:
     return f"{format_difference(change.mean, score_format)} ({format_interval(change.interval, score_format)})"
 
 
-def _capitalize(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
 def score_range(experiment: NoiseExperimentRecord) -> tuple[float, float]:
     """Return the range of scores that all panels share."""
     every: list[float] = []
@@ -188,7 +184,7 @@ def added_columns_chart(
                 hoverinfo="skip",
             )
         )
-        name = chart_label(_capitalize(model_name(model)), 30)
+        name = chart_label(capitalize(model_name(model)), 30)
         lines.append(_line(numbers, line, name, what, score_format, k, line={"width": 2.5}, marker=_marker(k, "")))
         dashed = {"width": 2, "dash": "dash"}
         dashes.append(
@@ -209,7 +205,7 @@ def added_columns_chart(
             "fixedrange": True,
         },
         yaxis={
-            "title": {"text": f"{chart_label(_capitalize(score_format.name), 30)} on test rows"},
+            "title": {"text": f"{chart_label(capitalize(score_format.name), 30)} on test rows"},
             "range": [round_coordinate(end) for end in y_range],
             "zeroline": False,
             "fixedrange": True,

@@ -13,7 +13,7 @@ from tamiz.report.score_text import (
     score_format_for,
     score_title,
 )
-from tamiz.report.text import count_with_noun, join_names
+from tamiz.report.text import capitalize, count_with_noun, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,10 +110,10 @@ def recommendation_text(recommendation: RecommendationRecord) -> str:
         return f"Neither a selection nor all columns together score above the baseline: {measured}."
     if name == _ALL_COLUMNS:
         columns = count_with_noun(recommendation.n_columns, "column")
-        return f"Keep all {columns}: {_keep_all_reason(recommendation)}. {_capitalise(measured)}."
+        return f"Keep all {columns}: {_keep_all_reason(recommendation)}. {capitalize(measured)}."
     kept = f"{len(chosen.columns):,} of {count_with_noun(recommendation.n_columns, 'column')}"
     named = join_names(chosen.columns, limit=_MAX_NAMED)
-    return f"Keep {kept}: {named} ({_label_in_sentence(chosen.label)}). {_capitalise(measured)}."
+    return f"Keep {kept}: {named} ({_label_in_sentence(chosen.label)}). {capitalize(measured)}."
 
 
 def _keep_all_reason(recommendation: RecommendationRecord) -> str:
@@ -208,7 +208,3 @@ def _label_in_sentence(label: str) -> str:
 
 def _change_heading(score_format: ScoreFormat) -> str:
     return f"Change of the {score_format.name} from all columns, with 95% confidence intervals"
-
-
-def _capitalise(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]

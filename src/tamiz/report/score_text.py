@@ -148,18 +148,13 @@ def _clause(models: Sequence[Named], one: str, many: str) -> str:
     return f"{join_names(map(model_name, models))} {many if is_many else one}"
 
 
-def _score_unit(scoring: str) -> str:
-    score_format = score_format_for(scoring)
-    return score_format.name
-
-
 def added_columns_cost(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
     """Return in a clause how the largest number of added columns changes the score of each model."""
     score_format = score_format_for(experiment.scoring)
     last = experiment.n_added[-1]
     copied = experiment.copied
     what = f"{last:,} random columns" if panel.added == "random" else f"{last:,} copies of {shorten(copied, 40)}"
-    unit = _score_unit(experiment.scoring)
+    unit = score_format.name
     found: dict[str, list[tuple[float, Named]]] = {"up": [], "down": [], "same": [], "unknown": []}
     for model, line in zip(experiment.models, panel.lines, strict=True):
         found[change_direction(line.intervals[-1])].append((line.changes[-1], model))

@@ -156,6 +156,11 @@ def join_names(names: Iterable[Any], *, limit: int = 6, width: int = 40) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
+def capitalize(words: str) -> str:
+    """Return words with a capital first letter; unlike `str.capitalize`, other capitals stay."""
+    return words[:1].upper() + words[1:]
+
+
 def label_in_sentence(label: str) -> str:
     """Return a label in lower case for use inside a sentence, unless it begins with a person's name."""
     return label if label.startswith(_PROPER_NAMES) else label.lower()
