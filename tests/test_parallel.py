@@ -211,3 +211,18 @@ def test_work_that_is_kept_alone_stays_in_its_thread_and_leaves_the_pool_to_the_
         with parallel.single_threaded():
             assert threads() == {threading.current_thread().name}
         assert threading.current_thread().name not in threads()
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 7, parallel._MAX_TASK_ITEMS + 1])
+def test_groups_yield_every_item_in_order(size):
+    with parallel.thread_session(2):
+        assert list(parallel.map_groups(lambda item: item * item, range(7), size)) == [0, 1, 4, 9, 16, 25, 36]
+        assert not list(parallel.map_groups(str, [], size))
+
+
+def test_groups_of_small_items_run_in_the_calling_thread():
+    with parallel.thread_session(2):
+        few = set(parallel.map_groups(lambda _: threading.get_ident(), range(8), 4))
+        many = set(parallel.map_groups(lambda _: threading.get_ident(), range(8), parallel._MAX_TASK_ITEMS + 1))
+    assert threading.get_ident() not in few
+    assert many == {threading.get_ident()}

@@ -123,15 +123,13 @@ def correlate_columns(source: Source, embedding: Floats, rows: RowIndices | None
     used = schema.used.tolist()
     axes = _Axes(embedding, *_scale_weights(source, rows))
 
-    def correlate(columns: list[tuple[int, NDArray[Any]]]) -> list[tuple[Floats, float, int]]:
-        return [axes.correlate_column(values, len(schema.columns[j].levels)) for j, values in columns]
+    def correlate(column: tuple[int, NDArray[Any]]) -> tuple[Floats, float, int]:
+        return axes.correlate_column(column[1], len(schema.columns[column[0]].levels))
 
     found: list[tuple[Floats, float, int]] = []
     for start, stop in parallel.block_ranges(len(used), max(1, _VALUES_IN_MEMORY // n)):
         columns = list(_read_columns(source, used[start:stop], rows))
-        tasks = [columns[a:b] for a, b in parallel.block_ranges(len(columns), max(1, _VALUES_PER_TASK // n))]
-        for part in parallel.map_blocks(correlate, tasks):
-            found += part
+        found += parallel.map_groups(correlate, columns, _VALUES_PER_TASK // n)
     return AxisCorrelations(
         [schema.columns[j].name for j in used],
         [schema.columns[j].kind for j in used],

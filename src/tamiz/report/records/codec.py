@@ -56,6 +56,9 @@ class FormatError(ValueError):
         return f"{self.path or 'it'} {self.fault}"
 
 
+_PLAIN_TYPES = frozenset({float, int, str, bool, NoneType})
+
+
 def to_json(record: DataclassInstance) -> dict[str, Any]:
     """Return a record as JSON types: tuples are lists, and bytes are base64 text."""
     return {field.name: _json_value(getattr(record, field.name)) for field in fields(record)}
@@ -89,6 +92,9 @@ def check_known(what: str, name: str, known: Any) -> None:
 
 
 def _json_value(value: Any) -> Any:
+    # Nearly all values, of which a wide table has millions.
+    if type(value) in _PLAIN_TYPES:
+        return value
     if isinstance(value, tuple):
         return [_json_value(member) for member in value]
     if isinstance(value, dict):
