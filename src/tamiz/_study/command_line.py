@@ -1,9 +1,8 @@
-"""The options of the command line that repeat a study, written as a command and as a config file."""
+"""The command line that repeats a study: its arguments as options."""
 
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import re
 import shlex
@@ -29,7 +28,6 @@ _STOPPING_OPTIONS = {
 }  # fmt: skip
 _COLUMN_SET_OPTIONS = {"fixed": "fixed", "excluded": "exclude", "start": "start"}
 _UNITS = {"GB": 10**9, "GiB": 2**30, "MB": 10**6, "MiB": 2**20, "kB": 10**3}
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _UNQUOTED_NAME = re.compile(r"[^\s,\"]([^,\"\n\r]*[^\s,\"])?")
 
 
@@ -84,15 +82,6 @@ def as_command(options: Options) -> str:
     return shlex.join(["tamiz", "study", *words])
 
 
-def as_config(options: Options) -> str:
-    """Return the config file, in TOML."""
-    lines = [f"{name} = {_toml(value)}" for name, value in options.items() if not isinstance(value, dict)]
-    for name, table in options.items():
-        if isinstance(table, dict):
-            lines += ["", f"[{name}]", *(f"{_key(key)} = {_toml(value)}" for key, value in table.items())]
-    return "\n".join([*lines, ""])
-
-
 def _option_values(value: Any) -> list[str]:
     """Return the value of each occurrence of an option."""
     if isinstance(value, dict):
@@ -104,21 +93,6 @@ def _option_values(value: Any) -> list[str]:
 
 def _quote_column_name(name: str) -> str:
     return name if _UNQUOTED_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, str):
-        # JSON does not escape U+007F, which TOML forbids.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return str(value)
-
-
-def _key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else _toml(name)
 
 
 def _plain_option(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
