@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator, clone
 
-from tamiz._study.command_line import NoCommandError, as_command, study_options
+from tamiz._study.command_line import NoCommandError, study_command
 from tamiz._study.expressions import ExpressionWriter, NoExpressionError, format_call, to_expression
 from tamiz.criteria.cfs import CFS
 from tamiz.report.records.study import ReproductionRecord
@@ -45,7 +45,7 @@ def describe_reproduction(
     """
     changed = _changed_arguments(function, arguments)
     try:
-        command, reason = as_command(study_options(changed, schema.names)), None
+        command, reason = study_command(changed, schema.names), None
     except NoCommandError as error:
         command, reason = None, str(error)
     script = _Script(changed, schema)
