@@ -21,14 +21,14 @@ from tamiz.statistics.base import Floats
 
 Float32Array = NDArray[np.float32]
 
-# The metric of the kernel for each dissimilarity.
+# The kernel's metric for every dissimilarity.
 KERNEL_METRICS: dict[str, int] = {
     "euclidean": EUCLIDEAN,
     "seuclidean": EUCLIDEAN,
     "cityblock": CITYBLOCK,
     "cosine": HALF_SQUARES,
 }
-# Numbers per task, and the number of columns that a kernel reads at a time.
+# Values per task; the kernel requires a multiple of this number of columns.
 _VALUES_PER_TASK, _COLUMN_MULTIPLE = 2**18, 4
 # Anchors of a round, and initial learning rate: steps below 2 do not raise the stress. At the same number of pairs, few anchors in
 # many rounds find better minima than more anchors in fewer rounds.
@@ -45,21 +45,21 @@ _START_NOISE = 1e-3
 
 
 class RowPanels:
-    """Rows of numbers, and majorisation steps of their coordinates on a map against a few of the rows, the anchors.
+    """Rows of numbers in panels, and majorisation steps of their map coordinates against some of them, the anchors.
 
     Parameters
     ----------
     values : ndarray of shape (n, p)
-        Rows of length 1 for the cosine.
+        Rows; of length 1 for the cosine dissimilarity.
     dissimilarity : {"euclidean", "seuclidean", "cityblock", "cosine"}
 
     Attributes
     ----------
     n : int
     unit : float
-        The power of two that dissimilarities and coordinates are divided by.
+        Unit of dissimilarities and map coordinates in the panels, a power of two.
     spread : float
-        The largest difference of a number from the mean of its column.
+        The largest distance of a number from the mean of its column.
     """
 
     def __init__(self, values: Floats, dissimilarity: str) -> None:
@@ -89,7 +89,7 @@ class RowPanels:
             pass
 
     def to_panels(self, embedding: Floats) -> Float32Array:
-        """Return the coordinates of all rows as panels, in the unit."""
+        """Return the map coordinates of all rows in panels, divided by `unit`."""
         out = np.zeros((len(self._panels), embedding.shape[1], PANEL_ROWS), dtype=np.float32)
         for k, axis in enumerate(embedding.T):
             padded = np.zeros(len(out) * PANEL_ROWS)
@@ -98,7 +98,7 @@ class RowPanels:
         return out
 
     def from_panels(self, positions: Float32Array) -> Floats:
-        """Return the coordinates in panels as an array with one row per row."""
+        """Return the map coordinates in panels as an array of rows."""
         embedding = np.empty((self.n, positions.shape[1]))
         for k in range(positions.shape[1]):
             embedding[:, k] = positions[:, k].reshape(-1)[: self.n]
@@ -106,7 +106,7 @@ class RowPanels:
         return embedding
 
     def move_towards_anchors(self, positions: Float32Array, anchors: RowIndices, rate: float) -> None:
-        """Move all coordinates by `rate` times the majorisation step against the anchors alone."""
+        """Move all rows by `rate` times the majorisation step for their dissimilarities to the anchors."""
         wanted, there = self._take_rows(self._panels, anchors), self._take_rows(positions, anchors)
 
         def piece(span: tuple[int, int]) -> None:
@@ -119,7 +119,7 @@ class RowPanels:
             pass
 
     def majorization_steps(self, positions: Float32Array, rows: RowIndices, anchors: RowIndices) -> Floats:
-        """Return the majorisation steps of some rows against the anchors, in the unit."""
+        """Return the majorisation steps of some rows for their dissimilarities to the anchors, divided by `unit`."""
         size = -(-len(rows) // PANEL_ROWS)
         panels, before = self._take_panels(self._panels, rows, size), self._take_panels(positions, rows, size)
         after = before.copy()
@@ -135,18 +135,18 @@ class RowPanels:
 
     @staticmethod
     def _take_rows(panels: Float32Array, rows: RowIndices) -> Float32Array:
-        """Return some rows of panels as an array with one row per row."""
+        """Return the data of some rows, row by row."""
         return np.ascontiguousarray(panels[rows // PANEL_ROWS, :, rows % PANEL_ROWS])
 
     def _take_panels(self, panels: Float32Array, rows: RowIndices, size: int) -> Float32Array:
-        """Return new panels of some rows of panels."""
+        """Return the data of some rows as new panels."""
         selected = np.zeros((size * PANEL_ROWS, panels.shape[1]), dtype=np.float32)
         selected[: len(rows)] = self._take_rows(panels, rows)
         return np.ascontiguousarray(selected.reshape(size, PANEL_ROWS, -1).transpose(0, 2, 1))
 
 
 def metric_values(points: Any) -> Floats:
-    """Return the numbers from which a dissimilarity of `KERNEL_METRICS` is computed."""
+    """Return the values from which a dissimilarity of `KERNEL_METRICS` is computed."""
     return points.unit_rows if points.metric == "cosine" else points.values
 
 

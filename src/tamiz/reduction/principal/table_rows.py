@@ -39,10 +39,9 @@ _FLOAT32_LANES = 8
 _FLOAT32_RANGE = 1e8
 # Values of a batch of incomplete rows.
 _VALUES_PER_SOLUTION = 2**20
-# With more directions, incomplete rows are solved one by one: the products of all pairs of directions would need memory that grows
-# with their square.
+# With more directions, rows are solved one by one: products of all pairs of directions would need memory quadratic in their number.
 _MAX_BATCHED_DIRECTIONS = 32
-# Relative size of the singular values of the directions, restricted to the present coordinates of a row, that count as 0.
+# Directions that differ by less than this on the present values of a row count as equal there.
 _RANK_TOLERANCE = 1e-10
 
 
