@@ -9,7 +9,7 @@ import pytest
 from tests.assessment.tables import signal
 
 from tamiz import RankSelector, SubsetSelector, selection_report
-from tamiz._study.models import describe_assessment
+from tamiz._study.model_descriptions import describe_assessment
 from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.permutation_null import PermutationNull
 from tamiz.assessment.score_report import RoleScores, SelectionReport

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.models.task_identity import stable_repr
+from tamiz.models.evaluator import stable_repr
 from tamiz.search import Forward
 
 from .drawn import evaluator_of

@@ -6,8 +6,8 @@ from scipy.spatial.distance import cdist
 
 from tamiz.exceptions import TamizWarning
 from tamiz.neighbors.brute_force import BruteForce
-from tamiz.neighbors.neighbor_lists import NeighborLists
 from tamiz.neighbors.nn_descent import NNDescent
+from tamiz.neighbors.nn_descent_result import NeighborLists
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.neighbors.precomputed import PrecomputedDistances
 from tamiz.runtime import parallel, progress
@@ -182,7 +182,7 @@ def test_rows_that_float32_does_not_tell_apart_are_compared_in_pairs():
 
 def test_a_recall_that_falls_short_is_told(monkeypatch):
     monkeypatch.setattr("tamiz.neighbors.nn_descent_result._MAX_PASSES", 0)
-    monkeypatch.setattr("tamiz.neighbors.nn_descent_result.WIDE_PASS", 2)
+    monkeypatch.setattr("tamiz.neighbors.nn_descent_result._WIDE_PASS", 2)
     values = np.random.default_rng(0).normal(size=(3000, 40))
     index = NNDescent(random_state=0).fit(EuclideanPoints(values))
     with pytest.warns(

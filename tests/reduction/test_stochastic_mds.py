@@ -13,8 +13,7 @@ from tamiz.reduction import MDS, StochasticMDS
 from tamiz.reduction.dissimilarities import read_dissimilarities
 from tamiz.reduction.landmarks import create_subsets
 from tamiz.reduction.sampled_stress import SampledPairs
-from tamiz.reduction.stochastic.descent import StochasticDescent
-from tamiz.reduction.stochastic.panels import RowPanels, metric_values
+from tamiz.reduction.stochastic_descent import RowPanels, StochasticDescent, metric_values
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import copy
 import functools
-import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +156,6 @@ def repeat(title: str) -> dict[str, Any]:
         "no_command_reason": None,
         "placeholders": [],
         "python": f"from tamiz import study\n\nresult = study({title!r}, 'class')\n",
-        "config": f'table = {json.dumps(title)}\ntarget = "class"\n',
     }
 
 

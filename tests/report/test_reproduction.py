@@ -14,7 +14,7 @@ from .test_html import section, words
 def test_the_code_stands_in_the_page_as_it_is(hostile: dict[str, Any]) -> None:
     hostile["reproduction"]["command"] = "tamiz study 'a && \"b\" <c>'"
     page = section(render(hostile), "reproduction")
-    for name in ("command", "python", "config"):
+    for name in ("command", "python"):
         code = page.split(f'id="reproduction-{name}"><code>')[1].split("</code>")[0]
         assert html.unescape(code) == hostile["reproduction"][name]
 
@@ -29,7 +29,6 @@ def test_versions_and_seed_are_told(wine: dict[str, Any]) -> None:
 def test_without_a_command_it_says_why_and_shows_python_alone(wine: dict[str, Any]) -> None:
     wine["reproduction"] |= {
         "command": None,
-        "config": None,
         "no_command_reason": "The table was in memory.",
         "placeholders": ["data", "target"],
     }

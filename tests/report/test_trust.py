@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tamiz import RankSelector, selection_report
-from tamiz._study.models import describe_assessment
+from tamiz._study.model_descriptions import describe_assessment
 from tamiz.criteria import FisherScore
 from tamiz.report.records.codec import from_json
 from tamiz.report.records.models import AssessmentRecord

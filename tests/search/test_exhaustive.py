@@ -8,7 +8,6 @@ import pytest
 from tamiz.kernels import subset_merits as kernels
 from tamiz.runtime import parallel
 from tamiz.search import Evaluations, Exhaustive, exhaustive
-from tamiz.search.exact import enumeration
 from tamiz.search.exact.quadratic import UnitQuadraticForm
 
 from .exact_problems import Known, LeastSquares, Smooth, asked, plain, possible, varied
@@ -20,11 +19,11 @@ def way(request, monkeypatch):
     """The order of enumeration; with small blocks, so that there are many."""
     if request.param == "combinations":
         monkeypatch.setattr(exhaustive, "_MAX_CODES_PER_SET", 0)
-    monkeypatch.setattr(enumeration, "_N_LOW_UNITS", 2)
-    monkeypatch.setattr(enumeration, "_CODES_PER_BLOCK", 8)
-    monkeypatch.setattr(enumeration, "_CODES_PER_PROPOSAL", 32)
-    monkeypatch.setattr(enumeration, "_SETS_PER_BLOCK", 5)
-    monkeypatch.setattr(enumeration, "_SETS_PER_PROPOSAL", 40)
+    monkeypatch.setattr(exhaustive, "_N_LOW_UNITS", 2)
+    monkeypatch.setattr(exhaustive, "_CODES_PER_BLOCK", 8)
+    monkeypatch.setattr(exhaustive, "_CODES_PER_PROPOSAL", 32)
+    monkeypatch.setattr(exhaustive, "_SETS_PER_BLOCK", 5)
+    monkeypatch.setattr(exhaustive, "_SETS_PER_PROPOSAL", 40)
     return request.param
 
 
@@ -159,7 +158,7 @@ class Interrupted(Known):
 
 def test_control_c_keeps_the_best_so_far_and_proves_nothing(monkeypatch):
     for name, value in (("_CODES_PER_BLOCK", 8), ("_CODES_PER_PROPOSAL", 8), ("_N_LOW_UNITS", 2)):
-        monkeypatch.setattr(enumeration, name, value)
+        monkeypatch.setattr(exhaustive, name, value)
     archive = search_in(Exhaustive(), Interrupted(3, 8), 8)
     assert archive.interrupted
     assert len(archive) == 1

@@ -1,9 +1,8 @@
-"""The command, the script and the config file that a study prints are run, and give the same study."""
+"""The command and the script that a study prints are run, and give the same study."""
 
 import json
 import shlex
 import shutil
-import tomllib
 
 import numpy as np
 import pandas as pd
@@ -148,13 +147,6 @@ def test_the_command_runs_and_gives_the_same_numbers(studied, folder):
     assert again["reproduction"]["command"] == studied["reproduction"]["command"]
 
 
-def test_the_config_file_gives_the_same_numbers(studied, folder):
-    (folder / "study.toml").write_text(studied["reproduction"]["config"], encoding="utf-8")
-    done = CliRunner().invoke(main, ["study", "--config", "study.toml", "--json", "r.json", "-q"])
-    assert done.exit_code == 0, done.stderr
-    assert without_repeat(json.loads((folder / "r.json").read_text())) == without_repeat(studied)
-
-
 def test_nothing_tells_of_a_folder(studied, folder):
     told = json.dumps(studied["reproduction"])
     assert "elsewhere0" not in told
@@ -166,7 +158,6 @@ def test_what_is_the_default_is_not_written(folder):
     asked = {"merit": CFS(), "search": BestFirst(), "points": True, "random_state": 0, "assess": False}
     repeat = study("t.csv", "class", **asked).to_dict()["reproduction"]
     assert repeat["command"] == "tamiz study t.csv --target class --no-assess"
-    assert repeat["config"] == 'table = "t.csv"\ntarget = "class"\nassess = false\n'
 
 
 def test_the_script_is_as_a_user_would_write_it(folder):
@@ -197,7 +188,7 @@ def test_the_script_is_as_a_user_would_write_it(folder):
 def test_a_table_in_memory_has_a_script_with_a_place_for_it_and_none_of_its_values(folder):
     frame = TABLE.rename(columns={"it's": "secret 4711"})
     repeat = study(frame, frame["class"].rename("kind"), kinds={"class": "id"}, **QUICK).to_dict()["reproduction"]
-    assert (repeat["command"], repeat["config"]) == (None, None)
+    assert repeat["command"] is None
     assert repeat["no_command_reason"] == "The table was in memory, and the command line reads files."
     assert repeat["placeholders"] == ["data", "target"]
     assert "data = ...  # pandas DataFrame\ntarget = ...  # pandas Series\n" in repeat["python"]
@@ -298,7 +289,6 @@ def test_a_journal_is_named_without_its_folder(folder):
     repeat = study("t.csv", "class", journal=folder / "search.journal", **QUICK).to_dict()["reproduction"]
     assert "--journal search.journal" in repeat["command"]
     assert "journal='search.journal'" in repeat["python"]
-    assert tomllib.loads(repeat["config"])["journal"] == "search.journal"
     assert str(folder) not in json.dumps(repeat)
 
 

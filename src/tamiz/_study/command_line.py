@@ -1,9 +1,8 @@
-"""The options of the command line that repeat a study, written as a command and as a config file."""
+"""The command line that repeats a study: its arguments as options."""
 
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import re
 import shlex
@@ -22,14 +21,14 @@ from tamiz.runtime.registry import Registry
 from tamiz.search import registry as searches
 from tamiz.search.stopping import AnyOf
 
-Options = dict[str, Any]
+# By their long names; a list contains a value for each occurrence of the option.
+Options = dict[str, str | int | float | bool | list[str]]
 
 _STOPPING_OPTIONS = {
     "Evaluations": "max-evaluations", "Patience": "patience", "MinGain": "min-gain", "TargetMerit": "target-merit",
 }  # fmt: skip
 _COLUMN_SET_OPTIONS = {"fixed": "fixed", "excluded": "exclude", "start": "start"}
 _UNITS = {"GB": 10**9, "GiB": 2**30, "MB": 10**6, "MiB": 2**20, "kB": 10**3}
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _UNQUOTED_NAME = re.compile(r"[^\s,\"]([^,\"\n\r]*[^\s,\"])?")
 
 
@@ -37,20 +36,15 @@ class NoCommandError(ValueError):
     """An argument of a study has no equivalent on the command line."""
 
 
-def study_options(arguments: Mapping[str, Any], names: list[str]) -> Options:
-    """Return the options that differ from their defaults, by their long names, the table first.
+def study_command(arguments: Mapping[str, Any], names: list[str]) -> str:
+    """Return the command line that runs a study, quoted for a shell.
 
     Parameters
     ----------
     arguments : mapping
-        The arguments of `study` that differ from their defaults.
+        The arguments of `study` that differ from their defaults, the table first.
     names : list of str
         The columns of the table.
-
-    Returns
-    -------
-    dict
-        Text, numbers, True and False; lists for options that can be repeated; a dictionary of kinds.
 
     Raises
     ------
@@ -66,59 +60,21 @@ def study_options(arguments: Mapping[str, Any], names: list[str]) -> Options:
             raise NoCommandError(
                 f"The command line has no equivalent of {name}, which was passed as {error}."
             ) from error
-    return options
-
-
-def as_command(options: Options) -> str:
-    """Return the command line, quoted for a shell."""
-    words = []
+    words = ["tamiz", "study"]
     for name, value in options.items():
         if name == "table":
             # A file name that begins with a dash would be read as an option.
-            words.append(f"./{value}" if value.startswith("-") else value)
+            words.append(f"./{value}" if str(value).startswith("-") else str(value))
         elif isinstance(value, bool):
             words.append(f"--{'' if value else 'no-'}{name}")
         else:
-            for word in _option_values(value):
+            for word in map(str, value if isinstance(value, list) else [value]):
                 words += [f"--{name}={word}"] if word.startswith("-") else [f"--{name}", word]
-    return shlex.join(["tamiz", "study", *words])
-
-
-def as_config(options: Options) -> str:
-    """Return the config file, in TOML."""
-    lines = [f"{name} = {_toml(value)}" for name, value in options.items() if not isinstance(value, dict)]
-    for name, table in options.items():
-        if isinstance(table, dict):
-            lines += ["", f"[{name}]", *(f"{_key(key)} = {_toml(value)}" for key, value in table.items())]
-    return "\n".join([*lines, ""])
-
-
-def _option_values(value: Any) -> list[str]:
-    """Return the value of each occurrence of an option."""
-    if isinstance(value, dict):
-        return [f"{key}={item}" for key, item in value.items()]
-    if isinstance(value, list):
-        return [",".join(map(_quote_column_name, item)) if isinstance(item, list) else str(item) for item in value]
-    return [str(value)]
+    return shlex.join(words)
 
 
 def _quote_column_name(name: str) -> str:
     return name if _UNQUOTED_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, str):
-        # JSON does not escape U+007F, which TOML forbids.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return str(value)
-
-
-def _key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else _toml(name)
 
 
 def _plain_option(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
@@ -146,7 +102,7 @@ def _kinds(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
         value = dict.fromkeys(arguments["names"], value)
     if "" in value:
         raise NoCommandError("The command line cannot name a column whose name is empty.")
-    return {"kinds": dict(value)}
+    return {"kinds": [f"{column}={kind}" for column, kind in value.items()]}
 
 
 def _relevances(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
@@ -220,7 +176,7 @@ def _search(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     return {
         **({} if usual else {"search": ":".join(filter(None, [_command_name(entry), word]))}),
         **{_COLUMN_SET_OPTIONS[part]: columns for part, columns in sets.items() if columns},
-        **({"column-group": groups} if groups else {}),
+        **({"column-group": [",".join(map(_quote_column_name, group)) for group in groups]} if groups else {}),
     }
 
 

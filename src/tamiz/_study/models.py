@@ -5,49 +5,28 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
+from tamiz._study.model_descriptions import (
+    describe_assessment,
+    describe_model_effect,
+    describe_noise_experiment,
+    describe_recommendation,
+)
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.report.records.codec import Named
-from tamiz.report.records.models import (
-    AssessmentRecord,
-    AssessmentScores,
-    BaselineScore,
-    CandidateScores,
-    FoldedScores,
-    ModelComparison,
-    ModelEffectRecord,
-    ModelScores,
-    NoiseExperimentRecord,
-    NoisePanel,
-    OtherScores,
-    PermutationNullRecord,
-    RecommendationRecord,
-    ScoreCurve,
-    Scores,
-    SelectionFrequency,
-    StabilitySummary,
-)
+from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.search.stopping import Seconds, StoppingRule
 from tamiz.selection import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tamiz.assessment import NoiseExperiment, Recommendation, SelectionReport
-    from tamiz.assessment.fold_scores import FoldScores
-    from tamiz.assessment.score_report import RoleScores
 
 # The most rows that models are fitted to, fewer if a row has many coordinates: the cost of kNN grows with the square of the rows.
 _MAX_ROWS, _MIN_ROWS, _MAX_VALUES = 3_000, 1_000, 1_000_000
@@ -120,7 +99,7 @@ class ModelEvaluation:
             self._skip_or_raise("The effect of the subset on models", error)
             return None
         name = next(name for name, one in candidates.items() if one is selector)
-        return _describe_recommendation(found, self.notes), describe_model_effect(
+        return describe_recommendation(found, self.notes), describe_model_effect(
             found, name, (*self.notes, *self._many_columns_note())
         )
 
@@ -190,7 +169,7 @@ class ModelEvaluation:
         except (DataError, MemoryError) as error:
             self._skip_or_raise("The noise experiment", error, requested=False)
             return None
-        return _describe_noise_experiment(found, self.notes)
+        return describe_noise_experiment(found, self.notes)
 
     def _many_columns_note(self) -> tuple[str, ...]:
         """Return the note that there is no noise experiment because a row has many coordinates; else an empty tuple."""
@@ -294,180 +273,6 @@ def prepare_evaluation(
     most, n_splits = evaluation_size(source.schema, budget)
     rows, notes = sample_rows(source, most, n_splits, make_rng(seed))
     return ModelEvaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes), budget)
-
-
-def describe_model_effect(recommendation: Recommendation, candidate: str, notes: Sequence[str]) -> ModelEffectRecord:
-    """Return one selection of a recommendation compared with all columns.
-
-    Parameters
-    ----------
-    recommendation : Recommendation
-    candidate : str
-        The id of the selection.
-    notes : sequence of str
-        Notes on the sample of rows.
-    """
-    one, every = recommendation.candidates[candidate], recommendation.candidates["all_columns"]
-    return ModelEffectRecord(
-        selector=one.label,
-        folds=recommendation.folds_description,
-        n_samples=recommendation.n_samples,
-        n_columns=recommendation.n_columns,
-        n_chosen=tuple(one.fold_sets.sum(axis=1).tolist()),
-        models=_named(recommendation.models),
-        scores=tuple(
-            ModelScores(
-                id=scoring,
-                baseline=_scores(recommendation.baseline[scoring]),
-                models=tuple(
-                    ModelComparison(
-                        all_columns=_folded_scores(every.scores[model, scoring]),
-                        chosen=_folded_scores(one.scores[model, scoring]),
-                        difference=_folded_scores(recommendation.score_change(candidate, model, scoring)),
-                    )
-                    for model in recommendation.models
-                ),
-            )
-            for scoring in recommendation.scorings
-        ),
-        notes=(*notes, *recommendation.notes),
-    )
-
-
-def _describe_recommendation(found: Recommendation, notes: Sequence[str]) -> RecommendationRecord:
-    return RecommendationRecord(
-        recommended=found.recommended,
-        refused=found.rejected,
-        columns=found.columns,
-        folds=found.folds_description,
-        n_samples=found.n_samples,
-        n_columns=found.n_columns,
-        models=_named(found.models),
-        scores=tuple(BaselineScore(id=name, baseline=_scores(found.baseline[name])) for name in found.scorings),
-        candidates=tuple(
-            CandidateScores(
-                id=name,
-                label=one.label,
-                columns=one.columns,
-                n_chosen=tuple(one.fold_sets.sum(axis=1).tolist()),
-                scores=tuple(
-                    tuple(_folded_scores(one.scores[model, scoring]) for model in found.models)
-                    for scoring in found.scorings
-                ),
-                changes=tuple(
-                    tuple(_folded_scores(found.score_change(name, model, scoring)) for model in found.models)
-                    for scoring in found.scorings
-                ),
-            )
-            for name, one in found.candidates.items()
-        ),
-        notes=(*notes, *found.notes),
-    )
-
-
-def _describe_noise_experiment(found: NoiseExperiment, notes: Sequence[str]) -> NoiseExperimentRecord:
-    kinds: list[Literal["random", "copies"]] = ["random"] if found.copied_column is None else ["random", "copies"]
-    return NoiseExperimentRecord(
-        n_added=tuple(found.n_added),
-        models=_named(found.models),
-        scoring=found.scoring,
-        folds=found.folds_description,
-        n_samples=found.n_samples,
-        n_columns=found.n_columns,
-        n_draws=found.n_draws,
-        copied=found.copied_column,
-        selector=found.selector,
-        selection_n_added=tuple(found.selection_n_added),
-        panels=tuple(
-            NoisePanel(
-                added=added,
-                lines=tuple(_score_curve(found, added, name, selected=False) for name in found.models),
-                chosen=tuple(_score_curve(found, added, name, selected=True) for name in found.models),
-                kept=tuple(found.n_added_selected[added].mean(axis=1).tolist()),
-            )
-            for added in kinds
-        ),
-        notes=(*notes, *found.notes),
-    )
-
-
-def _score_curve(found: NoiseExperiment, added: str, model: str, *, selected: bool) -> ScoreCurve:
-    changes = found.score_changes(added, model, selected=selected)
-    return ScoreCurve(
-        means=tuple(one.mean for one in found.scores(added, model, selected=selected)),
-        changes=tuple(one.mean for one in changes),
-        intervals=tuple(one.interval for one in changes),
-    )
-
-
-def describe_assessment(found: SelectionReport, notes: Sequence[str]) -> AssessmentRecord:
-    """Return a selection report as a record.
-
-    Parameters
-    ----------
-    found : SelectionReport
-    notes : sequence of str
-        All notes.
-    """
-    order, stability = np.argsort(-found.frequencies, kind="stable").tolist(), found.stability
-    return AssessmentRecord(
-        predictor=found.model,
-        scoring=found.scoring,
-        folds=found.folds_description,
-        n_samples=found.n_samples,
-        scores=_assessment_scores(found),
-        other_scores=tuple(
-            OtherScores(id=name, scores=_assessment_scores(scores)) for name, scores in found.other_scores.items()
-        ),
-        deciding_score=found.deciding_score,
-        optimism=found.optimism,
-        helps=found.beats_baseline,
-        beats_chance=found.beats_chance,
-        frequencies=tuple(
-            SelectionFrequency(name=found.names[j], share=float(found.frequencies[j]), chosen=bool(found.support[j]))
-            for j in order
-            if found.fold_sets[:, j].any() or found.support[j]
-        ),
-        stability=StabilitySummary(
-            estimate=stability.estimate, low=stability.low, high=stability.high, sentence=stability.sentence
-        ),
-        null=None
-        if found.null is None
-        else PermutationNullRecord(
-            statistic=found.null.statistic,
-            observed=found.null.observed,
-            p_value=found.null.p_value,
-            merits=tuple(found.null.null_values.tolist()),
-            shuffling=found.null.description,
-        ),
-        notes=tuple(notes),
-    )
-
-
-def _assessment_scores(found: SelectionReport | RoleScores) -> AssessmentScores:
-    return AssessmentScores(
-        baseline=_scores(found.baseline),
-        nested=_scores(found.nested),
-        apparent=_scores(found.apparent),
-        all_columns=None if found.all_columns is None else _scores(found.all_columns),
-    )
-
-
-def _named(labels: Mapping[str, str]) -> tuple[Named, ...]:
-    return tuple(Named(id=name, label=label) for name, label in labels.items())
-
-
-def _scores(found: FoldScores) -> Scores:
-    return Scores(mean=found.mean, interval=found.interval, folds=tuple(found.values.tolist()))
-
-
-def _folded_scores(found: FoldScores) -> FoldedScores:
-    return FoldedScores(
-        mean=found.mean,
-        interval=found.interval,
-        folds=tuple(found.values.tolist()),
-        standard_deviation=found.standard_deviation,
-    )
 
 
 def _candidate_id(selector: SubsetSelector) -> str:

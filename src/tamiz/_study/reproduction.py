@@ -1,4 +1,4 @@
-"""Reproduction of a study: a command line, a Python script and a config file that give the same numbers."""
+"""Reproduction of a study: a command line and a Python script that give the same numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator, clone
 
-from tamiz._study.command_line import NoCommandError, as_command, as_config, study_options
+from tamiz._study.command_line import NoCommandError, study_command
 from tamiz._study.expressions import ExpressionWriter, NoExpressionError, format_call, to_expression
 from tamiz.criteria.cfs import CFS
 from tamiz.report.records.study import ReproductionRecord
@@ -45,17 +45,15 @@ def describe_reproduction(
     """
     changed = _changed_arguments(function, arguments)
     try:
-        options = study_options(changed, schema.names)
-        command, config, reason = as_command(options), as_config(options), None
+        command, reason = study_command(changed, schema.names), None
     except NoCommandError as error:
-        command, config, reason = None, None, str(error)
+        command, reason = None, str(error)
     script = _Script(changed, schema)
     script.add_study()
     if selector is not None:
         script.add_selection(selector)
     return ReproductionRecord(
         command=command,
-        config=config,
         no_command_reason=reason,
         python=script.text(),
         placeholders=script.placeholders,

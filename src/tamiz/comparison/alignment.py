@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
-from tamiz.comparison.p_values import upper_p_value
+from tamiz.comparison.null_distribution import draw_null_histogram, upper_p_value
 from tamiz.display import figures
 from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.display.figures import INK, MUTED
-from tamiz.display.null_histogram import draw_null_histogram
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from tamiz.comparison.p_values import lower_p_value
+from tamiz.comparison.null_distribution import lower_p_value
 from tamiz.comparison.stress_permutation import clone_estimator, create_null, fit_map
 from tamiz.display.stress import StressDisplay
 from tamiz.runtime import parallel

@@ -14,8 +14,7 @@ from scipy import sparse
 from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, clone
 
-from tamiz.comparison.p_values import lower_p_value
-from tamiz.display.null_histogram import draw_null_histogram
+from tamiz.comparison.null_distribution import draw_null_histogram, lower_p_value
 from tamiz.exceptions import ConvergenceWarning
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.reduction.dissimilarities import read_partial_dissimilarities

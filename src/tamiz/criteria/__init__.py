@@ -6,7 +6,7 @@ registry = Registry(
     __name__,
     """
     information_gain        information_gain:InformationGain              relevance       Information gain
-    gain_ratio              gain_ratio:GainRatio                          relevance       Gain ratio
+    gain_ratio              information_gain:GainRatio                    relevance       Gain ratio
     symmetric_uncertainty   uncertainty:SymmetricUncertainty              relevance       Symmetric uncertainty
     fisher_score            fisher:FisherScore                            relevance       Fisher score
     laplacian_score         laplacian:LaplacianScore                      relevance       Laplacian score

@@ -9,7 +9,7 @@ from tamiz.criteria.discretization import MDL as MDL
 from tamiz.criteria.discretization import cut_points as cut_points
 from tamiz.criteria.fisher import FisherScore as FisherScore
 from tamiz.criteria.fisher import fisher_score as fisher_score
-from tamiz.criteria.gain_ratio import GainRatio as GainRatio
+from tamiz.criteria.information_gain import GainRatio as GainRatio
 from tamiz.criteria.information_gain import InformationGain as InformationGain
 from tamiz.criteria.laplacian import LaplacianScore as LaplacianScore
 from tamiz.criteria.laplacian import laplacian_score as laplacian_score

@@ -18,8 +18,14 @@ from tamiz.reduction.dissimilarities import Dissimilarities, read_dissimilaritie
 from tamiz.reduction.landmarks import create_subsets
 from tamiz.reduction.out_of_sample_stress import minimize_row_stress_multistart
 from tamiz.reduction.sampled_stress import SampledPairs
-from tamiz.reduction.stochastic.descent import INIT_CHOICES, StochasticDescent, initial_embedding
-from tamiz.reduction.stochastic.panels import KERNEL_METRICS, RowPanels, metric_values
+from tamiz.reduction.stochastic_descent import (
+    INIT_CHOICES,
+    KERNEL_METRICS,
+    RowPanels,
+    StochasticDescent,
+    initial_embedding,
+    metric_values,
+)
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user

@@ -1,4 +1,4 @@
-"""Reproduce this report: the study as a command line, in Python and as a config file, with its seed and versions."""
+"""Reproduce this report: the study as a command line and in Python, with its seed and versions."""
 
 from __future__ import annotations
 
@@ -40,12 +40,6 @@ def collect_reproduction(result: StudyRecord) -> dict[str, Any]:
                     "title": "In Python",
                     "text": _python_hint(reproduction),
                     "code": reproduction.python,
-                },
-                {
-                    "id": "config",
-                    "title": "As a config file",
-                    "text": "Save it as study.toml beside the table, and run: tamiz study --config study.toml",
-                    "code": reproduction.config,
                 },
             )
             if block["code"] is not None

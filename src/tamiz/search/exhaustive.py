@@ -1,20 +1,44 @@
-"""Exhaustive search."""
+"""Exhaustive search.
+
+`all_candidates` yields every set for a merit of which only the values are known. For a merit c'x / sqrt(x'Ax) a kernel evaluates
+the sets in blocks, in one of two orders: `code_ranges` counts through all sets as binary codes (about 1 ns for each code, also
+for the sets of sizes that are not allowed), `combination_proposals` enumerates only the combinations of allowed sizes (10 to 100
+ns each).
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tamiz.kernels import subset_merits as kernels
+from tamiz.runtime import parallel
 from tamiz.search.base import Columns, Problem, Search, Walk
-from tamiz.search.exact.enumeration import MAX_CODE_UNITS, all_candidates, code_ranges, combination_proposals
 from tamiz.search.exact.quadratic import BoundedCandidates, Incumbent, UnitQuadraticForm, no_candidates
-from tamiz.search.unit_sets import count_sets
-from tamiz.subsets.candidates import Candidates, Proposal
+from tamiz.search.unit_sets import count_completions, count_sets
+from tamiz.subsets.candidates import Candidates, Masks, Proposal, ScanResult
 
 # Enumerating all codes takes about 1 ns for each, enumerating combinations of allowed sizes 10 to 100 ns: codes are used up to this
 # many codes for each allowed set.
 _MAX_CODES_PER_SET = 32
+_CANDIDATES_PER_BATCH = 1024
+# A code is a nonnegative int64.
+_MAX_CODE_UNITS = 62
+# The last units, of which a kernel call evaluates all sets in one run: 4 kB for each of the four numbers of a set.
+_N_LOW_UNITS = 9
+# Codes that a thread evaluates in one block (2 to 30 ms), and codes of one proposal (10 ms; 100 ms while no merit is above 0).
+_CODES_PER_BLOCK, _CODES_PER_PROPOSAL = 2**21, 2**24
+# Combinations that a thread evaluates in one block at most (some milliseconds), and combinations of one proposal.
+_SETS_PER_BLOCK, _SETS_PER_PROPOSAL = 2**18, 2**23
+
+Block = TypeVar("Block")
 
 
 class Exhaustive(Search):
@@ -86,7 +110,7 @@ def _proposals(problem: Problem, n_total: int) -> Iterator[Proposal]:
         yield from all_candidates(problem)
         return
     best = Incumbent(len(form))
-    if len(form) <= MAX_CODE_UNITS and 2 ** len(form) <= _MAX_CODES_PER_SET * max(n_total, 2**16):
+    if len(form) <= _MAX_CODE_UNITS and 2 ** len(form) <= _MAX_CODES_PER_SET * max(n_total, 2**16):
         yield from code_ranges(problem, form, best, n_total)
         return
     n_fixed = int(problem.fixed.sum())
@@ -95,3 +119,255 @@ def _proposals(problem: Problem, n_total: int) -> Iterator[Proposal]:
         best.update(form.merit(none), n_fixed, none)
         yield Candidates.from_masks(problem.fixed)
     yield from combination_proposals(problem, form, best, n_total)
+
+
+def all_candidates(problem: Problem) -> Iterator[Candidates]:
+    """Yield the allowed sets by their number of units, those with equally many units in lexicographic order.
+
+    A candidate is the set of all its units but the last one, with the last one flipped: all candidates of one parent share the
+    evaluator's sums over the parent.
+    """
+    n_fixed = int(problem.fixed.sum())
+    if problem.min_size <= n_fixed <= problem.max_size:
+        yield Candidates.from_masks(problem.fixed)
+    batch: list[Candidates] = []
+    n_sets = 0
+    for prefix, units in _prefix_families(problem, n_fixed):
+        parent = problem.fixed.copy()
+        for number in prefix:
+            parent[problem.units[number]] = True
+        batch.append(Candidates.from_flips(parent, units))
+        n_sets += len(units)
+        if n_sets >= _CANDIDATES_PER_BATCH:
+            yield Candidates.concatenate(batch)
+            batch, n_sets = [], 0
+    if batch:
+        yield Candidates.concatenate(batch)
+
+
+def _prefix_families(problem: Problem, n_fixed: int) -> Iterator[tuple[tuple[int, ...], list[NDArray[np.intp]]]]:
+    """Yield prefixes of sets, and for each the last units that complete it to a set of an allowed size."""
+    widths = np.array([len(unit) for unit in problem.units], dtype=np.intp)
+    lightest = n_fixed + np.cumsum(np.sort(widths))
+    heaviest = n_fixed + np.cumsum(np.sort(widths)[::-1])
+    for k in np.flatnonzero((lightest <= problem.max_size) & (heaviest >= problem.min_size)).tolist():
+        for prefix in combinations(range(len(widths)), k):
+            first = prefix[-1] + 1 if prefix else 0
+            sizes = n_fixed + widths[list(prefix)].sum() + widths[first:]
+            last = np.flatnonzero((sizes >= problem.min_size) & (sizes <= problem.max_size)) + first
+            if last.size:
+                yield prefix, [problem.units[number] for number in last.tolist()]
+
+
+class BlockResult(NamedTuple):
+    """The number of evaluated sets of a block, and merit, size and units of its best set; members is None where none is better."""
+
+    n_sets: int
+    merit: float
+    size: int
+    members: Masks | None
+
+
+@dataclass(frozen=True)
+class EnumerationProposal(Proposal, Generic[Block]):
+    """A proposal whose sets a kernel evaluates in blocks; it returns only the best of them.
+
+    Attributes
+    ----------
+    problem : Problem
+    form : UnitQuadraticForm
+    best : Incumbent
+        The best set so far; `scan` updates it.
+    n_total : int
+        Number of sets of the whole search.
+    """
+
+    problem: Problem
+    form: UnitQuadraticForm
+    best: Incumbent
+    n_total: int
+
+    @property
+    @abstractmethod
+    def blocks(self) -> list[Block]:
+        """The blocks, each evaluated by one thread."""
+
+    @property
+    @abstractmethod
+    def n_sets(self) -> float:
+        """The largest number of sets of the proposal."""
+
+    @abstractmethod
+    def evaluate_block(self, block: Block, budget: int) -> BlockResult:
+        """Evaluate at most `budget` sets of a block."""
+
+    def scan(self, budget: int | None) -> ScanResult:
+        """Evaluate the sets, at most `budget`, and return the best of them where it is better than the best so far."""
+        if budget is None or budget >= self.n_sets:
+            results = list(parallel.map_blocks(partial(self.evaluate_block, budget=2**62), self.blocks))
+        else:
+            # The budget cuts the last proposal of a search: its blocks are evaluated one after the other, with the remaining
+            # budget.
+            results = []
+            for block in self.blocks:
+                results.append(self.evaluate_block(block, budget - sum(result.n_sets for result in results)))
+        improved = False
+        for result in results:
+            improved |= result.members is not None and self.best.update(result.merit, result.size, result.members)
+        candidates = self.best.to_candidates(self.problem) if improved else no_candidates(self.problem)
+        n_unrecorded = sum(result.n_sets for result in results) - len(candidates)
+        return ScanResult(candidates, n_unrecorded, None, self.n_total)
+
+
+@dataclass(frozen=True)
+class CodeRange(EnumerationProposal[tuple[int, int]]):
+    """The sets of a range of codes. `first` and `last` count runs; a run is all sets with the same high units."""
+
+    first: int
+    last: int
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """Ranges of runs."""
+        spans = parallel.block_ranges(self.last - self.first, _CODES_PER_BLOCK >> self._n_low)
+        return [(self.first + start, self.first + stop) for start, stop in spans]
+
+    @property
+    def n_sets(self) -> float:
+        """The number of codes."""
+        return (self.last - self.first) << self._n_low
+
+    @property
+    def _n_low(self) -> int:
+        return min(len(self.form), _N_LOW_UNITS)
+
+    def evaluate_block(self, block: tuple[int, int], budget: int) -> BlockResult:
+        """Evaluate the sets of a range of runs."""
+        n = len(self.form)
+        best_merit = np.array([self.best.merit])
+        # A set of the same merit is better where it is smaller, or of equal size with earlier units.
+        code = int("0" + "".join(map(str, self.best.members.astype(int).tolist())), 2)
+        best_set = np.array([self.best.size, code], dtype=np.int64)
+        n_evaluated = kernels.evaluate_codes(self.form.unit_terms(), self._n_low, *block, budget, best_merit, best_set)
+        size, best_code = best_set.tolist()
+        if best_merit[0] == self.best.merit and (size, best_code) == (self.best.size, code):
+            return BlockResult(n_evaluated, self.best.merit, size, None)
+        members = np.array([best_code >> (n - 1 - j) & 1 for j in range(n)], dtype=bool)
+        return BlockResult(n_evaluated, float(best_merit[0]), size, members)
+
+
+def code_ranges(problem: Problem, form: UnitQuadraticForm, best: Incumbent, n_total: int) -> Iterator[CodeRange]:
+    """Yield proposals that together contain all sets."""
+    n_low = min(len(form), _N_LOW_UNITS)
+    n_runs, n_runs_per_proposal = 1 << (len(form) - n_low), _CODES_PER_PROPOSAL >> n_low
+    # No range(): the number of proposals can exceed its limit.
+    first = 0
+    while first < n_runs:
+        yield CodeRange(problem, form, best, n_total, first, min(first + n_runs_per_proposal, n_runs))
+        first += n_runs_per_proposal
+
+
+@dataclass(frozen=True)
+class PrefixRange:
+    """The sets that consist of a prefix and one of the units from `first` to `last` (exclusive).
+
+    Attributes
+    ----------
+    prefix : tuple of int
+    first, last : int
+    with_descendants : bool
+        Whether the sets with further, later units belong to the range, too.
+    n_sets : float
+        Number of sets of the range.
+    """
+
+    prefix: tuple[int, ...]
+    first: int
+    last: int
+    with_descendants: bool
+    n_sets: float
+
+
+@dataclass(frozen=True)
+class CombinationProposal(EnumerationProposal[PrefixRange]):
+    """The sets of several prefix ranges."""
+
+    prefix_ranges: list[PrefixRange] = field(repr=False)
+
+    @property
+    def blocks(self) -> list[PrefixRange]:
+        """The prefix ranges."""
+        return self.prefix_ranges
+
+    @property
+    def n_sets(self) -> float:
+        """The number of sets of all ranges."""
+        return sum(prefix_range.n_sets for prefix_range in self.prefix_ranges)
+
+    def evaluate_block(self, block: PrefixRange, budget: int) -> BlockResult:
+        """Evaluate the sets of a prefix range."""
+        units = np.flatnonzero(self.best.members)
+        best_merit = np.array([self.best.merit])
+        # Size, number of units, and the units.
+        best_set = np.full(len(self.form) + 2, -1, dtype=np.int64)
+        best_set[:2] = self.best.size, len(units)
+        best_set[2 : 2 + len(units)] = units
+        before = best_set.copy()
+        n_evaluated = kernels.evaluate_combinations(
+            self.form.unit_terms(),
+            np.array(block.prefix, dtype=np.int64),
+            block.first,
+            block.last,
+            block.with_descendants,
+            budget,
+            best_merit,
+            best_set,
+        )
+        n_units = best_set[1]
+        if np.array_equal(best_set[: 2 + n_units], before[: 2 + n_units]):
+            return BlockResult(n_evaluated, self.best.merit, self.best.size, None)
+        members = np.isin(np.arange(len(self.form)), best_set[2 : 2 + n_units])
+        return BlockResult(n_evaluated, float(best_merit[0]), int(best_set[0]), members)
+
+
+def combination_proposals(
+    problem: Problem, form: UnitQuadraticForm, best: Incumbent, n_total: int
+) -> Iterator[CombinationProposal]:
+    """Yield proposals that together contain all allowed sets except the one without units."""
+    batch: list[PrefixRange] = []
+    n_sets = 0.0
+    for prefix_range in _prefix_ranges(problem):
+        batch.append(prefix_range)
+        n_sets += prefix_range.n_sets
+        if n_sets >= _SETS_PER_PROPOSAL:
+            yield CombinationProposal(problem, form, best, n_total, batch)
+            batch, n_sets = [], 0.0
+    if batch:
+        yield CombinationProposal(problem, form, best, n_total, batch)
+
+
+def _prefix_ranges(problem: Problem) -> Iterator[PrefixRange]:
+    """Yield ranges of at most `_SETS_PER_BLOCK` sets that together contain all allowed sets except the one without units."""
+    counts = count_completions(problem)
+    widths = [len(unit) for unit in problem.units]
+    max_free = counts.shape[1] - 1
+    # Prefixes that are not yet complete: the units, their number of columns, and the first unit that may follow.
+    stack: list[tuple[tuple[int, ...], int, int]] = [((), 0, 0)]
+    while stack:
+        prefix, size, first = stack.pop()
+        n_sets = 0.0
+        for j in range(first, len(widths)):
+            extended_size = size + widths[j]
+            count = counts[j + 1, extended_size] if extended_size <= max_free else 0.0
+            if n_sets and n_sets + count > _SETS_PER_BLOCK:
+                yield PrefixRange(prefix, first, j, True, n_sets)
+                first, n_sets = j, 0.0
+            if count > _SETS_PER_BLOCK:
+                yield PrefixRange(prefix, j, j + 1, False, float(counts[-1, extended_size]))
+                # The stack returns to the rest of this prefix after the sets with the prefix and unit j.
+                stack += [(prefix, size, j + 1), ((*prefix, j), extended_size, j + 1)]
+                break
+            n_sets += count
+        else:
+            if n_sets:
+                yield PrefixRange(prefix, first, len(widths), True, n_sets)

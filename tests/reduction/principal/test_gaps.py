@@ -178,7 +178,7 @@ def test_rules_that_cannot_be_followed_are_refused(parameters, message):
 
 
 def test_values_that_do_not_come_to_rest_are_told(monkeypatch):
-    monkeypatch.setattr("tamiz.reduction.principal.incomplete_rows._MAX_STEPS", 3)
+    monkeypatch.setattr("tamiz.reduction.principal.imputed_rows._MAX_STEPS", 3)
     with pytest.warns(
         TamizWarning, match=r"PCA: the missing values did not come to rest in 3 steps; the last one moved them by"
     ):

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from tamiz.kernels.matrix_products import multiply_indicators, multiply_indicators_transposed, project_rows
 from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
-from tamiz.reduction.principal.incomplete_rows import project_incomplete_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
@@ -37,6 +37,12 @@ _VALUES_PER_TASK = 2**18
 _FLOAT32_LANES = 8
 # Standard deviations between this and its inverse are multiplied in float32.
 _FLOAT32_RANGE = 1e8
+# Values of a batch of incomplete rows.
+_VALUES_PER_SOLUTION = 2**20
+# With more directions, rows are solved one by one: products of all pairs of directions would need memory quadratic in their number.
+_MAX_BATCHED_DIRECTIONS = 32
+# Directions that differ by less than this on the present values of a row count as equal there.
+_RANK_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -360,6 +366,40 @@ def level_scale(
             squares = squares * max(int((share > 0).sum()) - 1, 1)
         scale.append(np.sqrt(squares))
     return np.concatenate(scale)
+
+
+def project_incomplete_rows(points: Floats, directions: Floats) -> Floats:
+    """Project points on orthonormal directions by least squares on their present coordinates.
+
+    If the solution is not unique, as for fewer present coordinates than directions, the minimum norm solution is returned.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, n_coordinates)
+        About the mean, NaN for a missing coordinate.
+    directions : ndarray of shape (k, n_coordinates)
+    """
+    n, k = len(points), len(directions)
+    out = np.empty((n, k))
+    if k > _MAX_BATCHED_DIRECTIONS:
+        for row, point in enumerate(points):
+            present = ~np.isnan(point)
+            out[row] = (
+                linalg.lstsq(directions[:, present].T, point[present], cond=_RANK_TOLERANCE)[0]
+                if present.any()
+                else 0.0
+            )
+        return out
+    pairs = np.ascontiguousarray((directions[:, None, :] * directions[None, :, :]).reshape(k * k, -1))
+    for start, stop in parallel.block_ranges(n, max(1, _VALUES_PER_SOLUTION // (k * k))):
+        some = points[start:stop]
+        present = ~np.isnan(some)
+        products, sums = np.empty((len(some), k * k)), np.empty((len(some), k))
+        project_rows(present.astype(np.float64), pairs, products)
+        project_rows(np.where(present, some, 0.0), np.ascontiguousarray(directions), sums)
+        inverse = np.linalg.pinv(products.reshape(-1, k, k), rcond=_RANK_TOLERANCE, hermitian=True)
+        out[start:stop] = np.einsum("nij,nj->ni", inverse, sums)
+    return out
 
 
 def pad_columns(directions: Floats, dtype: type[np.floating[Any]]) -> NDArray[Any]:

@@ -12,13 +12,12 @@ FORMAT = "tamiz result 2"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReproductionRecord:
-    """The study as a command line and a config file, or why there is none, and in Python.
+    """The study as a command line, or why there is none, and in Python.
 
     `placeholders` are the names in the Python code of objects that were in memory.
     """
 
     command: str | None
-    config: str | None
     no_command_reason: str | None
     python: str
     placeholders: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""Exact search: enumeration and branch and bound in compiled kernels, for merits of the form c'x / sqrt(x'Ax)."""
+"""Branch and bound in compiled kernels, and merits of the form c'x / sqrt(x'Ax), which exact searches evaluate in blocks."""

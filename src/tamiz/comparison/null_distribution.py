@@ -1,4 +1,4 @@
-"""Histogram of a permutation null distribution with the observed value."""
+"""P-values of permutation tests, and the histogram of a permutation null distribution with the observed value."""
 
 from __future__ import annotations
 
@@ -12,9 +12,26 @@ from tamiz.statistics.base import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Values that differ only by the rounding of sums in another order count as equal.
+_TIE_TOLERANCE = 1e-10
 _MAX_BINS = 40
 # Height of the panel as a multiple of the tallest bar.
 _HEADROOM = 1.25
+
+
+def permutation_p_value(n_as_extreme: int, n_permutations: int) -> float:
+    """Return (1 + n_as_extreme) / (1 + n_permutations), which counts the observed value as one of the permutations."""
+    return (1 + n_as_extreme) / (1 + n_permutations)
+
+
+def lower_p_value(null_values: Floats, observed: float) -> float:
+    """Return the p-value of a statistic for which small values are extreme."""
+    return permutation_p_value(int(np.sum(null_values <= observed * (1.0 + _TIE_TOLERANCE))), len(null_values))
+
+
+def upper_p_value(null_values: Floats, observed: float) -> float:
+    """Return the p-value of a statistic for which large values are extreme."""
+    return permutation_p_value(int(np.sum(null_values >= observed * (1.0 - _TIE_TOLERANCE))), len(null_values))
 
 
 def draw_null_histogram(

@@ -1,0 +1,211 @@
+"""The records of what models show about the selections of a study: comparisons, assessment, noise experiment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from tamiz.report.records.codec import Named
+from tamiz.report.records.models import (
+    AssessmentRecord,
+    AssessmentScores,
+    BaselineScore,
+    CandidateScores,
+    FoldedScores,
+    ModelComparison,
+    ModelEffectRecord,
+    ModelScores,
+    NoiseExperimentRecord,
+    NoisePanel,
+    OtherScores,
+    PermutationNullRecord,
+    RecommendationRecord,
+    ScoreCurve,
+    Scores,
+    SelectionFrequency,
+    StabilitySummary,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tamiz.assessment import NoiseExperiment, Recommendation, SelectionReport
+    from tamiz.assessment.fold_scores import FoldScores
+    from tamiz.assessment.score_report import RoleScores
+
+
+def describe_model_effect(recommendation: Recommendation, candidate: str, notes: Sequence[str]) -> ModelEffectRecord:
+    """Return one selection of a recommendation compared with all columns.
+
+    Parameters
+    ----------
+    recommendation : Recommendation
+    candidate : str
+        The id of the selection.
+    notes : sequence of str
+        Notes on the sample of rows.
+    """
+    one, every = recommendation.candidates[candidate], recommendation.candidates["all_columns"]
+    return ModelEffectRecord(
+        selector=one.label,
+        folds=recommendation.folds_description,
+        n_samples=recommendation.n_samples,
+        n_columns=recommendation.n_columns,
+        n_chosen=tuple(one.fold_sets.sum(axis=1).tolist()),
+        models=_named(recommendation.models),
+        scores=tuple(
+            ModelScores(
+                id=scoring,
+                baseline=_scores(recommendation.baseline[scoring]),
+                models=tuple(
+                    ModelComparison(
+                        all_columns=_folded_scores(every.scores[model, scoring]),
+                        chosen=_folded_scores(one.scores[model, scoring]),
+                        difference=_folded_scores(recommendation.score_change(candidate, model, scoring)),
+                    )
+                    for model in recommendation.models
+                ),
+            )
+            for scoring in recommendation.scorings
+        ),
+        notes=(*notes, *recommendation.notes),
+    )
+
+
+def describe_recommendation(found: Recommendation, notes: Sequence[str]) -> RecommendationRecord:
+    """Return a comparison of selections as a record, with the notes on the sample of rows before its own."""
+    return RecommendationRecord(
+        recommended=found.recommended,
+        refused=found.rejected,
+        columns=found.columns,
+        folds=found.folds_description,
+        n_samples=found.n_samples,
+        n_columns=found.n_columns,
+        models=_named(found.models),
+        scores=tuple(BaselineScore(id=name, baseline=_scores(found.baseline[name])) for name in found.scorings),
+        candidates=tuple(
+            CandidateScores(
+                id=name,
+                label=one.label,
+                columns=one.columns,
+                n_chosen=tuple(one.fold_sets.sum(axis=1).tolist()),
+                scores=tuple(
+                    tuple(_folded_scores(one.scores[model, scoring]) for model in found.models)
+                    for scoring in found.scorings
+                ),
+                changes=tuple(
+                    tuple(_folded_scores(found.score_change(name, model, scoring)) for model in found.models)
+                    for scoring in found.scorings
+                ),
+            )
+            for name, one in found.candidates.items()
+        ),
+        notes=(*notes, *found.notes),
+    )
+
+
+def describe_noise_experiment(found: NoiseExperiment, notes: Sequence[str]) -> NoiseExperimentRecord:
+    """Return a noise experiment as a record, with the notes on the sample of rows before its own."""
+    kinds: list[Literal["random", "copies"]] = ["random"] if found.copied_column is None else ["random", "copies"]
+    return NoiseExperimentRecord(
+        n_added=tuple(found.n_added),
+        models=_named(found.models),
+        scoring=found.scoring,
+        folds=found.folds_description,
+        n_samples=found.n_samples,
+        n_columns=found.n_columns,
+        n_draws=found.n_draws,
+        copied=found.copied_column,
+        selector=found.selector,
+        selection_n_added=tuple(found.selection_n_added),
+        panels=tuple(
+            NoisePanel(
+                added=added,
+                lines=tuple(_score_curve(found, added, name, selected=False) for name in found.models),
+                chosen=tuple(_score_curve(found, added, name, selected=True) for name in found.models),
+                kept=tuple(found.n_added_selected[added].mean(axis=1).tolist()),
+            )
+            for added in kinds
+        ),
+        notes=(*notes, *found.notes),
+    )
+
+
+def _score_curve(found: NoiseExperiment, added: str, model: str, *, selected: bool) -> ScoreCurve:
+    changes = found.score_changes(added, model, selected=selected)
+    return ScoreCurve(
+        means=tuple(one.mean for one in found.scores(added, model, selected=selected)),
+        changes=tuple(one.mean for one in changes),
+        intervals=tuple(one.interval for one in changes),
+    )
+
+
+def describe_assessment(found: SelectionReport, notes: Sequence[str]) -> AssessmentRecord:
+    """Return a selection report as a record.
+
+    Parameters
+    ----------
+    found : SelectionReport
+    notes : sequence of str
+        All notes.
+    """
+    order, stability = np.argsort(-found.frequencies, kind="stable").tolist(), found.stability
+    return AssessmentRecord(
+        predictor=found.model,
+        scoring=found.scoring,
+        folds=found.folds_description,
+        n_samples=found.n_samples,
+        scores=_assessment_scores(found),
+        other_scores=tuple(
+            OtherScores(id=name, scores=_assessment_scores(scores)) for name, scores in found.other_scores.items()
+        ),
+        deciding_score=found.deciding_score,
+        optimism=found.optimism,
+        helps=found.beats_baseline,
+        beats_chance=found.beats_chance,
+        frequencies=tuple(
+            SelectionFrequency(name=found.names[j], share=float(found.frequencies[j]), chosen=bool(found.support[j]))
+            for j in order
+            if found.fold_sets[:, j].any() or found.support[j]
+        ),
+        stability=StabilitySummary(
+            estimate=stability.estimate, low=stability.low, high=stability.high, sentence=stability.sentence
+        ),
+        null=None
+        if found.null is None
+        else PermutationNullRecord(
+            statistic=found.null.statistic,
+            observed=found.null.observed,
+            p_value=found.null.p_value,
+            merits=tuple(found.null.null_values.tolist()),
+            shuffling=found.null.description,
+        ),
+        notes=tuple(notes),
+    )
+
+
+def _assessment_scores(found: SelectionReport | RoleScores) -> AssessmentScores:
+    return AssessmentScores(
+        baseline=_scores(found.baseline),
+        nested=_scores(found.nested),
+        apparent=_scores(found.apparent),
+        all_columns=None if found.all_columns is None else _scores(found.all_columns),
+    )
+
+
+def _named(labels: Mapping[str, str]) -> tuple[Named, ...]:
+    return tuple(Named(id=name, label=label) for name, label in labels.items())
+
+
+def _scores(found: FoldScores) -> Scores:
+    return Scores(mean=found.mean, interval=found.interval, folds=tuple(found.values.tolist()))
+
+
+def _folded_scores(found: FoldScores) -> FoldedScores:
+    return FoldedScores(
+        mean=found.mean,
+        interval=found.interval,
+        folds=tuple(found.values.tolist()),
+        standard_deviation=found.standard_deviation,
+    )

@@ -1,1 +1,0 @@
-"""Multidimensional scaling by stochastic gradient descent on random pairs."""
