@@ -335,6 +335,8 @@ def describe_model_effect(recommendation: Recommendation, candidate: str, notes:
 
 
 def _describe_recommendation(found: Recommendation, notes: Sequence[str]) -> RecommendationRecord:
+    from tamiz.assessment.recommendation import LARGEST_LOSS, NEGLIGIBLE_LOSS
+
     return RecommendationRecord(
         recommended=found.recommended,
         refused=found.rejected,
@@ -361,6 +363,8 @@ def _describe_recommendation(found: Recommendation, notes: Sequence[str]) -> Rec
             )
             for name, one in found.candidates.items()
         ),
+        largest_loss=LARGEST_LOSS,
+        negligible_loss=NEGLIGIBLE_LOSS,
         notes=(*notes, *found.notes),
     )
 

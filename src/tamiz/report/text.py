@@ -162,8 +162,16 @@ def capitalize(words: str) -> str:
 
 
 def label_in_sentence(label: str) -> str:
-    """Return a label in lower case for use inside a sentence, unless it begins with a person's name."""
-    return label if label.startswith(_PROPER_NAMES) else label.lower()
+    """Return a label for use inside a sentence: without a capital first letter, unless it begins with a name or an abbreviation.
+
+    Examples
+    --------
+    >>> label_in_sentence("Information gain"), label_in_sentence("Laplacian score"), label_in_sentence("CFS")
+    ('information gain', 'Laplacian score', 'CFS')
+    """
+    first = label.partition(" ")[0]
+    is_name = first in _PROPER_NAMES or first[1:] != first[1:].lower()
+    return label if is_name else label[:1].lower() + label[1:]
 
 
 def edges_text(graph: GraphRecord) -> str:
