@@ -93,6 +93,7 @@ def _environment() -> Environment:
         "shortened": text.shorten,
         "script_json": text.script_json,
         "breakable": text.breakable_name,
+        "unbroken": text.unbroken_options,
     }
     return environment
 

@@ -148,6 +148,18 @@ def breakable_name(name: Any, limit: int = 48) -> Markup:
     return Markup("<wbr>").join(re.split(r"(?<=[_./:=-])(?=\w)", shorten(name, limit)))
 
 
+def unbroken_options(code: str) -> Markup:
+    """Return code for a chip, escaped: every option of a command and every item of a Python call is an element of its own.
+
+    Examples
+    --------
+    >>> str(unbroken_options("--kinds a=date --kinds b=id"))
+    '<span>--kinds a=date</span> <span>--kinds b=id</span>'
+    """
+    parts = re.split(r" (?=--|'--)|(?<=,) ", code)
+    return Markup(" ").join(Markup("<span>{}</span>").format(part) for part in parts)
+
+
 def join_names(names: Iterable[Any], *, limit: int = 6, width: int = 40) -> str:
     """Return "a, b and c"; beyond `limit` names, the rest are counted."""
     words = [shorten(name, width) for name in names]
