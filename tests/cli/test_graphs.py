@@ -216,7 +216,7 @@ def test_gaps_are_filled_and_noted(tamiz: Callable[..., Result], write: Callable
     rows = "".join(f"{i * i % 17},{'' if i % 9 == 0 else i % 5}\n" for i in range(40))
     done = tamiz("study", write(f"a,b\n{rows}"))
     assert done.exit_code == 0, done.stderr
-    assert "5 missing values were replaced by column means before computing distances." in done.stderr
+    assert "The table has 5 missing values in 1 column. For the distances of rows" in done.stderr
 
 
 def test_help_names_every_graph(tamiz: Callable[..., Result]) -> None:

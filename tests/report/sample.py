@@ -282,7 +282,9 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
             "cumulative": np.minimum(np.cumsum(share), 1).tolist(),
             "residuals": [],
             "reference": _by_chance(*x.shape) if x.shape[1] < 50 else [],
-            "chance_title": "3 of 13 components account for more than chance would give" if x.shape[1] < 50 else "",
+            "chance_title": "The first 3 components explain more variance than expected by chance; component 4 does not"
+            if x.shape[1] < 50
+            else "",
             "chance_note": "By chance is the mean of 20 tables of independent columns." if x.shape[1] < 50 else "",
         },
         "loadings": {"columns": names, "values": vt[:5].T.tolist()},
@@ -312,6 +314,7 @@ def _graph(joined: NDArray[np.float64], k: int) -> dict[str, Any]:
         "id": "knn",
         "label": "Nearest neighbours",
         "parameters": f"n_neighbors={k}, weight=Binary(), metric='seuclidean'",
+        "description": f"{k} nearest neighbours, Euclidean distance of standardised columns, unweighted edges",
         "by_class": False,
         "n_rows": len(joined),
         "n_edges": int(joined.sum() / 2),
@@ -706,7 +709,7 @@ def hostile() -> dict[str, Any]:
         reduced["explanation"] |= {"kinds": ["numeric", "categorical"] + ["numeric"] * 9}
     levels = [f"{HOSTILE[1]}={level}" for level in (HOSTILE[4], HOSTILE[0])]
     result["maps"][0]["loadings"]["columns"] = [HOSTILE[0], *levels, *HOSTILE[3:]]
-    result["graph"] |= {"label": HOSTILE[0], "parameters": HOSTILE[1], "search": HOSTILE[2]}
+    result["graph"] |= {"label": HOSTILE[0], "parameters": HOSTILE[1], "description": "", "search": HOSTILE[2]}
     result["ranking"]["criteria"][0] |= {"label": HOSTILE[0], "unit": HOSTILE[1], "summary": HOSTILE[2]}
     result["versions"] = {name: name for name in HOSTILE}
     result["quality"]["metric"]["label"] = HOSTILE[0]

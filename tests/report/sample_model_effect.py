@@ -95,6 +95,8 @@ def recommendation(names: list[str], kept: list[str]) -> dict[str, Any]:
             candidate("cfs", "CFS", kept, [(0.031, 0.02), (-0.02, 0.03), (0.01, 0.06)]),
             candidate("knn", "Nearest neighbours wrapper", names[:3], [(-0.06, 0.02), (-0.01, 0.03), (-0.04, 0.03)]),
         ],
+        "largest_loss": 0.03,
+        "negligible_loss": 0.01,
         "notes": ["9 folds in place of 10: what a fold would test is too little."],
     }
 

@@ -280,6 +280,46 @@ def test_arrows_tell_their_loadings_and_stay_with_a_colour_until_the_switch_hide
     assert len(arrows(reader)["tips"]) == 8
 
 
+@pytest.mark.parametrize("table", ["#scores", "#selections", "#comparison", ".quality"])
+def test_a_phone_shows_names_and_numbers_of_a_wide_table_which_fades_where_it_continues(read: Any, table: str) -> None:
+    reader = read("wine", width=390)
+    box = reader.page.locator(".scroll").filter(has=reader.page.locator(table))
+    box.scroll_into_view_if_needed()
+    script = """(box) => {
+        const row = [...box.querySelectorAll("tbody tr")].find((row) => row.querySelector("td"));
+        const number = [...row.querySelectorAll("td.num")].find((cell) => /[.]/.test(cell.textContent));
+        return [number, row.querySelector("th")].map((cell) => {
+            const { left, right } = cell.getBoundingClientRect();
+            return [left, right];
+        });
+    }"""
+    (number_left, number_right), (name_left, name_right) = box.evaluate(script)
+    assert name_left < name_right <= number_left < number_right <= 390
+    classes = "(box) => ['scrolled', 'continued'].map((name) => box.classList.contains(name))"
+    assert box.evaluate(classes) == [False, True]
+    assert box.evaluate("(box) => getComputedStyle(box).maskImage").startswith("linear-gradient")
+    box.evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
+    reader.page.wait_for_timeout(100)
+    assert box.evaluate(classes) == [True, False]
+    _, (name_left, name_right) = box.evaluate(script)
+    assert 0 <= name_left < name_right < 195
+
+
+def test_an_option_to_copy_is_not_broken_across_lines(browser: Any, tmp_path: Path) -> None:
+    wine = sample.wine()
+    for j in (4, 5):
+        wine["table"]["columns"][j]["kind_suggestion"] = {"kind": "categorical", "reason": "few whole numbers"}
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.goto(result_of(wine).to_html(tmp_path / "wine.html").as_uri())
+    command = page.locator(".copies .copy").first
+    heights = command.evaluate("(chip) => [...chip.children].map((one) => one.getBoundingClientRect().height)")
+    assert len(heights) == 2
+    assert max(heights) < 30 < command.bounding_box()["height"]
+    first, second = (wine["table"]["columns"][j]["name"] for j in (4, 5))
+    assert command.text_content() == f"--kinds {first}=categorical --kinds {second}=categorical"
+    page.close()
+
+
 @pytest.mark.slow
 def test_images_are_drawn_in_steps_of_grey_and_tables_fit_a_phone(read: Any) -> None:
     reader = read("digits", width=390, scheme="dark")

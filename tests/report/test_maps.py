@@ -22,7 +22,9 @@ def test_components_that_were_not_computed_are_not_counted(wine: dict[str, Any])
     spectrum = wine["maps"][0]["spectrum"]
     for part in ("values", "cumulative", "reference"):
         spectrum[part] = spectrum[part][:6]
-    spectrum["chance_title"] = "3 of the first 6 components account for more than chance would give"
+    spectrum["chance_title"] = (
+        "The first 3 components explain more variance than expected by chance; component 4 does not"
+    )
     shown = first_map(wine)["spectrum"]
     assert shown["title"] == spectrum["chance_title"]
     assert "The first 5 components account for 80% of the total variance." in shown["note"]

@@ -191,19 +191,6 @@ def test_one_chosen_column_is_the_chosen_one() -> None:
     assert score_text.chosen_columns_text([4, 6]) == "the 4 to 6 selected"
 
 
-def test_scores_of_all_columns_that_differ_between_the_halves_are_explained(wine: dict[str, Any]) -> None:
-    compared, argument = wine["model_effect"], wine["noise_experiment"]
-    argument |= {"n_samples": compared["n_samples"], "folds": compared["folds"]}
-    above = compared["scores"][0]["models"][1]["all_columns"]["mean"]
-    means = argument["panels"][0]["lines"][1]["means"]
-    means[0] = above
-    assert not collected(wine)["noise_experiment_notes"]
-    means[0] = above - 0.002
-    assert "ties between equally near rows are broken differently" in collected(wine)["noise_experiment_notes"][0]
-    argument["n_samples"] -= 1
-    assert collected(wine)["noise_experiment_notes"][0].startswith("The noise experiment uses other rows")
-
-
 def test_no_bar_goes_beyond_what_a_score_can_be(wine: dict[str, Any]) -> None:
     cell = wine["model_effect"]["scores"][2]["models"][0]
     cell["chosen"] = sample_model_effect.folded(0.99, 0.05)

@@ -109,6 +109,14 @@ def test_where_every_smaller_selection_loses_all_columns_are_kept_and_the_neares
     assert text_of(alone).startswith("Keep all 6 columns: no smaller selection could be compared. ")
 
 
+def test_the_limits_of_the_rule_are_those_of_the_record() -> None:
+    every = found(recommended="all_columns", columns=NAMES, largest_loss=0.05)
+    assert "costs a model more than 0.05, or " in text_of(every)
+    assert "costs a model more than 0.05. In nested" in text_of({**every, "refused": ["cfs"]})
+    shown = collected_with(found(largest_loss=0.05, negligible_loss=0.02))
+    assert (shown["largest_loss"], shown["negligible_loss"]) == ("0.05", "0.02")
+
+
 @pytest.mark.parametrize("name", ["cfs", "all_columns"])
 def test_where_no_model_scores_above_the_baseline_nothing_is_recommended_to_be_kept(name: str) -> None:
     one = found(recommended=name)

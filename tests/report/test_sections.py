@@ -348,7 +348,7 @@ def test_a_map_of_one_axis_has_one_table_and_no_arrows(wine: dict[str, Any]) -> 
     shown = collected(collect_maps, wine)["maps"][0]
     assert [table["axis"] for table in shown["axes"]["tables"]] == ["PC 1"]
     assert (shown["arrows"], shown["chart"]["arrows"]) == ("", [])
-    assert shown["spectrum"]["title"] == "3 of 13 components account for more than chance would give"
+    assert shown["spectrum"]["title"] == wine["maps"][0]["spectrum"]["chance_title"]
 
 
 def test_the_arrows_of_one_scale_lead_along_the_slopes_and_else_along_the_loadings(wine: dict[str, Any]) -> None:
@@ -399,7 +399,7 @@ def test_the_curve_tells_how_many_components_hold_four_fifths(wine: dict[str, An
 def test_bars_stand_under_the_line_of_chance_and_the_title_counts_those_above(wine: dict[str, Any]) -> None:
     spectrum = wine["maps"][0]["spectrum"]
     shown = collected(collect_maps, wine)["maps"][0]["spectrum"]
-    assert shown["title"] == "3 of 13 components account for more than chance would give"
+    assert shown["title"] == spectrum["chance_title"]
     assert shown["note"].startswith(
         "By chance is the mean of 20 tables of independent columns. 5 components of 13 account for"
     )
@@ -495,13 +495,20 @@ def test_a_graph_in_one_piece_is_told_in_a_sentence_and_facts(wine: dict[str, An
     assert told["cautions"] == []
     assert told["components"] == []
     assert dict(told["facts"]) == {
-        "Built by": "Nearest neighbours (n_neighbors=15, weight=Binary(), metric='seuclidean')",
+        "Built by": "15 nearest neighbours, Euclidean distance of standardised columns, unweighted edges",
         "Neighbours of a row": "15 to 39, median 19",
         "Weight of an edge": "1",
         "Search for neighbours": "exact, by matrix products",
     }
     assert told["title"] == "The median number of neighbours is 19, the maximum 39"
     assert sum(told["chart"]["data"][0]["y"]) == 178
+
+
+def test_a_builder_without_a_description_is_shown_by_its_name_and_parameters(wine: dict[str, Any]) -> None:
+    wine["graph"] |= {"label": "Delaunay", "parameters": "dimensions=2", "description": ""}
+    assert dict(collected(collect_graph, wine)["facts"])["Built by"] == "Delaunay (dimensions=2)"
+    wine["graph"]["parameters"] = ""
+    assert dict(collected(collect_graph, wine)["facts"])["Built by"] == "Delaunay"
 
 
 def test_a_weighted_graph_of_a_sample_tells_t_radius_and_how_many_rows_it_joins(wine: dict[str, Any]) -> None:

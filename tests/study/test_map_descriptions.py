@@ -14,6 +14,7 @@ from tamiz._study.map_descriptions import describe_reducer
 from tamiz._study.map_settings import MapVariant, make_reducer, map_variants, max_fitted_rows
 from tamiz.reduction import MDS, PCA, LandmarkMDS, StochasticMDS, registry
 from tamiz.reduction.base import Reducer
+from tamiz.reduction.principal.parallel_analysis import compare_with_null
 from tamiz.runtime.registry import Entry
 from tamiz.sources.factory import as_source
 
@@ -123,14 +124,29 @@ def test_the_heading_of_parallel_analysis_counts_the_components_above_chance():
     facts = describe_reducer(pca)
     assert len(facts.chance_spectrum) == 4
     np.testing.assert_allclose(facts.chance_spectrum, pca.parallel_analysis().reference / 13, rtol=0.05)
-    assert facts.chance_title == "3 of the first 4 components explain more variance than expected by chance"
+    assert (
+        facts.chance_title
+        == "The first 3 components explain more variance than expected by chance; component 4 does not"
+    )
     every = describe_reducer(PCA(13, standardize=True).fit(load_wine().data))
-    assert every.chance_title == "3 of 13 components explain more variance than expected by chance"
+    assert every.chance_title == facts.chance_title
     assert facts.chance_note.startswith("Chance: the mean over random tables of the same size")
     for seed in range(5):
         pca = PCA(2, standardize=True).fit(np.random.default_rng(seed).normal(size=(2, 3)))
-        assert describe_reducer(pca).chance_title == "No component explains more variance than expected by chance"
+        title = describe_reducer(pca).chance_title
+        assert title == "The first component explains no more variance than expected by chance"
     assert describe_reducer(PCA(2).fit_covariance(np.cov(X.T))).chance_spectrum == []
+
+
+def test_a_component_above_chance_after_one_that_is_not_is_not_counted(monkeypatch):
+    pca = PCA(4, standardize=True).fit(load_wine().data)
+    first, second, third, fourth = pca.explained_variance_
+    above_at_1_and_3 = np.array([[first - 1, second + 1, third - 0.1, fourth + 1]])
+    chance = compare_with_null(pca.explained_variance_, above_at_1_and_3, None)
+    assert (chance.explained_variance > chance.reference).tolist() == [True, False, True, False]
+    monkeypatch.setattr(pca, "_parallel_analysis", chance)
+    title = describe_reducer(pca).chance_title
+    assert title == "The first component explains more variance than expected by chance; component 2 does not"
 
 
 def test_images_of_pca_have_an_explanation():

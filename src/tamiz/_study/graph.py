@@ -16,10 +16,13 @@ from tamiz._study.sampling import sample_including
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import default_builder
-from tamiz.graphs.weights import Binary
+from tamiz.graphs.k_nearest import KNearest, default_builder
+from tamiz.graphs.radius import ConnectedRadius, Radius
+from tamiz.graphs.same_class import SameClass
+from tamiz.graphs.weights import Binary, HeatKernel, InverseClassSize, Weight
 from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import ComponentsRecord, GraphRecord, Histogram, NeighborCounts, Range
+from tamiz.report.text import count_with_noun, format_number
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -177,11 +180,13 @@ def describe_graph(row_graph: RowGraph, label: Named) -> GraphRecord | None:
         return None
     prebuilt = row_graph.builder is graph
     counts = _neighbor_counts(graph)
+    unweighted = bool((graph.degrees == counts).all())
     connected = row_graph.connected_graph
     return GraphRecord(
         id="given" if prebuilt else label.id,
         label="A prebuilt graph" if prebuilt else label.label,
         parameters="" if prebuilt else _parameters(row_graph.builder),
+        description="" if prebuilt else _describe_builder(row_graph.builder, unweighted=unweighted),
         by_class=row_graph.builder is not None and row_graph.builder.needs_classes,
         n_rows=graph.n_samples,
         n_edges=graph.n_edges,
@@ -194,7 +199,7 @@ def describe_graph(row_graph: RowGraph, label: Named) -> GraphRecord | None:
         degrees=Range(**_range_summary(graph.degrees)),
         radius=graph.radius,
         t=graph.t if graph.t is not None and np.isfinite(graph.t) else None,
-        unweighted=bool((graph.degrees == counts).all()),
+        unweighted=unweighted,
         search=graph.search_description,
         recall=graph.recall,
     )
@@ -227,3 +232,44 @@ def _parameters(method: Any) -> str:
     signature = inspect.signature(type(method)).parameters.values()
     names = [p.name for p in signature if p.kind is not p.KEYWORD_ONLY or values[p.name] != p.default]
     return ", ".join(f"{name}={values[name]!r}" for name in names)
+
+
+_METRICS = {
+    "euclidean": "Euclidean distance",
+    "seuclidean": "Euclidean distance of standardised columns",
+    "cityblock": "city-block distance",
+    "cosine": "cosine distance",
+    "gower": "Gower's dissimilarity",
+    "precomputed": "precomputed distances",
+}
+_SYMMETRIES = {"or": "", "mutual": ", mutual ones only", "directed": ", with directed edges"}
+
+
+def _describe_builder(builder: Any, *, unweighted: bool) -> str:
+    """Return a builder of this package in words: its rows, the distance and the weights; "" for any other."""
+    kind, weight = type(builder), getattr(builder, "weight", None)
+    if kind is KNearest:
+        within = " of the same class" if builder.within_class else ""
+        joined = f"{count_with_noun(builder.n_neighbors, 'nearest neighbour')}{within}{_SYMMETRIES[builder.symmetry]}"
+    elif kind is Radius:
+        joined = f"All rows within the distance {format_number(builder.radius)}"
+    elif kind is ConnectedRadius:
+        joined = "All rows within the smallest distance that connects the graph"
+    elif kind is SameClass:
+        joined, weight = "All rows of the same class", weight or InverseClassSize()
+    else:
+        return ""
+    weight = weight or HeatKernel()
+    uses_distances = kind is not SameClass or weight.needs_lengths
+    distance = [_METRICS[builder.get_params(deep=False).get("metric", "euclidean")]] if uses_distances else []
+    return ", ".join([joined, *distance, "unweighted edges" if unweighted else _describe_weight(weight)])
+
+
+def _describe_weight(weight: Weight) -> str:
+    """Return the weights of the edges in words."""
+    kind = type(weight)
+    if kind is HeatKernel:
+        return "edges weighted by a heat kernel"
+    if kind is InverseClassSize:
+        return "edges weighted by the inverse of the class size"
+    return f"edges weighted by {weight!r}"

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
     from tamiz.reduction.mds import MDS
     from tamiz.reduction.pca import PCA
+    from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis
     from tamiz.reduction.stochastic_mds import StochasticMDS
 
-# Shares of the variance that sum to 1 but for this are those of all components.
-_SHARE_TOLERANCE = 1e-9
 # An eigenvalue of a graph below this is 0 up to rounding.
 _ZERO_EIGENVALUE = 1e-12
 # For each kind of MDS: the target of the distances, and the meaning of large distances.
@@ -162,7 +161,7 @@ def _describe_pca(pca: PCA) -> MapDescription:
         spectrum=shares.tolist(),
         cumulative=np.cumsum(shares).tolist(),
         chance_spectrum=[] if chance is None else (chance.reference / total).tolist(),
-        chance_title="" if chance is None else _chance_title(pca, chance.n_components),
+        chance_title="" if chance is None else _chance_title(chance),
         chance_note=""
         if chance is None
         else "Chance: the mean over random tables of the same size with independent columns (parallel analysis, Horn 1965).",
@@ -223,14 +222,15 @@ def _category_notes(pca: PCA) -> list[str]:
     ]
 
 
-def _chance_title(pca: PCA, n_above: int) -> str:
-    """Return the heading with the number of components above the null model, of all or of the first components."""
-    if n_above == 0:
-        return "No component explains more variance than expected by chance"
-    k = pca.n_components_
-    first = "" if pca.explained_variance_ratio_.sum() >= 1 - _SHARE_TOLERANCE else "the first "
-    verb = "explains" if n_above == 1 else "explain"
-    return f"{n_above:,} of {first}{k:,} component{'s' * (k > 1)} {verb} more variance than expected by chance"
+def _chance_title(chance: ParallelAnalysis) -> str:
+    """Return the heading with the components before the first one that is not above the null model."""
+    n, n_computed = chance.n_components, len(chance.explained_variance)
+    if n == 0:
+        return "The first component explains no more variance than expected by chance"
+    first = "The first component explains" if n == 1 else f"The first {n:,} components explain"
+    # A later component may again be above; parallel analysis does not count it.
+    rest = f"; component {n + 1:,} does not" if n < n_computed else ""
+    return f"{first} more variance than expected by chance{rest}"
 
 
 def _image_note(images: ImageSet) -> str:

@@ -25,7 +25,7 @@ from tamiz.report.records.maps import (
     SpectrumRecord,
 )
 from tamiz.runtime.registry import Entry, suggestion
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import RowNumbers, select_rows
@@ -236,9 +236,7 @@ def fit_map(
     with capture_warnings() as captured:
         reducer.fit(select_rows(source, rows))
     # Columns that the table excludes are known already.
-    warn_user(
-        [f"On a sample of {size:,} rows: {one}" for one in captured if one not in source.schema.excluded_column_notes]
-    )
+    warn_user([_note_on_sample(size, one) for one in captured if one not in source.schema.excluded_column_notes])
     embedding = reducer.embedding_
     others = np.setdiff1d(shown_rows, rows, assume_unique=True)
     if len(others):
@@ -249,6 +247,12 @@ def fit_map(
         order = np.argsort(rows)
         rows, embedding = rows[order], np.concatenate([embedding, mapped])[order]
     return StudyMap(reducer, source, rows, embedding, size)
+
+
+def _note_on_sample(size: int, note: str) -> str:
+    """Return a note on a fit with the number of rows of its sample."""
+    text = f"On a sample of {size:,} rows: {note}"
+    return ImputationNote(text, note.reader) if isinstance(note, ImputationNote) else text
 
 
 # Images of a gallery, and pixels along a side of an image.

@@ -75,6 +75,8 @@ def describe_model_effect(recommendation: Recommendation, candidate: str, notes:
 
 def describe_recommendation(found: Recommendation, notes: Sequence[str]) -> RecommendationRecord:
     """Return a comparison of selections as a record, with the notes on the sample of rows before its own."""
+    from tamiz.assessment.recommendation import LARGEST_LOSS, NEGLIGIBLE_LOSS
+
     return RecommendationRecord(
         recommended=found.recommended,
         refused=found.rejected,
@@ -101,6 +103,8 @@ def describe_recommendation(found: Recommendation, notes: Sequence[str]) -> Reco
             )
             for name, one in found.candidates.items()
         ),
+        largest_loss=LARGEST_LOSS,
+        negligible_loss=NEGLIGIBLE_LOSS,
         notes=(*notes, *found.notes),
     )
 

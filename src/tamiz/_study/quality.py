@@ -15,7 +15,7 @@ from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairsRecord
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.views import RowNumbers, select_rows
 from tamiz.statistics.base import Floats
@@ -85,8 +85,8 @@ def _evaluate_map(
     """Return the quality and the Shepard diagram of a map; None, with a warning, if it cannot be evaluated."""
     k = min(_N_NEIGHBORS, (len(embedding) - 1) // 2)
     try:
-        # The maps have already warned of missing values.
-        with capture_warnings():
+        # The maps have already issued the other warnings, which differ on a sample.
+        with capture_warnings() as captured:
             card = quality(
                 source, embedding, metric=metric, n_neighbors=k, labels=labels, sample=len(embedding), random_state=seed
             )
@@ -94,6 +94,7 @@ def _evaluate_map(
     except DataError as error:
         warn_user([f"The quality of {label} is left out: {error}"])
         return None
+    warn_user([note for note in captured if isinstance(note, ImputationNote)])
     return card, pairs
 
 

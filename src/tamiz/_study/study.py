@@ -18,9 +18,10 @@ from tamiz._study.graph import RowGraph, build_row_graph, describe_graph, needs_
 from tamiz._study.map_colors import describe_clusters, describe_colors
 from tamiz._study.maps import DISSIMILARITIES, MapRequest, StudyMap, check_maps, describe_map, fit_map, resolve_maps
 from tamiz._study.mean_rank import describe_mean_rank
+from tamiz._study.missing_values import missing_value_notes, single_value_notes
 from tamiz._study.models import prepare_evaluation
 from tamiz._study.quality import describe_quality
-from tamiz._study.ranking import choose_ranking_criteria, describe_ranking
+from tamiz._study.ranking import RankingCriterion, choose_ranking_criteria, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
 from tamiz._study.reproduction import describe_reproduction
 from tamiz._study.sampling import sample_shown_rows
@@ -48,7 +49,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.memory import SizeLike
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
-from tamiz.runtime.user_warnings import collect_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_imputation_notes, collect_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.search import registry as searches
 from tamiz.search.base import Search, SetSize
@@ -178,7 +179,7 @@ def study(
     most_drawn = None if isinstance(points, bool) else check_integer("points", points, low=2)
     run = StepRunner(Budget(max_seconds))
     rng = make_rng(random_state)
-    with parallel.thread_session(n_jobs), collect_warnings() as collected:
+    with parallel.thread_session(n_jobs), collect_warnings() as collected, capture_imputation_notes() as imputed:
         source = run.run_required(
             "read", lambda: split_dates(data if isinstance(data, Source) else open_source(data, **of_table))
         )
@@ -191,7 +192,7 @@ def study(
         rows = sample_shown_rows(schema.n_rows, most_drawn, rng)
         wanted = resolve_maps(maps, schema, dissimilarity)
         table = run.run_required("table", lambda: describe_table(source))
-        warn_user(_missing_value_notes(schema, missing))
+        warn_user(single_value_notes(schema, missing))
         asked = [*(relevances or ()), *(one.reducer for one in wanted if one.explicit)]
         parts = [*(relevances or ()), *(one.reducer for one in wanted)]
         needed = relevances is None or graph is not None or any(map(needs_graph, parts))
@@ -229,11 +230,19 @@ def study(
             scoring=scoring,
             points=bool(points),
         )
-        ranking, redundancy = study_run.rank(relevances)
+        ranked = choose_ranking_criteria(relevances, schema, missing, study_run.row_graph)
+        ranking, redundancy = study_run.rank(ranked)
         subset = study_run.select(selector) if searched else None
         fitted_maps, quality = study_run.embed(wanted, most_fitted)
         evaluated = study_run.evaluate(selector, subset)
         colors = study_run.describe_colors_and_clusters(ranking) if points and fitted_maps else ()
+        methods = [
+            *(one.relevance for one in ranked if ranking is not None),
+            *([] if subset is None else [used_merit]),
+            *(one.reducer for one in wanted if fitted_maps),
+            *(one for one in [study_run.row_graph.builder] if isinstance(one, GraphBuilder)),
+        ]
+        warn_user(missing_value_notes(schema, imputed, methods, None if redundancy is None else missing))
         warn_user(run.omission_notes())
     return Result(
         StudyRecord(
@@ -310,9 +319,8 @@ class _StudyRun:
         """The time and memory budget."""
         return self.steps.budget
 
-    def rank(self, relevances: Sequence[Relevance] | None) -> tuple[RankingRecord | None, RedundancyRecord | None]:
+    def rank(self, ranked: list[RankingCriterion]) -> tuple[RankingRecord | None, RedundancyRecord | None]:
         """Return the ranking of the columns by every criterion, and the redundancy of the columns."""
-        ranked = choose_ranking_criteria(relevances, self.source.schema, self.missing, self.row_graph)
         warn_user(group_warnings(self.source))
         # Relevances that compare rows with rows read the source of their RankingCriterion instead.
         weighted = weight_groups_equally(self.source)
@@ -466,16 +474,6 @@ def _try_row_graph(
             raise
         warn_user([f"The graph of the rows is left out: {error}"])
         return None
-
-
-def _missing_value_notes(schema: Schema, missing: MissingRule) -> list[str]:
-    n = sum(len(column.levels) == 1 and column.n_missing > 0 for column in schema.columns)
-    if n == 0 or missing == "category":
-        return []
-    return [
-        f"{n:,} {'column contains' if n == 1 else 'columns contain'} one value and missing values, so every score is 0; "
-        "missing='category' (--missing category) treats missing as a category of its own."
-    ]
 
 
 def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) -> SubsetRecord | None:

@@ -28,9 +28,9 @@ from tamiz.runtime.validation import check_integer
 from tamiz.sources.factory import as_source
 
 # A loss in AUC or R2 that counts as negligible even if the standard error is smaller.
-_NEGLIGIBLE_LOSS = 0.01
+NEGLIGIBLE_LOSS = 0.01
 # The largest loss of any model on the recommended columns, whatever the standard error.
-_LARGEST_LOSS = 0.03
+LARGEST_LOSS = 0.03
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def recommend_columns(
         recommended, rejected = _recommend(comparison, made, found, keep_all=keep_all)
     rejection_notes = [
         f"{made[name].label} is not recommended: the columns that it selects on all rows differ from those in the folds, and "
-        f"a model loses more than {_LARGEST_LOSS:g} on them."
+        f"a model loses more than {LARGEST_LOSS:g} on them."
         for name in rejected
     ]
     notes = (
@@ -300,7 +300,7 @@ def choose_candidate(candidates: Mapping[str, CandidateSelection], scoring: str,
     as_good = []
     for name, scores in means.items():
         loss = FoldScores(means[best].values - scores.values, scores.variance_factor)
-        if loss.mean <= max(loss.standard_error, _NEGLIGIBLE_LOSS):
+        if loss.mean <= max(loss.standard_error, NEGLIGIBLE_LOSS):
             as_good.append((len(candidates[name].columns), -scores.mean, name))
     return min(as_good)[2]
 
@@ -308,8 +308,8 @@ def choose_candidate(candidates: Mapping[str, CandidateSelection], scoring: str,
 def _is_acceptable(
     scores: Mapping[tuple[str, str], FoldScores], all_columns: Mapping[tuple[str, str], FoldScores], scoring: str
 ) -> bool:
-    """Return whether no model loses more than `_LARGEST_LOSS` compared with all columns."""
-    return all(all_columns[key].mean - scores[key].mean <= _LARGEST_LOSS for key in all_columns if key[1] == scoring)
+    """Return whether no model loses more than `LARGEST_LOSS` compared with all columns."""
+    return all(all_columns[key].mean - scores[key].mean <= LARGEST_LOSS for key in all_columns if key[1] == scoring)
 
 
 def _recommend(

@@ -17,7 +17,7 @@ from tamiz.graphs.k_nearest import resolve_builder
 from tamiz.graphs.variation import Variation, as_row_major, rescale_columns
 from tamiz.neighbors.row_encoders import describe_rows
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import ImputationNote, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.sparse import find_sparse_matrix
@@ -196,7 +196,8 @@ def _column_blocks(source: Source, weight: Floats | None) -> Iterator[tuple[NDAr
     n_missing = sum(schema.columns[j].n_missing for j in schema.used.tolist())
     if n_missing:
         values = "missing value counts" if n_missing == 1 else "missing values count"
-        warn_user([f"LaplacianScore: {n_missing:,} {values} as the mean of the column."])
+        text = f"LaplacianScore: {n_missing:,} {values} as the mean of the column."
+        warn_user([ImputationNote(text, "the Laplacian score")])
     blocks = list(source.blocks())
     if len(blocks) == 1 and blocks[0].numeric_matrix is not None and not n_missing:
         yield np.array(schema.numeric, dtype=np.intp), blocks[0].matrix(schema.numeric)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import ImputationNote, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -175,9 +175,7 @@ def _missing_indicators(source: Source, columns: list[int]) -> Floats:
 
 def _warn_missing(n_missing: int) -> None:
     values = "1 missing value counts" if n_missing == 1 else f"{n_missing:,} missing values count"
-    # The same text for every relevance, so that a study shows it once.
-    warn_user(
-        [
-            f"Criteria that fit a model: {values} as the mean of the column, or as a mixture of its levels by their shares."
-        ]
+    text = (
+        f"Criteria that fit a model: {values} as the mean of the column, or as a mixture of its levels by their shares."
     )
+    warn_user([ImputationNote(text, "criteria that fit a model")])

@@ -12,6 +12,7 @@ from tamiz.exceptions import DataError
 from tamiz.models.folds import Fold, RowIndices
 from tamiz.models.native_table import column_to_floats, is_number_like
 from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import ImputationNote
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import Encoding, check_has_features, level_indicators
@@ -24,6 +25,8 @@ from tamiz.subsets.candidates import Candidates
 # standardised and indicators scaled, by the training rows of every fold.
 MatrixEncoding = Literal["none", "indicators", "standard"]
 
+# What reads the values, in the notes on their imputation.
+CROSS_VALIDATED_MODELS = "models in cross-validation"
 # Matrices of one fold that exist at once beside the table's: training and test rows of two threads, and intermediate results.
 N_FOLD_MATRICES = 4
 
@@ -122,7 +125,7 @@ class EncodedMatrix:
         values = "1 missing value counts" if n == 1 else f"{n:,} missing values count"
         mean, shares = "as the mean of the column", "as every level in its share"
         how = shares if not of_numbers else f"{mean}, or {shares}," if of_levels else mean
-        return [f"{values} {how} in the training rows of a fold."] if n else []
+        return [ImputationNote(f"{values} {how} in the training rows of a fold.", CROSS_VALIDATED_MODELS)] if n else []
 
     def train_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
         """Return the training rows of a fold, of shape (n_train, n_coordinates), or some of their coordinates, as a copy."""

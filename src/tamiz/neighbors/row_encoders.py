@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import ImputationNote, warn_user
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import Encoding
@@ -95,9 +95,8 @@ def check_missing_values(source: Source, *, fill_missing: bool, new_rows: bool =
         if new_rows and any(not columns[j].is_number for j in incomplete):
             values += " or unknown level" + values.removeprefix("value")
         of_rows = " of new rows" if new_rows else ""
-        warn_user(
-            [f"{n_missing:,} missing {values}{of_rows} {were} replaced by column means before computing distances."]
-        )
+        text = f"{n_missing:,} missing {values}{of_rows} {were} replaced by column means before computing distances."
+        warn_user([ImputationNote(text, "the distances of rows")])
         return
     missing = np.concatenate([_missing_mask(block, incomplete) for block in source.blocks(incomplete)])
     rows = np.flatnonzero(missing.any(axis=1))

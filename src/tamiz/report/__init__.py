@@ -11,7 +11,6 @@ registry = Registry(
     """
     result          result:Result                          result    Result of a study
     render          html:render                            function  The result as an HTML page
-    write           html:write                             function  The result as an HTML file
     table           table:collect_table                    section   Table
     recommendation  recommendation:collect_recommendation  section   Recommended columns
     ranking         ranking:collect_ranking                section   Ranking

@@ -56,7 +56,7 @@ def _is_complete(graph: GraphRecord) -> bool:
 
 def _facts(graph: GraphRecord, n_rows: int) -> Iterator[tuple[str, str]]:
     parameters = f" ({shorten(graph.parameters, 200)})" if graph.parameters else ""
-    yield "Built by", f"{graph.label}{parameters}"
+    yield "Built by", graph.description or f"{graph.label}{parameters}"
     if graph.n_rows < n_rows:
         yield "Rows joined", f"{format_count(graph.n_rows)} of {format_count(n_rows)}, drawn at random"
     yield "Neighbours of a row", _range_text(graph.neighbors)

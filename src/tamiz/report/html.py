@@ -16,15 +16,12 @@ from plotly.offline import get_plotlyjs
 from tamiz.report import charts, registry, text
 from tamiz.report.recommendation import initial_selection
 from tamiz.report.records.codec import to_json
-from tamiz.storage.atomic_write import write_text_atomically
 
 # Assets of the page itself, before those of its sections.
 _PAGE_ASSETS = ("page", "charts", "tables", "takeaway")
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
-    from pathlib import Path
 
     from tamiz.report.records.study import StudyRecord
     from tamiz.runtime.registry import Entry
@@ -71,33 +68,6 @@ def render(result: StudyRecord) -> str:
     )
 
 
-def write(result: StudyRecord, path: str | os.PathLike[str]) -> Path:
-    """Write a result as one HTML file, atomically.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study: `Result.record`.
-    path : str or path
-        The file; its folder must exist.
-
-    Returns
-    -------
-    Path
-        The file written.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tamiz import study
-    >>> from tamiz.report import write
-    >>> X, y = load_iris(return_X_y=True)
-    >>> write(study(X, y, maps=["pca"], assess=False).record, "iris.html").name
-    'iris.html'
-    """
-    return write_text_atomically(path, render(result))
-
-
 def _collect_section(entry: Entry, result: StudyRecord) -> Any:
     """Return the context of a section; an exception gets a note that names the section."""
     try:
@@ -123,6 +93,7 @@ def _environment() -> Environment:
         "shortened": text.shorten,
         "script_json": text.script_json,
         "breakable": text.breakable_name,
+        "unbroken": text.unbroken_options,
     }
     return environment
 

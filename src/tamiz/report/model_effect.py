@@ -98,12 +98,7 @@ def collect_model_effect(result: StudyRecord) -> dict[str, Any] | None:
         "compared": None if compared is None else _comparison(compared, selector_name(compared, result.subset)),
         "noise_experiment": None if experiment is None else _noise_experiment(experiment),
         "notes": [] if compared is None else _notes(compared.notes, result.warnings),
-        "noise_experiment_notes": []
-        if experiment is None
-        else [
-            *_notes(experiment.notes, shown_notes),
-            *_score_difference_notes(experiment, compared),
-        ],
+        "noise_experiment_notes": [] if experiment is None else _notes(experiment.notes, shown_notes),
     }
 
 
@@ -227,33 +222,6 @@ def _theory_text(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
     ]
     here = f" The result differs for {join_names(other)}." if other else ""
     return f"Expected: {words}.{here}" if words else ""
-
-
-def _score_difference_notes(experiment: NoiseExperimentRecord, effect: ModelEffectRecord | None) -> list[str]:
-    """Return notes on why the scores on all columns differ between the comparison and the noise experiment."""
-    if effect is None:
-        return []
-    if effect.n_samples != experiment.n_samples:
-        rows = count_with_noun(effect.n_samples, "row")
-        return [
-            f"The noise experiment uses other rows than the {rows} of the comparison above, so its scores at 0 added columns "
-            "differ."
-        ]
-    score = next((one for one in effect.scores if one.id == experiment.scoring), None)
-    known = [model.id for model in effect.models]
-    if score is None or effect.folds != experiment.folds:
-        return []
-    for model, line in zip(experiment.models, experiment.panels[0].lines, strict=True):
-        if model.id != "knn" or "knn" not in known:
-            continue
-        means = line.means[0], score.models[known.index("knn")].all_columns.mean
-        here, above = map(score_format_for(score.id).format_score, means)
-        if here != above:
-            return [
-                f"Nearest neighbours score {here} at 0 added columns and {above} on all columns above, because ties between "
-                "equally near rows are broken differently."
-            ]
-    return []
 
 
 def _panel_numbers(panel: NoisePanel, experiment: NoiseExperimentRecord) -> dict[str, Any]:

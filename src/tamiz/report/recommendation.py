@@ -13,7 +13,7 @@ from tamiz.report.score_text import (
     score_format_for,
     score_title,
 )
-from tamiz.report.text import capitalize, count_with_noun, join_names
+from tamiz.report.text import capitalize, count_with_noun, join_names, label_in_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,6 @@ _ALL_COLUMNS = "all_columns"
 # Parts of a sentence are never cut.
 _FULL_WIDTH = 200
 _MAX_NAMED = 12
-# No model may lose more: the rule of `recommend_columns`.
-_LARGEST_LOSS = 0.03
 
 
 def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
@@ -60,6 +58,8 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
         "difference from the score with all columns, computed before rounding.",
         "models": [model.label for model in found.models],
         "groups": [_score_rows(found, k) for k in range(len(found.scores))],
+        "largest_loss": f"{found.largest_loss:g}",
+        "negligible_loss": f"{found.negligible_loss:g}",
         "notes": [note for note in found.notes if note not in warnings],
     }
 
@@ -89,7 +89,7 @@ def recommended_instead(result: StudyRecord) -> str:
     found = result.recommendation
     if found is None or result.subset is None or set(initial_selection(result)) == set(result.subset.columns):
         return ""
-    return _label_in_sentence(_recommended_candidate(found).label)
+    return label_in_sentence(_recommended_candidate(found).label)
 
 
 def recommendation_text(recommendation: RecommendationRecord) -> str:
@@ -113,7 +113,7 @@ def recommendation_text(recommendation: RecommendationRecord) -> str:
         return f"Keep all {columns}: {_keep_all_reason(recommendation)}. {capitalize(measured)}."
     kept = f"{len(chosen.columns):,} of {count_with_noun(recommendation.n_columns, 'column')}"
     named = join_names(chosen.columns, limit=_MAX_NAMED)
-    return f"Keep {kept}: {named} ({_label_in_sentence(chosen.label)}). {capitalize(measured)}."
+    return f"Keep {kept}: {named} ({label_in_sentence(chosen.label)}). {capitalize(measured)}."
 
 
 def _keep_all_reason(recommendation: RecommendationRecord) -> str:
@@ -121,8 +121,9 @@ def _keep_all_reason(recommendation: RecommendationRecord) -> str:
     others = _other_candidates(recommendation)
     if not others:
         return "no smaller selection could be compared"
-    costly = f"every smaller selection costs a model more than {_LARGEST_LOSS}"
-    if all(one.id in recommendation.refused or _worst_change(one) < -_LARGEST_LOSS for one in others):
+    limit = recommendation.largest_loss
+    costly = f"every smaller selection costs a model more than {limit:g}"
+    if all(one.id in recommendation.refused or _worst_change(one) < -limit for one in others):
         return costly
     return f"{costly}, or the models together more than their standard error"
 
@@ -148,7 +149,7 @@ def recommendation_cost(recommendation: RecommendationRecord) -> str:
         nearest = max(others, key=_worst_change)
         changes = _changes_text(recommendation.models, nearest.changes[0], score_format)
         size = count_with_noun(len(nearest.columns), "column")
-        return f"The nearest selection is {_label_in_sentence(nearest.label)} ({size}). {_change_heading(score_format)}: {changes}."
+        return f"The nearest selection is {label_in_sentence(nearest.label)} ({size}). {_change_heading(score_format)}: {changes}."
     chosen = _recommended_candidate(recommendation)
     changes = _changes_text(recommendation.models, chosen.changes[0], score_format)
     return f"{_change_heading(score_format)}: {changes}."
@@ -199,11 +200,6 @@ def _score_rows(recommendation: RecommendationRecord, k: int) -> dict[str, Any]:
             for one in recommendation.candidates
         ],
     }
-
-
-def _label_in_sentence(label: str) -> str:
-    """Return the label of a selection for use inside a sentence."""
-    return label if label[:2].isupper() else label[:1].lower() + label[1:]
 
 
 def _change_heading(score_format: ScoreFormat) -> str:

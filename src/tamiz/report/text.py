@@ -148,6 +148,18 @@ def breakable_name(name: Any, limit: int = 48) -> Markup:
     return Markup("<wbr>").join(re.split(r"(?<=[_./:=-])(?=\w)", shorten(name, limit)))
 
 
+def unbroken_options(code: str) -> Markup:
+    """Return code for a chip, escaped: every option of a command and every item of a Python call is an element of its own.
+
+    Examples
+    --------
+    >>> str(unbroken_options("--kinds a=date --kinds b=id"))
+    '<span>--kinds a=date</span> <span>--kinds b=id</span>'
+    """
+    parts = re.split(r" (?=--|'--)|(?<=,) ", code)
+    return Markup(" ").join(Markup("<span>{}</span>").format(part) for part in parts)
+
+
 def join_names(names: Iterable[Any], *, limit: int = 6, width: int = 40) -> str:
     """Return "a, b and c"; beyond `limit` names, the rest are counted."""
     words = [shorten(name, width) for name in names]
@@ -162,8 +174,16 @@ def capitalize(words: str) -> str:
 
 
 def label_in_sentence(label: str) -> str:
-    """Return a label in lower case for use inside a sentence, unless it begins with a person's name."""
-    return label if label.startswith(_PROPER_NAMES) else label.lower()
+    """Return a label for use inside a sentence: without a capital first letter, unless it begins with a name or an abbreviation.
+
+    Examples
+    --------
+    >>> label_in_sentence("Information gain"), label_in_sentence("Laplacian score"), label_in_sentence("CFS")
+    ('information gain', 'Laplacian score', 'CFS')
+    """
+    first = label.partition(" ")[0]
+    is_name = first in _PROPER_NAMES or first[1:] != first[1:].lower()
+    return label if is_name else label[:1].lower() + label[1:]
 
 
 def edges_text(graph: GraphRecord) -> str:

@@ -30,6 +30,43 @@ def collect_warnings() -> Iterator[list[str]]:
         _collector.reset(token)
 
 
+class ImputationNote(str):
+    """A note that missing values are replaced, which a study merges with those of its other methods.
+
+    Parameters
+    ----------
+    text : str
+    reader : str
+        What reads the values, in words: "PCA".
+    """
+
+    reader: str
+
+    def __new__(cls, text: str, reader: str) -> ImputationNote:
+        """Return the text with the name of what reads the values."""
+        note = super().__new__(cls, text)
+        note.reader = reader
+        return note
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Return the arguments of the constructor, for pickle."""
+        return str(self), self.reader
+
+
+_imputation_notes: ContextVar[list[ImputationNote] | None] = ContextVar("tamiz_imputation_notes", default=None)
+
+
+@contextmanager
+def capture_imputation_notes() -> Iterator[list[ImputationNote]]:
+    """Yield a list to which every `ImputationNote` of the block is appended instead of being shown to the user."""
+    notes: list[ImputationNote] = []
+    token = _imputation_notes.set(notes)
+    try:
+        yield notes
+    finally:
+        _imputation_notes.reset(token)
+
+
 _capture: ContextVar[list[str] | None] = ContextVar("tamiz_captured_warnings", default=None)
 
 
@@ -45,13 +82,16 @@ def capture_warnings() -> Iterator[list[str]]:
 
 
 def warn_user(messages: Iterable[str], category: type[TamizWarning] = TamizWarning) -> None:
-    """Issue a Python warning for each message, or append it to the list of `capture_warnings`."""
+    """Issue a Python warning for each message, or append it to the list of `capture_warnings` or `capture_imputation_notes`."""
     captured = _capture.get()
     if captured is not None:
         captured.extend(messages)
         return
-    collected = _collector.get()
+    collected, imputation_notes = _collector.get(), _imputation_notes.get()
     for message in messages:
+        if imputation_notes is not None and isinstance(message, ImputationNote):
+            imputation_notes.append(message)
+            continue
         if collected is not None:
             collected.append(message)
         warnings.warn(message, category, stacklevel=_stack_level())

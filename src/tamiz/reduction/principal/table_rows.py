@@ -15,7 +15,7 @@ from scipy import linalg
 from tamiz.kernels.matrix_products import multiply_indicators, multiply_indicators_transposed, project_rows
 from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import ImputationNote, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import (
     CoordinateMoments,
@@ -265,7 +265,8 @@ class TableRows(CentredRows):
         warnings = list(self.source.schema.excluded_column_notes)
         if self.n_missing and self._missing == "mean":
             values = "missing value was" if self.n_missing == 1 else "missing values were"
-            warnings.append(f"PCA: {self.n_missing:,} {values} imputed with the mean of the column.")
+            text = f"PCA: {self.n_missing:,} {values} imputed with the mean of the column."
+            warnings.append(ImputationNote(text, "PCA"))
         if self._missing == "pairwise" and self._scatter is not None:
             apart = np.argwhere(self._pairwise_covariance[1] < 2)
             if len(apart):

@@ -47,11 +47,12 @@ class ComponentsRecord:
 class GraphRecord(Named):
     """The neighbour graph of the rows.
 
-    `n_joining_edges` connect its components, None if they cannot be connected. `radius`, `t` (of heat-kernel weights), `search` and
-    its `recall` are None where the builder has none.
+    `description` is the builder in words, "" for a class from elsewhere. `n_joining_edges` connect its components, None if they
+    cannot be connected. `radius`, `t` (of heat-kernel weights), `search` and its `recall` are None where the builder has none.
     """
 
     parameters: str
+    description: str
     by_class: bool
     n_rows: int
     n_edges: int

@@ -50,7 +50,8 @@ class CandidateScores(Named):
 class RecommendationRecord:
     """Selections compared by nested cross-validation under several models, and the recommended one; the first score decides.
 
-    `refused` are candidates of which a model loses too much on the columns selected on all rows.
+    `refused` are candidates of which a model loses too much on the columns selected on all rows. No model may lose more than
+    `largest_loss`; a loss of the mean score up to `negligible_loss` is accepted even if the standard error is smaller.
     """
 
     recommended: str
@@ -62,6 +63,8 @@ class RecommendationRecord:
     models: tuple[Named, ...]
     scores: tuple[BaselineScore, ...]
     candidates: tuple[CandidateScores, ...]
+    largest_loss: float
+    negligible_loss: float
     notes: tuple[str, ...]
 
     def __post_init__(self) -> None:

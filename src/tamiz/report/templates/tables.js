@@ -77,3 +77,15 @@ all("table[data-fold]").forEach(foldable);
 all("th[aria-sort] button").forEach((button) => {
   button.addEventListener("click", () => sort(button.closest("table"), button.closest("th")));
 });
+
+// The edges beyond which a table continues.
+const edges = (box) => {
+  const left = box.scrollWidth - box.clientWidth - box.scrollLeft;
+  box.classList.toggle("continued", left > 2);
+  box.classList.toggle("scrolled", box.scrollLeft > 2);
+};
+const resized = new ResizeObserver((entries) => entries.forEach(({ target }) => edges(target.closest(".scroll"))));
+all(".scroll").forEach((box) => {
+  [box, ...box.children].forEach((one) => resized.observe(one));
+  box.addEventListener("scroll", () => edges(box), { passive: true });
+});

@@ -1,0 +1,98 @@
+"""The notes of a study on missing values: what replaces them, and which columns contain one value besides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sklearn.base import BaseEstimator
+
+from tamiz.criteria.cfs import CFS
+from tamiz.criteria.entropy_relevance import EntropyRelevance, MissingRule
+from tamiz.criteria.model_relevance import ModelRelevance
+from tamiz.criteria.shannon_entropy import Entropy
+from tamiz.models.design_matrix import CROSS_VALIDATED_MODELS
+from tamiz.reduction.base import Reducer
+from tamiz.report.text import count_with_noun, join_names
+from tamiz.runtime.user_warnings import ImputationNote
+from tamiz.sources.schema import Schema
+
+# Names in a sentence are never cut.
+_FULL_WIDTH = 200
+_ENTROPY_RULES = {
+    "distribute": "Entropy-based scores distribute missing values over the present ones, in proportion to their frequencies.",
+    "category": "Entropy-based scores treat missing as a category of its own.",
+}
+_PCA_RULES = {
+    "pairwise": "PCA excludes missing values pairwise: each covariance uses the rows with both values.",
+    "iterative": "PCA imputes missing values by the components, by least squares.",
+}
+_INDICATOR_RULE = "Criteria that fit a model replace missing values by the mean and add an indicator of them."
+_GOWER_RULE = "Gower's dissimilarity compares two rows in the columns in which both have a value."
+
+
+def single_value_notes(schema: Schema, missing: MissingRule) -> list[str]:
+    """Return a note on the columns whose entropy-based scores are 0 because their present values are all equal."""
+    n = sum(len(column.levels) == 1 and column.n_missing > 0 for column in schema.columns)
+    if n == 0 or missing == "category":
+        return []
+    return [
+        f"{n:,} {'column contains' if n == 1 else 'columns contain'} one value and missing values, so every score is 0; "
+        "missing='category' (--missing category) treats missing as a category of its own."
+    ]
+
+
+def missing_value_notes(
+    schema: Schema, imputed: Sequence[ImputationNote], methods: Iterable[BaseEstimator], redundancy: MissingRule | None
+) -> list[str]:
+    """Return one note on what happens to the missing values of a table; none if it has none, or nothing reads them.
+
+    Parameters
+    ----------
+    schema : Schema
+    imputed : sequence of ImputationNote
+        The notes of the methods that replace missing values. Their numbers may be those of samples; the note has that of the table.
+    methods : iterable of estimators
+        The criteria, the merit, the maps and the graph builder of the study.
+    redundancy : {"distribute", "category"} or None
+        The rule of the symmetric uncertainties of pairs of columns; None if they were not computed.
+    """
+    incomplete = [schema.columns[j] for j in schema.used.tolist() if schema.columns[j].n_missing]
+    if not incomplete:
+        return []
+    n = sum(column.n_missing for column in incomplete)
+    mean, shares = "the mean of its column", "its levels, in proportion to their shares"
+    kinds = {column.is_number for column in incomplete}
+    replacement = (
+        f"{mean} (in a categorical column by {shares})" if len(kinds) > 1 else mean if True in kinds else shares
+    )
+    readers = list(dict.fromkeys(note.reader for note in imputed))
+    sentences = [
+        f"For {join_names(names, width=_FULL_WIDTH)}, {'it' if n == 1 else 'each'} is replaced by {replacement}{where}."
+        for names, where in (
+            ([name for name in readers if name != CROSS_VALIDATED_MODELS], ""),
+            ([name for name in readers if name == CROSS_VALIDATED_MODELS], ", of the training rows of a fold"),
+        )
+        if names
+    ]
+    rules = [_ENTROPY_RULES[redundancy]] if redundancy else []
+    sentences += dict.fromkeys([*rules, *(rule for method in methods for rule in _rules_of(method))])
+    if not sentences:
+        return []
+    values, columns = count_with_noun(n, "missing value"), count_with_noun(len(incomplete), "column")
+    return [" ".join([f"The table has {values} in {columns}.", *sentences])]
+
+
+def _rules_of(method: BaseEstimator) -> Iterator[str]:
+    """Yield what a method does with missing values in place of replacing them by the mean."""
+    parameters = method.get_params(deep=False)
+    missing = parameters.get("missing")
+    if isinstance(method, EntropyRelevance | Entropy):
+        yield _ENTROPY_RULES[missing]
+    elif isinstance(method, CFS):
+        yield from [_ENTROPY_RULES[missing]] if method.association is None else _rules_of(method.association)
+    elif isinstance(method, ModelRelevance) and missing == "category":
+        yield _INDICATOR_RULE
+    elif isinstance(method, Reducer) and missing in _PCA_RULES:
+        yield _PCA_RULES[missing]
+    if "gower" in (parameters.get("metric"), parameters.get("dissimilarity")):
+        yield _GOWER_RULE

@@ -1,0 +1,72 @@
+"""The builder of a study's graph in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from tamiz._study.graph import build_row_graph, describe_graph
+from tamiz.graphs import Binary, ConnectedRadius, HeatKernel, InverseClassSize, KNearest, Radius, SameClass, registry
+from tamiz.report.records.codec import Named
+from tamiz.sources.factory import open_source
+
+IRIS = load_iris(as_frame=True)
+
+
+class Wider(KNearest):
+    """A builder that someone wrote: its edges need not be those of KNearest."""
+
+
+def description_of(builder: Any) -> str:
+    source = open_source(IRIS.data, IRIS.target)
+    row_graph = build_row_graph(source, builder, np.arange(150), np.random.default_rng(0))
+    found = describe_graph(row_graph, Named(id="", label=""))
+    assert found is not None
+    return found.description
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize(
+    ("builder", "words"),
+    [
+        (
+            KNearest(15, metric="seuclidean", weight=Binary()),
+            "15 nearest neighbours, Euclidean distance of standardised columns, unweighted edges",
+        ),
+        (KNearest(1), "1 nearest neighbour, Euclidean distance, edges weighted by a heat kernel"),
+        (
+            KNearest(4, metric="gower", symmetry="mutual", weight=HeatKernel(np.inf)),
+            "4 nearest neighbours, mutual ones only, Gower's dissimilarity, unweighted edges",
+        ),
+        (
+            KNearest(4, metric="cityblock", within_class=True, weight=InverseClassSize()),
+            "4 nearest neighbours of the same class, city-block distance, edges weighted by the inverse of the class size",
+        ),
+        (
+            Radius(0.75, metric="cosine"),
+            "All rows within the distance 0.75, cosine distance, edges weighted by a heat kernel",
+        ),
+        (
+            ConnectedRadius(weight=Binary()),
+            "All rows within the smallest distance that connects the graph, Euclidean distance, unweighted edges",
+        ),
+        (SameClass(), "All rows of the same class, edges weighted by the inverse of the class size"),
+        (
+            SameClass(weight=HeatKernel()),
+            "All rows of the same class, Euclidean distance, edges weighted by a heat kernel",
+        ),
+        (Wider(3), ""),
+    ],
+)
+def test_a_builder_is_described_by_its_rows_distance_and_weights(builder: Any, words: str) -> None:
+    assert description_of(builder) == words
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_every_registered_builder_has_a_description() -> None:
+    for entry in registry.of_kind("builder"):
+        builder = entry.load()
+        assert description_of(builder(0.5) if builder is Radius else builder()), entry.name
