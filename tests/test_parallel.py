@@ -108,7 +108,7 @@ def test_sessions_of_several_threads_lift_the_limit_only_together():
     assert blas_threads() == before
 
 
-def test_a_session_in_another_thread_than_the_first_holds_blas_too():
+def test_a_session_in_another_thread_limits_blas_too():
     seen = []
 
     def look():

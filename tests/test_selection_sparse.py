@@ -115,7 +115,7 @@ class Told(ClassifierMixin, BaseEstimator):
     ],
     ids=["wrapper", "permutation", "report"],
 )
-def test_an_estimator_gets_sparse_rows_where_it_says_that_it_accepts_them(select, accepts):
+def test_an_estimator_receives_sparse_rows_where_its_tags_accept_them(select, accepts):
     table, y = words(40, 6)
     Told.seen.clear()
     select(Told(sparse=accepts), sparse.csr_array(table), y)

@@ -1,4 +1,4 @@
-"""The recommended columns: the smallest selection as good as the best, by figures that are scikit-learn's."""
+"""The recommended columns: the smallest selection as good as the best, with the scores of scikit-learn."""
 
 import json
 
@@ -266,7 +266,7 @@ def test_a_wrapper_that_is_not_done_in_time_is_left_out_with_a_note():
     ]
 
 
-def test_weights_groups_and_samples_of_rows_are_heeded():
+def test_weights_groups_and_samples_of_rows_are_respected():
     X, y = signal(n=120)
     same = {"candidates": {"cfs": SEARCHED}, "n_splits": 3}
     weight = np.ones(120)
@@ -284,7 +284,7 @@ def test_weights_groups_and_samples_of_rows_are_heeded():
         assert recommend_columns(X, y, max_rows=60, models=["naive_bayes"], **same).n_samples == 60
 
 
-def test_it_is_told_as_json_and_as_a_table():
+def test_a_recommendation_is_printed_as_json_and_as_a_table():
     X, y = signal()
     found = recommend_columns(X, y, candidates={"cfs": SEARCHED}, **QUICK)
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))

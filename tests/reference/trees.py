@@ -1,4 +1,4 @@
-"""What trees tell by asking for columns: every row walked down a tree of scikit-learn's, question after question."""
+"""Tree importance: every row walked down a tree of scikit-learn, question after question."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The section that says how far a score can be trusted."""
+"""The section on the reliability of a score."""
 
 from __future__ import annotations
 

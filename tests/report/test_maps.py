@@ -1,4 +1,4 @@
-"""Maps and graphs that tell nothing say so."""
+"""Maps and graphs without information are reported as such."""
 
 from __future__ import annotations
 

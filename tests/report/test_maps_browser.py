@@ -1,4 +1,4 @@
-"""The maps in Chromium: rows picked on one are picked on all, and very many points are a picture."""
+"""The maps in Chromium: rows selected on one map are selected on all, and very many points are drawn as an image."""
 
 from __future__ import annotations
 

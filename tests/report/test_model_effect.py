@@ -1,4 +1,4 @@
-"""The section that says what the columns chosen buy, and what columns cost that tell nothing new."""
+"""The section on the effect of the selected columns, of noise columns and of copies on models."""
 
 from __future__ import annotations
 

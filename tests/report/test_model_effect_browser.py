@@ -1,4 +1,4 @@
-"""What it buys, in Chromium: charts that are drawn and named, and nothing that breaks a narrow page."""
+"""The section on the effect on models in Chromium: charts are drawn, named, and fit a narrow page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ranking's section says, by the mean rank."""
+"""The section of the ranking, by the mean rank."""
 
 from __future__ import annotations
 

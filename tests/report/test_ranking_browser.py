@@ -1,4 +1,4 @@
-"""The ranking's section in Chromium: choosing, hiding, keyboard, narrow screens."""
+"""The section of the ranking in Chromium: selecting, hiding, keyboard, narrow screens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why each column is in or out, in a sentence that the numbers make."""
+"""The sentence on why each column is selected or dropped follows from the numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keep one of each group, in Chromium."""
+"""The choice of one column of each group, in Chromium."""
 
 from __future__ import annotations
 

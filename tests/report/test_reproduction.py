@@ -1,4 +1,4 @@
-"""How to repeat it: code as it is, and what the numbers depend on."""
+"""The section on reproduction: code as it is, and what the numbers depend on."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_years_have_no_separator_of_thousands(wine: dict[str, Any]) -> None:
 
 def test_an_excluded_column_keeps_its_reason(wine: dict[str, Any]) -> None:
     told = collected(collect_table, wine)
-    assert [column.name for column in told["left_out"]] == ["country", "bottle"]
+    assert [column.name for column in told["excluded"]] == ["country", "bottle"]
     assert [row["note"] for row in told["columns"][-3:]] == ["", "excluded", "excluded"]
 
 

@@ -1,4 +1,4 @@
-"""What a reader takes away from the report: files that hold what the page shows."""
+"""Files that a reader saves from the report contain what the page shows."""
 
 from __future__ import annotations
 

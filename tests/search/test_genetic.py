@@ -43,7 +43,7 @@ def bred(search, evaluator, p, seed, n_features=None):
     return run_search(search.walk(problem, np.random.default_rng(seed)), evaluator, archive)
 
 
-def test_breeding_finds_the_best_of_ten_columns():
+def test_a_genetic_search_finds_the_best_of_ten_columns():
     for seed in range(6):
         evaluator = Smooth(seed, 10)
         best = search_in(Exhaustive(), evaluator, 10).best_merit
@@ -53,7 +53,7 @@ def test_breeding_finds_the_best_of_ten_columns():
 @pytest.mark.slow
 @pytest.mark.parametrize("merit", [Smooth, Quadratic])
 @pytest.mark.parametrize("problem", range(2))
-def test_breeding_finds_the_best_of_fifteen_columns_in_19_of_20_seeds(merit, problem):
+def test_a_genetic_search_finds_the_best_of_fifteen_columns_in_19_of_20_seeds(merit, problem):
     evaluator = Smooth(problem, 15)
     if merit is Quadratic:
         evaluator.c, evaluator.A = (made := Quadratic(problem, 15)).c, made.A
@@ -63,7 +63,7 @@ def test_breeding_finds_the_best_of_fifteen_columns_in_19_of_20_seeds(merit, pro
 
 
 @pytest.mark.parametrize("n_features", [None, 4, (2, 5)], ids=str)
-def test_breeding_beats_as_many_sets_at_random(n_features):
+def test_a_genetic_search_beats_as_many_random_sets(n_features):
     for seed in range(2):
         evaluator = Smooth(seed, 60)
         ours, random = (
@@ -101,7 +101,7 @@ def test_children_of_a_fixed_size_are_of_that_size_and_new():
     assert len(archive) == 1000
 
 
-def test_breeding_with_groups_keeps_to_the_sizes():
+def test_a_genetic_search_with_column_groups_keeps_the_sizes():
     groups = [list(range(3 * k, 3 * k + 3)) for k in range(8)]
     for n_features in (7, (8, 9), 40):
         archive = bred(Genetic(20, generations=10, column_groups=groups, fixed=[39]), Smooth(0, 40), 40, 0, n_features)
@@ -110,7 +110,7 @@ def test_breeding_with_groups_keeps_to_the_sizes():
         assert archive.masks[:, 39].all()
 
 
-def test_breeding_ends_when_every_set_was_seen():
+def test_a_genetic_search_ends_when_every_set_was_evaluated():
     archive = search_in(Genetic(), Quadratic(0, 5), 5)
     assert archive.stop_reason == "every set was evaluated"
     assert len(archive) == 2**5
@@ -129,7 +129,7 @@ def test_breeding_ends_when_every_set_was_seen():
         ({"mutation": -0.5}, "mutation must be at least 0, got -0.5"),
     ],
 )
-def test_breeding_refuses_numbers_that_cannot_be(parameters, message):
+def test_a_genetic_search_refuses_invalid_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         search_in(Genetic(**parameters), Quadratic(0, 4), 4)
 
@@ -189,7 +189,7 @@ def test_different_seeds_draw_different_sets():
         assert runs[0] != runs[2]
 
 
-def test_breeding_from_a_start_that_is_too_large_keeps_to_the_size():
+def test_a_genetic_search_from_a_start_that_is_too_large_keeps_the_size():
     start = [0, 1, 2, 3, 4, 5]
     archive = search_in(Genetic(10, generations=2, start=start), Quadratic(0, 12), 12, n_features=4)
     assert set(sets_of(archive)[0]) < set(start)
