@@ -135,7 +135,7 @@ def test_a_merit_without_a_target_is_named_as_the_user_knows_it():
 
 def test_no_such_score_is_refused():
     refused(
-        "scoring must be the name of a scorer.*got 'acuracy' .did you mean 'accuracy'",
+        "scoring must be the name of a scikit-learn scorer.*got 'acuracy' .did you mean 'accuracy'",
         LOGISTIC,
         scoring="acuracy",
         error=ValueError,

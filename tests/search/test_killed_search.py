@@ -69,7 +69,7 @@ def make_table():
     return (rng.normal(size=(500, N_COLUMNS)) + 0.4 * y[:, None] * rng.random(N_COLUMNS)).round(2), y
 
 
-def wait_until_it_holds(journal, n_bytes, process):
+def wait_until_it_has(journal, n_bytes, process):
     while process.poll() is None:
         if journal.exists() and journal.stat().st_size >= n_bytes:
             return
@@ -96,7 +96,7 @@ def test_a_search_killed_again_and_again_ends_as_one_that_was_not(tmp_path, name
     for size in sorted(rng.randrange(head, head + int(0.8 * (len(written) - head))) for _ in range(N_KILLS)):
         arguments = map(str, (tmp_path / "table.npz", journal, name, json.dumps(parameters), repr(merit)))
         process = subprocess.Popen([sys.executable, "-c", SEARCH, *arguments])
-        wait_until_it_holds(journal, size, process)
+        wait_until_it_has(journal, size, process)
         process.kill()
         killed += process.wait() == -signal.SIGKILL
         left = journal.read_bytes()

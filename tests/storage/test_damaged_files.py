@@ -322,7 +322,7 @@ def test_lists_too_deep_in_lists_are_refused(path, depth):
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory):
-    """The file of a small graph, its bytes and what it holds."""
+    """The file of a small graph, its bytes and its content."""
     X = np.random.default_rng(0).normal(size=(40, 3)).round(1)
     path = save(KNearest(3, search=BruteForce()).build(X), tmp_path_factory.mktemp("graph") / "graph")
     return path, path.read_bytes(), load(path)

@@ -26,7 +26,7 @@ def test_a_covariance_input_has_no_embedding():
     pca = PCA(2).fit(WINE).fit_covariance(np.cov(WINE.T))
     assert not hasattr(pca, "embedding_")
     with pytest.raises(
-        ValueError, match="came without a mean, so that no row can be placed: pass mean= to fit_covariance"
+        ValueError, match="fitted without a mean, so no row can be mapped: pass mean= to fit_covariance"
     ):
         pca.transform(WINE)
     with pytest.raises(ValueError, match="parallel_analysis needs the number of rows: pass n_samples"):
@@ -67,7 +67,7 @@ def test_an_invalid_covariance_is_refused(given, parameters, message):
 
 def test_rows_with_missing_values_cannot_be_placed():
     pca = PCA(1).fit_covariance(np.eye(2), mean=[0, 0])
-    with pytest.raises(ValueError, match="Row 1, column x0 holds nan; fill it in or leave the row out"):
+    with pytest.raises(ValueError, match="Row 1, column x0 is nan; fill it in or leave the row out"):
         pca.transform([[1.0, 2.0], [np.nan, 1.0]])
 
 

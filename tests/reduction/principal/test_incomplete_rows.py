@@ -180,6 +180,6 @@ def test_invalid_rules_for_missing_values_are_refused(parameters, message):
 def test_iterations_that_do_not_converge_are_reported(monkeypatch):
     monkeypatch.setattr("tamiz.reduction.principal.incomplete_rows._MAX_STEPS", 3)
     with pytest.warns(
-        TamizWarning, match=r"PCA: the missing values did not come to rest in 3 steps; the last one moved them by"
+        TamizWarning, match=r"PCA: the missing values did not converge in 3 steps; the last one moved them by"
     ):
         PCA(2, missing="iterative").fit(with_gaps(load_wine().data))

@@ -98,10 +98,10 @@ def test_nothing_of_the_size_of_the_table_is_made():
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda X: X.data.__setitem__(5, np.nan), r"^Row \d+, column x\d+ holds nan; sparse rows need finite numbers"),
+        (lambda X: X.data.__setitem__(5, np.nan), r"^Row \d+, column x\d+ is nan; sparse rows need finite numbers"),
         (
             lambda X: X.data.__setitem__(5, 1e200),
-            r"^Row \d+, column x\d+ holds 1e\+200; sparse rows need finite numbers",
+            r"^Row \d+, column x\d+ is 1e\+200; sparse rows need finite numbers",
         ),
     ],
 )

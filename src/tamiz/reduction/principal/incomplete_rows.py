@@ -13,16 +13,16 @@ from tamiz.kernels.matrix_products import project_rows
 from tamiz.runtime import parallel, progress
 from tamiz.statistics.base import Floats
 
-# Values of one piece of work.
+# Values per task.
 _VALUES_PER_TASK = 2**20
-# With more directions, rows are solved one by one: the products of all pairs of directions would take their square of memory.
+# With more directions, rows are solved one by one: products of all pairs of directions would need memory quadratic in their number.
 _MAX_BATCHED_DIRECTIONS = 32
 # A step that moves the completed values by less than this share of their size is the last one.
 _TOL = 1e-7
 _MAX_STEPS = 500
-# Steps that are looked back at, and by how much of it a fit may be worse than the best to be no worse.
+# Previous steps that Anderson acceleration uses, and the relative loss of fit that still counts as no loss.
 _ANDERSON_DEPTH, _MISFIT_SLACK = 10, 1e-12
-# Directions that are alike within this on what is present of a row are one there.
+# Directions that differ by less than this on the present values of a row count as equal there.
 _RANK_TOLERANCE = 1e-10
 
 
@@ -70,7 +70,7 @@ class Imputation:
         About `mean`.
     mean : ndarray of shape (n_coordinates,)
     change : float
-        How far the last step moved the completed values, next to their size.
+        Change of the imputed values in the last step, relative to their size.
     n_steps : int
     """
 
@@ -81,7 +81,7 @@ class Imputation:
 
     @property
     def converged(self) -> bool:
-        """Whether the values came to rest."""
+        """Whether the values converged."""
         return self.change <= _TOL
 
 
@@ -145,7 +145,7 @@ class AndersonAcceleration:
         self._best_misfit, self._fallback = np.inf, np.empty(0)
 
     def advance(self, x: Floats, image: Floats, misfit: float) -> Floats:
-        """Return where to go from x, whose image under the step is known, and how badly x fits."""
+        """Return the next point after x, from the image of x under the step and the misfit of x."""
         if misfit > self._best_misfit * (1 + _MISFIT_SLACK):
             self._residuals, self._images = [], []
             return self._fallback
@@ -162,7 +162,7 @@ class AndersonAcceleration:
 
 
 def _misfit(residuals: Floats, missing: NDArray[np.bool_], weight: Floats | None) -> float:
-    """Return the squares of what is left of the present values."""
+    """Return the squared residuals of the present values."""
     squares = np.where(missing, 0.0, residuals**2).sum(axis=1)
     return float(squares.sum() if weight is None else weight @ squares)
 

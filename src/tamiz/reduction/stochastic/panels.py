@@ -16,31 +16,31 @@ from tamiz.statistics.base import Floats
 
 Float32Array = NDArray[np.float32]
 
-# What a kernel measures for a dissimilarity.
+# The kernel's metric for every dissimilarity.
 KERNEL_METRICS: dict[str, int] = {
     "euclidean": EUCLIDEAN,
     "seuclidean": EUCLIDEAN,
     "cityblock": CITYBLOCK,
     "cosine": HALF_SQUARES,
 }
-# Numbers of one piece of work, and of the columns that a kernel takes at a time.
+# Values per task; the kernel requires a multiple of this number of columns.
 _VALUES_PER_TASK, _COLUMN_MULTIPLE = 2**18, 4
 
 
 class RowPanels:
-    """Rows of numbers, and steps of their places on a map towards what some of them, the anchors, ask for.
+    """Rows of numbers in panels, and majorisation steps of their map coordinates against some of them, the anchors.
 
     Parameters
     ----------
     values : ndarray of shape (n, p)
-        Rows at length 1 where the dissimilarity is that of their cosine.
+        Rows; of length 1 for the cosine dissimilarity.
     dissimilarity : {"euclidean", "seuclidean", "cityblock", "cosine"}
 
     Attributes
     ----------
     n : int
     unit : float
-        The power of two that dissimilarities, and so places, are in.
+        Unit of dissimilarities and map coordinates in the panels, a power of two.
     spread : float
         The largest distance of a number from the mean of its column.
     """
@@ -72,7 +72,7 @@ class RowPanels:
             pass
 
     def to_panels(self, embedding: Floats) -> Float32Array:
-        """Return places of all rows in panels, in the unit."""
+        """Return the map coordinates of all rows in panels, divided by `unit`."""
         out = np.zeros((len(self._panels), embedding.shape[1], PANEL_ROWS), dtype=np.float32)
         for k, axis in enumerate(embedding.T):
             padded = np.zeros(len(out) * PANEL_ROWS)
@@ -81,15 +81,15 @@ class RowPanels:
         return out
 
     def from_panels(self, positions: Float32Array) -> Floats:
-        """Return places that lie in panels row by row."""
-        places = np.empty((self.n, positions.shape[1]))
+        """Return the map coordinates in panels as an array of rows."""
+        embedding = np.empty((self.n, positions.shape[1]))
         for k in range(positions.shape[1]):
-            places[:, k] = positions[:, k].reshape(-1)[: self.n]
-        places *= self.unit
-        return places
+            embedding[:, k] = positions[:, k].reshape(-1)[: self.n]
+        embedding *= self.unit
+        return embedding
 
     def move_towards_anchors(self, positions: Float32Array, anchors: RowIndices, rate: float) -> None:
-        """Move all places by a rate of the step of majorisation that the anchors alone would ask for."""
+        """Move all rows by `rate` times the majorisation step for their dissimilarities to the anchors."""
         wanted, there = self._take_rows(self._panels, anchors), self._take_rows(positions, anchors)
 
         def piece(span: tuple[int, int]) -> None:
@@ -102,7 +102,7 @@ class RowPanels:
             pass
 
     def majorization_steps(self, positions: Float32Array, rows: RowIndices, anchors: RowIndices) -> Floats:
-        """Return the step of majorisation that the anchors ask of some rows, in the unit."""
+        """Return the majorisation steps of some rows for their dissimilarities to the anchors, divided by `unit`."""
         size = -(-len(rows) // PANEL_ROWS)
         panels, before = self._take_panels(self._panels, rows, size), self._take_panels(positions, rows, size)
         after = before.copy()
@@ -118,16 +118,16 @@ class RowPanels:
 
     @staticmethod
     def _take_rows(panels: Float32Array, rows: RowIndices) -> Float32Array:
-        """Return what panels hold of some rows, row by row."""
+        """Return the data of some rows, row by row."""
         return np.ascontiguousarray(panels[rows // PANEL_ROWS, :, rows % PANEL_ROWS])
 
     def _take_panels(self, panels: Float32Array, rows: RowIndices, size: int) -> Float32Array:
-        """Return what panels hold of some rows in panels of their own."""
+        """Return the data of some rows as new panels."""
         selected = np.zeros((size * PANEL_ROWS, panels.shape[1]), dtype=np.float32)
         selected[: len(rows)] = self._take_rows(panels, rows)
         return np.ascontiguousarray(selected.reshape(size, PANEL_ROWS, -1).transpose(0, 2, 1))
 
 
 def metric_values(points: Any) -> Floats:
-    """Return the numbers that a dissimilarity of `KERNEL_METRICS` is measured on."""
+    """Return the values from which a dissimilarity of `KERNEL_METRICS` is computed."""
     return points.unit_rows if points.metric == "cosine" else points.values
