@@ -128,7 +128,7 @@ def test_picked_rows_are_compared_with_all_and_saved(read: Any, tmp_path: Path) 
     assert [[float(value) for value in row[1:3]] for row in rows] == places
 
 
-def test_what_is_no_row_picks_nothing(read: Any) -> None:
+def test_points_that_are_no_rows_select_nothing(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
     for text in ("x", "-", "5000", "9-3", "<b>"):
@@ -137,7 +137,7 @@ def test_what_is_no_row_picks_nothing(read: Any) -> None:
         assert reader.page.locator("#picked").is_hidden()
 
 
-def test_very_many_points_are_a_picture_whose_rows_are_told_and_picked(crowd: Reader) -> None:
+def test_very_many_points_are_an_image_with_rows_that_can_be_shown_and_selected(crowd: Reader) -> None:
     script = (
         "(id) => { const plot = document.getElementById(id); return [plot.layout.images.length, plot.data.length]; }"
     )
@@ -239,7 +239,7 @@ def test_a_zoom_into_very_many_points_comes_back(crowd: Reader) -> None:
     assert view(crowd) == pytest.approx(zoomed, abs=0.1)
 
 
-def test_rows_that_are_not_drawn_are_told(crowd: Reader) -> None:
+def test_rows_that_are_not_drawn_are_reported(crowd: Reader) -> None:
     field, status = crowd.page.locator("#pick input"), crowd.page.locator("#pick-status")
     for text, n, told in (
         ("abc", 0, "No shown row has such a number."),
@@ -255,7 +255,7 @@ def test_rows_that_are_not_drawn_are_told(crowd: Reader) -> None:
         assert n == 0 or rows_told(crowd) == n
 
 
-def test_dates_are_told_as_days(browser: Any, tmp_path: Path) -> None:
+def test_dates_are_shown_as_days(browser: Any, tmp_path: Path) -> None:
     result = sample.wine()
     result["colors"][1] |= {"kind": "date", "values": [1577836800.0 + 86400 * row for row in range(178)]}
     page = browser.new_page(accept_downloads=True)

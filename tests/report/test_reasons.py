@@ -73,7 +73,7 @@ def test_a_size_that_was_asked_for_is_the_reason() -> None:
     )
 
 
-def test_columns_kept_stand_first_those_lost_dearest_and_then_those_nearest_to_coming_in(wine: dict[str, Any]) -> None:
+def test_selected_columns_are_listed_first_by_loss_then_dropped_ones_by_gain(wine: dict[str, Any]) -> None:
     rows = reason_rows(subset_of(wine["subset"]))
     kept = [row for row in rows if row["chosen"]]
     assert rows[: len(kept)] == kept
@@ -84,7 +84,7 @@ def test_columns_kept_stand_first_those_lost_dearest_and_then_those_nearest_to_c
     assert all(change <= 0 for change in others)
 
 
-def test_how_numbers_were_cut_is_told_beside_the_table(wine: dict[str, Any]) -> None:
+def test_the_discretization_of_numbers_is_stated_beside_the_table(wine: dict[str, Any]) -> None:
     by_target = "Here numbers are discretised by MDL, which uses the target"
     assert (
         discretization_note(record_of(wine))
@@ -105,7 +105,7 @@ def test_how_numbers_were_cut_is_told_beside_the_table(wine: dict[str, Any]) -> 
     assert discretization_note(record_of(wine)) == ""
 
 
-def test_a_merit_that_was_not_asked_for_is_a_dash_and_stands_last(wine: dict[str, Any]) -> None:
+def test_a_merit_that_was_not_asked_for_is_a_dash_and_is_shown_last(wine: dict[str, Any]) -> None:
     wine["subset"]["reasons"][-1]["alternative_merit"] = None
     rows = reason_rows(subset_of(wine["subset"]))
     last = [row for row in rows if row["chosen"] == wine["subset"]["reasons"][-1]["chosen"]][-1]
