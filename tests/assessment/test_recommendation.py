@@ -120,13 +120,13 @@ def test_every_figure_is_that_of_cross_validate_with_a_pipeline_on_the_same_fold
     parts = draw_folds(open_source(X, y), 3, np.random.default_rng(2))
     folds = [(fold.train, fold.test) for fold in parts]
 
-    def told(*steps):
+    def cross_validated(*steps):
         return cross_validate(make_pipeline(*steps), X, y, cv=folds, scoring=list(found.scorings))
 
-    nothing = told(DummyClassifier(strategy="prior"))
+    nothing = cross_validated(DummyClassifier(strategy="prior"))
     for name, model in models.items():
         for one, steps in (("all_columns", ()), ("cfs", (SEARCHED,))):
-            scores = told(*steps, Standardized(), model)
+            scores = cross_validated(*steps, Standardized(), model)
             for scoring in found.scorings:
                 figures = found.candidates[one].scores[name, scoring].values
                 np.testing.assert_allclose(figures, scores[f"test_{scoring}"], rtol=0, atol=1e-12)

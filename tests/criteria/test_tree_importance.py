@@ -11,7 +11,7 @@ from tamiz.criteria import TreeImportance, tree_importance
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import parallel
 
-from ..reference.trees import told
+from ..reference.trees import walk_importance
 
 
 def scores_of(X, y, *, sample_weight=None, **parameters):
@@ -54,7 +54,7 @@ def test_the_importance_for_classes_is_that_of_rows_walked_down_a_tree_by_gini(m
     tree = DecisionTreeClassifier(max_depth=depth, min_impurity_decrease=2 * least(y, len(y)), random_state=SEED).fit(
         X, y
     )
-    expected = told(tree.tree_, X, y[:, None])
+    expected = walk_importance(tree.tree_, X, y[:, None])
     np.testing.assert_allclose(scores_of(X, y, max_depth=depth, n_rounds=1), expected, rtol=1e-9)
 
 
@@ -71,14 +71,14 @@ def test_many_classes_are_scored_by_all_their_indicators(monkeypatch, weighted):
         max_depth=3, min_impurity_decrease=2 * np.log(total) / total * gini, random_state=SEED
     ).fit(X, y, sample_weight=weight)
     ours = scores_of(X, y, sample_weight=weight if weighted else None, n_rounds=1)
-    np.testing.assert_allclose(ours, told(tree.tree_, X, Y, weight), rtol=1e-9)
+    np.testing.assert_allclose(ours, walk_importance(tree.tree_, X, Y, weight), rtol=1e-9)
 
 
 def test_the_importance_for_a_numeric_target_is_that_of_rows_walked_down_a_tree(monkeypatch):
     of_one_set(monkeypatch)
     X, y = load_diabetes(return_X_y=True)
     tree = DecisionTreeRegressor(max_depth=3, min_impurity_decrease=least(y, len(y)), random_state=SEED).fit(X, y)
-    np.testing.assert_allclose(scores_of(X, y, n_rounds=1), told(tree.tree_, X, y[:, None]), rtol=1e-9)
+    np.testing.assert_allclose(scores_of(X, y, n_rounds=1), walk_importance(tree.tree_, X, y[:, None]), rtol=1e-9)
 
 
 def test_every_column_is_in_one_tree_of_a_round(monkeypatch):

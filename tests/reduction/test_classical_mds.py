@@ -175,7 +175,7 @@ def test_a_constant_is_the_least_that_makes_distances_euclidean(rule, n):
     assert mapped.negative_share_ < 1e-9
     assert apart(mapped.embedding_, places) < 1e-5 * np.abs(places).max()
     lifted = np.sqrt(new**2 + 2 * mapped.additive_constant_) if rule == "lingoes" else new + mapped.additive_constant_
-    assert apart(mapped.transform(new), plain.placed(corrected, lifted, 2)) < 1e-5 * np.abs(places).max()
+    assert apart(mapped.transform(new), plain.map_new_rows(corrected, lifted, 2)) < 1e-5 * np.abs(places).max()
 
 
 @pytest.mark.parametrize("rule", RULES)

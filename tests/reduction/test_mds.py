@@ -55,7 +55,7 @@ def problem_of(pairs, rule):
     return StressFunction(create_transformation(*RULES[rule], pairs), EqualRows(np.arange(pairs.n)))
 
 
-def up_to_turns(A, B):
+def up_to_rotation(A, B):
     """The distance of two centred configurations after the best rotation."""
     u, _, vt = np.linalg.svd(B.T @ A)
     return np.abs(B @ (u @ vt) - A).max()
@@ -209,7 +209,7 @@ def test_a_known_configuration_is_recovered(missing, m):
     D[gone | gone.T] = np.nan
     mds = scaled(D, m)
     assert mds.stress_ < 1e-7
-    assert up_to_turns(X - X.mean(axis=0), mds.embedding_) < 1e-6
+    assert up_to_rotation(X - X.mean(axis=0), mds.embedding_) < 1e-6
 
 
 def test_a_missing_pair_is_a_pair_of_weight_zero():

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def told(tree, X, Y, weight=None):
+def walk_importance(tree, X, Y, weight=None):
     """The share of the variance of Y between the leaves, shared out to columns by their use.
 
     A row's first question counts 1, and every further one half of the one before.

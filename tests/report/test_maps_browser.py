@@ -70,7 +70,7 @@ def lasso(reader: Reader, plot: str) -> None:
     reader.page.locator("#picked").wait_for()
 
 
-def rows_told(reader: Reader) -> int:
+def rows_shown(reader: Reader) -> int:
     return int(reader.page.locator("#picked .status").inner_text().split()[0].replace(",", ""))
 
 
@@ -79,7 +79,7 @@ def test_rows_within_a_lasso_are_picked_on_every_map_and_let_go_together(read: A
     for name in ("map-1-points", "map-2-points"):
         reader.show(name)
     lasso(reader, "map-1-points")
-    n = rows_told(reader)
+    n = rows_shown(reader)
     assert 0 < n < 178
     reader.page.wait_for_function(f"() => ({PICKED})('map-2-points') === {n}")
     assert reader.page.evaluate(PICKED, "map-1-points") == n
@@ -95,7 +95,7 @@ def test_picked_rows_stay_picked_in_other_colours_and_after_a_map_comes_back(rea
     reader.page.locator("#pick input").fill("1, 100-103")
     reader.page.locator("#pick input").press("Enter")
     reader.page.locator("#picked").wait_for()
-    assert rows_told(reader) == 5
+    assert rows_shown(reader) == 5
     reader.page.locator("#colours select").select_option(label="alcohol")
     reader.page.wait_for_function("() => document.getElementById('map-1-points').data[0].name === 'alcohol'")
     assert reader.page.evaluate(PICKED, "map-1-points") == 5
@@ -155,7 +155,7 @@ def test_very_many_points_are_an_image_with_rows_that_can_be_shown_and_selected(
     pointed.wait_for()
     assert pointed.inner_text() == f"Row {3 * farthest + 1:,}\nclass: right\nheight: 100"
     lasso(crowd, "map-1-points")
-    assert N_MANY / 4 < rows_told(crowd) < 3 * N_MANY / 4
+    assert N_MANY / 4 < rows_shown(crowd) < 3 * N_MANY / 4
 
 
 def test_the_picture_of_a_map_follows_the_colour_the_zoom_and_what_is_picked(crowd: Reader) -> None:
@@ -252,7 +252,7 @@ def test_rows_that_are_not_drawn_are_reported(crowd: Reader) -> None:
         field.press("Enter")
         crowd.page.wait_for_timeout(200)
         assert (status.inner_text(), crowd.page.locator("#picked").is_hidden()) == (told, n == 0)
-        assert n == 0 or rows_told(crowd) == n
+        assert n == 0 or rows_shown(crowd) == n
 
 
 def test_dates_are_shown_as_days(browser: Any, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
+def reason_text(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
     one = {
         "name": "age", "chosen": False, "role": None, "same_as": None, "group": [],
         "alternative_merit": 0.4, "alternative_size": 3, "relevance": 0.2,
@@ -58,17 +58,17 @@ def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
     ],
 )  # fmt: skip
 def test_each_sentence_follows_from_the_numbers(reason: dict[str, Any], sentence: str) -> None:
-    assert told(**reason) == sentence
+    assert reason_text(**reason) == sentence
 
 
 def test_a_size_that_was_asked_for_is_the_reason() -> None:
-    assert told({"sizes": [2, 2]}, alternative_merit=0.6) == (
+    assert reason_text({"sizes": [2, 2]}, alternative_merit=0.6) == (
         "With it there would be 3 columns, and 2 were requested; adding it would raise the merit by 0.1."
     )
-    assert told({"sizes": [2, 4]}, chosen=True, alternative_size=1) == (
+    assert reason_text({"sizes": [2, 4]}, chosen=True, alternative_size=1) == (
         "Without it 1 column would be left, and 2 to 4 were requested; removing it would lower the merit by 0.1."
     )
-    assert told({"sizes": [1, 1]}, alternative_size=2, alternative_merit=None) == (
+    assert reason_text({"sizes": [1, 1]}, alternative_size=2, alternative_merit=None) == (
         "With it there would be 2 columns, and 1 was requested; the merit after adding it was not computed."
     )
 

@@ -8,7 +8,7 @@ from tamiz._study.table import describe_table
 from tamiz.report.text import kinds_argument, kinds_option
 
 
-def doubts(*data):
+def doubtful_kinds(*data):
     table = describe_table(open_source(*data))
     return {column.name: column.kind_suggestion.kind for column in table.columns if column.kind_suggestion}
 
@@ -19,9 +19,9 @@ def test_integers_of_few_values_may_be_codes():
         "zip": 20000 + n % 5, "half": n % 5 + 0.5, "two": n % 2, "thirteen": n % 13, "long": (n * 37 % 120) ** 2,
         "word": [f"{k % 4}a" for k in n],
     })  # fmt: skip
-    assert doubts(frame) == {"zip": "categorical"}
+    assert doubtful_kinds(frame) == {"zip": "categorical"}
     # With few rows, few values are no sign of anything.
-    assert doubts(frame.iloc[:20]) == {}
+    assert doubtful_kinds(frame.iloc[:20]) == {}
 
 
 def test_ids_of_numbers_may_be_measured_and_text_may_be_a_category():
@@ -34,7 +34,7 @@ def test_ids_of_numbers_may_be_measured_and_text_may_be_a_category():
         "name": [f"name{k}" for k in range(n)],
         "x": rng.normal(size=n),
     })  # fmt: skip
-    assert doubts(frame) == {"row": "numeric", "account_id": "numeric", "town": "categorical"}
+    assert doubtful_kinds(frame) == {"row": "numeric", "account_id": "numeric", "town": "categorical"}
 
 
 def test_declared_kinds_are_not_doubted():

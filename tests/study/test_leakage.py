@@ -22,12 +22,12 @@ from tamiz.sources import column_storage, duplicate_detection
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
 
 
-def leaks(*data, **more):
+def find_leakage_in(*data, **more):
     return {leak.name: leak.predictor for leak in find_leakage(open_source(*data, **more))}
 
 
-def honest(seed=0, n=600):
-    """Two columns that say something, a category that says a little, and noise."""
+def table_without_leakage(seed=0, n=600):
+    """Two informative columns, a slightly informative category, and noise."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     frame = pd.DataFrame({
@@ -42,12 +42,12 @@ def honest(seed=0, n=600):
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer, load_wine, load_digits, load_diabetes])
 def test_real_tables_have_no_target_leakage(load):
     data = load(as_frame=True)
-    assert leaks(data.data, data.target) == {}
+    assert find_leakage_in(data.data, data.target) == {}
 
 
 def test_petal_width_is_a_good_predictor_and_no_leakage():
     iris = load_iris(as_frame=True)
-    assert leaks(iris.data[["petal width (cm)", "sepal width (cm)"]], iris.target) == {}
+    assert find_leakage_in(iris.data[["petal width (cm)", "sepal width (cm)"]], iris.target) == {}
 
 
 def test_a_row_number_of_a_table_sorted_by_its_target_is_one_that_takes_no_part():
@@ -60,11 +60,11 @@ def test_a_row_number_of_a_table_sorted_by_its_target_is_one_that_takes_no_part(
     # It can do no harm, so nobody is warned.
     assert leakage_warnings([leak], source.schema) == []
     mixed_up = frame.drop(columns="row").sample(frac=1, random_state=0).assign(row=np.arange(1, 345))
-    assert leaks(mixed_up, "species") == {}
+    assert find_leakage_in(mixed_up, "species") == {}
 
 
 def test_an_id_by_its_name_is_checked_for_leakage(tmp_path):
-    frame, y, _ = honest()
+    frame, y, _ = table_without_leakage()
     frame = frame.assign(patient_id=1000 + np.argsort(np.argsort(y, kind="stable")), y=y)
     frame.to_csv(tmp_path / "table.csv", index=False)
     source = open_source(tmp_path / "table.csv", "y")
@@ -83,22 +83,22 @@ def test_an_id_by_its_name_is_checked_for_leakage(tmp_path):
     ],
 )  # fmt: skip
 def test_a_copy_of_the_target_is_found(make):
-    frame, y, rng = honest()
+    frame, y, rng = table_without_leakage()
     frame["leak"] = make(y, rng)
-    assert leaks(frame, y) == {"leak": "values"}
+    assert find_leakage_in(frame, y) == {"leak": "values"}
 
 
 @pytest.mark.parametrize("values", [lambda n: np.arange(n) * 0.37, lambda n: np.array(["settled"] * n)])
 def test_a_column_filled_in_after_the_event_is_found_by_its_missing_values(values):
-    frame, y, rng = honest()
+    frame, y, rng = table_without_leakage()
     frame["closed"] = pd.Series(values(len(y))[rng.permutation(len(y))]).where(y == 1)
-    assert leaks(frame, y) == {"closed": "missing"}
+    assert find_leakage_in(frame, y) == {"closed": "missing"}
 
 
 def test_two_columns_of_leakage_do_not_hide_each_other():
-    frame, y, _ = honest()
+    frame, y, _ = table_without_leakage()
     frame = frame.assign(one=np.where(y, "p", "q"), two=np.where(y, "q", "r"))
-    assert leaks(frame, y) == {"one": "values", "two": "values"}
+    assert find_leakage_in(frame, y) == {"one": "values", "two": "values"}
 
 
 def test_where_other_columns_are_as_good_the_target_is_easy():
@@ -106,7 +106,7 @@ def test_where_other_columns_are_as_good_the_target_is_easy():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 2000)
     frame = pd.DataFrame({f"x{k}": rng.normal(size=2000) + spread * y for k, spread in enumerate((4.2, 4.0, 3.9))})
-    assert leaks(frame, y) == {}
+    assert find_leakage_in(frame, y) == {}
 
 
 def test_rare_classes_must_be_predicted_too():
@@ -115,14 +115,14 @@ def test_rare_classes_must_be_predicted_too():
     right = np.where(rng.random(2040) < 0.5, y, 0)
     frame = pd.DataFrame({"half": right, "noise": rng.normal(size=2040)})
     # 99% of the rows, and half of the class that matters.
-    assert leaks(frame, np.where(y, "ill", "well")) == {}
-    assert leaks(frame.assign(all=y), np.where(y, "ill", "well")) == {"all": "values"}
+    assert find_leakage_in(frame, np.where(y, "ill", "well")) == {}
+    assert find_leakage_in(frame.assign(all=y), np.where(y, "ill", "well")) == {"all": "values"}
 
 
 def test_a_class_of_fewer_rows_than_folds_is_no_excuse():
-    frame, y, _ = honest()
+    frame, y, _ = table_without_leakage()
     y = np.where(np.arange(len(y)) < 3, 2, y)
-    assert leaks(frame.assign(leak=np.array(["a", "b", "c"])[y]), y) == {"leak": "values"}
+    assert find_leakage_in(frame.assign(leak=np.array(["a", "b", "c"])[y]), y) == {"leak": "values"}
 
 
 @pytest.mark.parametrize(
@@ -139,37 +139,37 @@ def test_a_numeric_target_under_another_unit_is_found(make):
     x = rng.normal(size=800)
     y = x + rng.normal(size=800)
     made = make(y, rng) if make is not np.exp else np.exp(y)
-    assert leaks(pd.DataFrame({"x": x, "leak": made}), y) == {"leak": "values"}
+    assert find_leakage_in(pd.DataFrame({"x": x, "leak": made}), y) == {"leak": "values"}
 
 
 def test_a_good_predictor_of_a_numeric_target_is_no_leakage():
     rng = np.random.default_rng(0)
     x = rng.normal(size=800)
     y = x + 0.2 * rng.normal(size=800)
-    assert leaks(pd.DataFrame({"x": x, "noise": rng.normal(size=800)}), y) == {}
+    assert find_leakage_in(pd.DataFrame({"x": x, "noise": rng.normal(size=800)}), y) == {}
 
 
 @pytest.mark.parametrize("n", [2, 3, 14])
 def test_few_rows_give_no_evidence_of_leakage(n):
     y = np.arange(n) % 2
-    assert leaks(pd.DataFrame({"a": y, "b": np.arange(n)}), y) == {}
+    assert find_leakage_in(pd.DataFrame({"a": y, "b": np.arange(n)}), y) == {}
 
 
 def test_without_a_target_there_is_no_leakage():
-    assert leaks(load_iris().data) == {}
+    assert find_leakage_in(load_iris().data) == {}
 
 
 def test_weights_of_zero_are_no_rows_and_weights_count():
-    frame, y, _ = honest()
+    frame, y, _ = table_without_leakage()
     wrong = np.where(np.arange(len(y)) % 5 == 0, 1 - y, y)
     weight = np.where(wrong == y, 2.0, 0.0)
-    assert leaks(frame.assign(leak=wrong), y) == {}
-    assert leaks(frame.assign(leak=wrong), y, weight=weight) == {"leak": "values"}
-    assert leaks(frame.assign(leak=wrong), 1.0 * y + frame["noise"], weight=weight) == {}
+    assert find_leakage_in(frame.assign(leak=wrong), y) == {}
+    assert find_leakage_in(frame.assign(leak=wrong), y, weight=weight) == {"leak": "values"}
+    assert find_leakage_in(frame.assign(leak=wrong), 1.0 * y + frame["noise"], weight=weight) == {}
 
 
 def test_the_sentence_names_the_column_and_the_way_out():
-    frame, y, _ = honest()
+    frame, y, _ = table_without_leakage()
     source = open_source(frame.assign(leak=y, closed=np.where(y, 1.0, np.nan)), pd.Series(y, name="bought"))
     (sentence,) = leakage_warnings(find_leakage(source), source.schema)
     assert sentence == (
@@ -191,11 +191,11 @@ def test_a_column_that_separates_two_large_classes_is_not_reported_for_all_class
     # Right in the 40 rows of the 2 classes that have five rows or more, and the same anywhere else.
     sex = np.where(species == 1, "none", "male")
     names = np.array([f"species {k}" for k in species])
-    assert leaks(pd.DataFrame({"sex": sex, "noise": rng.normal(size=120)}), names) == {}
+    assert find_leakage_in(pd.DataFrame({"sex": sex, "noise": rng.normal(size=120)}), names) == {}
 
 
 def test_a_prediction_names_the_classes_and_rows_that_it_was_scored_on():
-    frame, y, _ = honest()
+    frame, y, _ = table_without_leakage()
     y = np.where(np.arange(len(y)) < 3, 2, y)
     source = open_source(frame.assign(leak=np.array(["a", "b", "c"])[y]), pd.Series(y, name="grade"))
     (leak,) = find_leakage(source)
@@ -243,15 +243,15 @@ def test_a_column_of_one_row_is_no_recoding_of_a_class_of_one_row():
     at = rng.integers(0, 200, 300)
     frame = pd.DataFrame((np.arange(200)[:, None] == at).astype(int)).add_prefix("word ")
     y = np.where(np.arange(200) == at[7], "spam", "ham")
-    assert leaks(frame, y) == {}
+    assert find_leakage_in(frame, y) == {}
 
 
 def test_numbers_of_a_table_with_repeated_rows_are_no_recodings():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 3))
     X, y = np.vstack([X, X[:30]]), np.concatenate([np.arange(100), np.arange(30)])
-    assert leaks(pd.DataFrame(X), np.char.add("row ", y.astype(str))) == {}
-    assert leaks(pd.DataFrame(X), 1000 * np.sin(y)) == {}
+    assert find_leakage_in(pd.DataFrame(X), np.char.add("row ", y.astype(str))) == {}
+    assert find_leakage_in(pd.DataFrame(X), 1000 * np.sin(y)) == {}
 
 
 def test_columns_of_groups_do_not_leak_where_groups_are_declared():
@@ -262,11 +262,11 @@ def test_columns_of_groups_do_not_leak_where_groups_are_declared():
     frame = pd.DataFrame({"ward": np.char.add("w", ward.astype(str)), "age": age})
     for illness in (rng.integers(0, 2, 60)[patient], rng.integers(0, 25, 60)[patient]):
         names = np.char.add("ill ", illness.astype(str))
-        assert leaks(frame, names, groups=patient) == {}
-        told = leaks(frame.assign(code=np.char.add("k", illness.astype(str))), names, groups=patient)
+        assert find_leakage_in(frame, names, groups=patient) == {}
+        told = find_leakage_in(frame.assign(code=np.char.add("k", illness.astype(str))), names, groups=patient)
         assert told == {"code": "values"}
     # Undeclared, rows of a patient are learned from and tested.
-    assert "ward" in leaks(frame, np.char.add("ill ", rng.integers(0, 2, 60)[patient].astype(str)))
+    assert "ward" in find_leakage_in(frame, np.char.add("ill ", rng.integers(0, 2, 60)[patient].astype(str)))
 
 
 def test_a_category_that_determines_a_number_by_rare_levels_is_found():
@@ -279,7 +279,7 @@ def test_a_category_that_determines_a_number_by_rare_levels_is_found():
 
 
 def test_scores_are_those_of_scikit_learn_on_the_same_folds():
-    frame, y, rng = honest()
+    frame, y, rng = table_without_leakage()
     folds = stratified_folds(y, 5, rng)
     assert np.ptp([np.bincount(y[folds == f])[1] for f in range(5)]) <= 1
     codes = np.where(frame["word"] == "a", 0, 1).astype(np.int32)
@@ -302,7 +302,7 @@ def test_scores_are_those_of_scikit_learn_on_the_same_folds():
 
 
 def test_integer_weights_are_repeated_rows_where_these_stay_in_one_fold():
-    frame, y, rng = honest(n=200)
+    frame, y, rng = table_without_leakage(n=200)
     folds, times = stratified_folds(y, 5, rng), rng.integers(1, 4, 200)
     values = frame["good"].to_numpy()
     for task, target in ((ClassScorer, y.astype(np.int32)), (NumericScorer, frame["fair"].to_numpy())):
@@ -319,7 +319,7 @@ def test_integer_weights_are_repeated_rows_where_these_stay_in_one_fold():
 
 def test_well_separated_blobs_are_predicted_by_one_column_and_reported():
     X, y = make_blobs(300, centers=[[0, 0], [20, 0]], random_state=0)
-    assert leaks(pd.DataFrame(X, columns=["apart", "not"]), y) == {"apart": "values"}
+    assert find_leakage_in(pd.DataFrame(X, columns=["apart", "not"]), y) == {"apart": "values"}
 
 
 def test_many_rows_are_scored_by_a_fixed_sample():
@@ -332,7 +332,7 @@ def test_many_rows_are_scored_by_a_fixed_sample():
 
 
 def test_a_study_warns_of_leakage_and_stores_the_warning():
-    frame, y, _ = honest()
+    frame, y, _ = table_without_leakage()
     frame["leak"] = np.where(y, "paid", "open")
     told = "^Possible target leakage: column 'leak' alone predicts 'target' with a balanced accuracy of 100%"
     with pytest.warns(TamizWarning, match=told):
@@ -342,7 +342,7 @@ def test_a_study_warns_of_leakage_and_stores_the_warning():
 
 
 def test_leakage_in_a_file_is_reported_as_in_memory(tmp_path, monkeypatch):
-    frame, y, rng = honest(n=3000)
+    frame, y, rng = table_without_leakage(n=3000)
     frame = frame.round(2).assign(leak=y + rng.normal(0, 0.05, 3000), again=frame["good"].round(2), y=y)
     frame.loc[::7, "fair"] = np.nan
     frame = pd.concat([frame, frame.iloc[:40]])

@@ -11,7 +11,7 @@ from tamiz.reduction import PCA
 from ...reference.pca import iterative, pairwise_covariance, place
 
 
-def with_gaps(X, share=0.1, seed=0):
+def with_missing_values(X, share=0.1, seed=0):
     X = X.copy()
     X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
     return X
@@ -19,7 +19,7 @@ def with_gaps(X, share=0.1, seed=0):
 
 @pytest.mark.parametrize("standardize", [False, True])
 def test_pairwise_covariances_are_those_of_the_rows_that_have_both(standardize):
-    X = with_gaps(load_iris().data)
+    X = with_missing_values(load_iris().data)
     plain = pairwise_covariance(X)
     if standardize:
         deviation = np.sqrt(np.diag(plain))
@@ -33,7 +33,7 @@ def test_pairwise_covariances_are_those_of_the_rows_that_have_both(standardize):
 
 @pytest.mark.parametrize("missing", ["pairwise", "iterative"])
 def test_a_row_with_missing_values_is_placed_where_its_present_values_fit_best(missing):
-    X = with_gaps(load_wine().data / load_wine().data.std(axis=0))
+    X = with_missing_values(load_wine().data / load_wine().data.std(axis=0))
     pca = PCA(3, missing=missing).fit(X)
     for row in range(0, len(X), 9):
         np.testing.assert_allclose(pca.embedding_[row], place(X[row], pca.mean_, pca.components_), atol=1e-10)
@@ -53,7 +53,7 @@ def test_a_row_with_fewer_values_than_components_is_placed_nearest_to_the_mean()
 def test_the_iterative_rule_converges_to_the_plain_version(shape):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(shape[0], 2)) @ rng.normal(size=(2, shape[1])) + 0.1 * rng.normal(size=shape) + 3.0
-    X = with_gaps(X)
+    X = with_missing_values(X)
     _, axes, filled = iterative(X, 2, 3000)
     pca = PCA(2, missing="iterative").fit(X)
     np.testing.assert_allclose(pca.mean_, filled.mean(axis=0), atol=1e-6)
@@ -69,7 +69,7 @@ def test_the_iterative_rule_converges_to_the_plain_version(shape):
 def test_the_iterative_rule_gives_a_table_of_two_dimensions_back():
     rng = np.random.default_rng(0)
     whole = rng.normal(size=(80, 2)) @ rng.normal(size=(2, 9)) + 1.0
-    X = with_gaps(whole, 0.15)
+    X = with_missing_values(whole, 0.15)
     pca = PCA(2, missing="iterative").fit(X)
     np.testing.assert_allclose(pca.inverse_transform(pca.embedding_), whole, atol=1e-5)
     np.testing.assert_allclose(pca.explained_variance_ratio_.sum(), 1, atol=1e-6)
@@ -85,7 +85,7 @@ def test_without_missing_values_the_rules_agree(missing):
 
 @pytest.mark.parametrize("missing", ["pairwise", "iterative"])
 def test_integer_weights_count_as_repeated_rows(missing):
-    X = with_gaps(load_iris().data, 0.05)
+    X = with_missing_values(load_iris().data, 0.05)
     weight = np.random.default_rng(1).integers(0, 3, len(X))
     weighted = PCA(2, missing=missing).fit(X, sample_weight=weight)
     repeated = PCA(2, missing=missing).fit(X.repeat(weight, axis=0))
@@ -131,7 +131,7 @@ def test_new_rows_with_missing_values_are_placed_by_what_is_present_though_fit_s
 
 
 def test_many_components_are_placed_row_by_row():
-    X = with_gaps(np.random.default_rng(0).normal(size=(80, 40)), 0.02)
+    X = with_missing_values(np.random.default_rng(0).normal(size=(80, 40)), 0.02)
     pca = PCA(36, missing="pairwise").fit(X)
     for row in (0, 17, 79):
         np.testing.assert_allclose(pca.embedding_[row], place(X[row], pca.mean_, pca.components_), atol=1e-8)
@@ -174,7 +174,7 @@ def test_columns_that_are_never_present_together_are_reported():
 )
 def test_invalid_rules_for_missing_values_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
-        PCA(**{"n_components": 2, **parameters}).fit(with_gaps(load_iris().data))
+        PCA(**{"n_components": 2, **parameters}).fit(with_missing_values(load_iris().data))
 
 
 def test_iterations_that_do_not_converge_are_reported(monkeypatch):
@@ -182,4 +182,4 @@ def test_iterations_that_do_not_converge_are_reported(monkeypatch):
     with pytest.warns(
         TamizWarning, match=r"PCA: the missing values did not converge in 3 steps; the last one moved them by"
     ):
-        PCA(2, missing="iterative").fit(with_gaps(load_wine().data))
+        PCA(2, missing="iterative").fit(with_missing_values(load_wine().data))
