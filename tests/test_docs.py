@@ -94,7 +94,7 @@ def test_every_public_name_has_a_page(pages):
             assert entry.kind in NAMED_ONLY or id(entry.load()) in with_page, f"{entry.package}.{entry.attribute}"
 
 
-def test_what_is_chosen_by_name_is_listed(site):
+def test_methods_with_a_command_line_name_are_listed(site):
     for registry in registries():
         listed = [entry for entry in registry if entry.kind in NAMED_ONLY]
         if listed:

@@ -21,12 +21,12 @@ def test_a_size_is_read_in_every_unit(words, n_bytes):
 
 
 @pytest.mark.parametrize("words", ["", "much", "1 XB", "-1GB", "0MB", 0, float("nan"), float("inf")])
-def test_what_is_no_size_is_refused(words):
+def test_text_that_is_no_size_is_refused(words):
     with pytest.raises(ValueError, match=r"^memory must be "):
         parse_size("memory", words)
 
 
-def test_what_is_neither_text_nor_number_is_refused():
+def test_a_size_that_is_neither_text_nor_number_is_refused():
     with pytest.raises(
         TypeError, match=r"memory must be a size such as '800MB' or '1.5GiB', or a number of bytes, got \[1\]"
     ):
@@ -37,11 +37,11 @@ def test_what_is_neither_text_nor_number_is_refused():
     ("n_bytes", "words"),
     [(12, "12 B"), (19_200_000, "19.2 MB"), (999_999_999, "1 GB"), (999.4e9, "999 GB"), (999.5e9, "1 TB"), (2.5e12, "2.5 TB")],
 )  # fmt: skip
-def test_bytes_are_told_in_three_digits(n_bytes, words):
+def test_numbers_of_bytes_are_printed_with_three_digits(n_bytes, words):
     assert format_bytes(n_bytes) == words
 
 
-def test_a_limit_holds_as_long_as_it_is_there():
+def test_a_memory_limit_applies_while_its_context_is_open():
     before = free_memory()
     limit = MemoryLimit(int(resident_memory()) + 10**8)
     assert free_memory() < 1.5e8
@@ -50,14 +50,14 @@ def test_a_limit_holds_as_long_as_it_is_there():
     assert free_memory() > before / 2
 
 
-def test_of_two_limits_the_least_holds():
+def test_of_two_memory_limits_the_smaller_applies():
     limits = [MemoryLimit(10**9), MemoryLimit(2 * 10**9)]
     assert memory.stated_limit() == 10**9
     limits[0].remove()
     assert memory.stated_limit() == 2 * 10**9
 
 
-def test_a_limit_that_leaves_no_room_for_the_libraries_is_refused_with_the_least_that_would_do():
+def test_a_limit_below_the_memory_of_the_libraries_is_refused_with_the_smallest_that_works():
     with (
         pytest.raises(MemoryError, match=r"^100 MB of memory are too little .* at least \d+ MB|GB\.$"),
         limit_memory(10**8),

@@ -163,7 +163,7 @@ def test_the_usual_merit_of_a_number_is_ridge_regression_and_of_classes_cfs():
     assert same(SubsetSelector(None, "best-first").fit(numbers, target).search_, BestFirst())
 
 
-def test_a_table_too_large_for_ridge_regression_is_searched_by_cfs_and_says_so(monkeypatch):
+def test_a_table_too_large_for_ridge_regression_is_searched_by_cfs_with_a_note(monkeypatch):
     numbers, target = load_diabetes(return_X_y=True)
     monkeypatch.setattr(method_lookup, "_MAX_RIDGE_VALUES", 100)
     with pytest.warns(TamizWarning, match=r"442 rows of 10 numbers.*--merit wrapper:ridge"):

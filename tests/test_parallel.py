@@ -108,7 +108,7 @@ def test_sessions_of_several_threads_lift_the_limit_only_together():
     assert blas_threads() == before
 
 
-def test_a_session_in_another_thread_than_the_first_holds_blas_too():
+def test_a_session_in_another_thread_limits_blas_too():
     seen = []
 
     def look():
@@ -164,11 +164,11 @@ def logging_factory(log):
 def test_a_returned_buffer_is_reused_also_after_an_error():
     made = []
     buffers = parallel.BufferPool(logging_factory(made))
-    with buffers.borrow() as first, buffers.borrow() as second:
+    with buffers.acquire() as first, buffers.acquire() as second:
         assert first is not second
-    with pytest.raises(RuntimeError), buffers.borrow():
+    with pytest.raises(RuntimeError), buffers.acquire():
         raise RuntimeError
-    with buffers.borrow() as one, buffers.borrow() as other:
+    with buffers.acquire() as one, buffers.acquire() as other:
         assert {id(one), id(other)} == {id(first), id(second)}
     assert len(made) == 2
 
@@ -178,7 +178,7 @@ def test_no_buffer_is_used_by_two_threads_at_a_time():
     buffers = parallel.BufferPool(logging_factory(made))
 
     def work(item):
-        with buffers.borrow() as buffer:
+        with buffers.acquire() as buffer:
             buffer[:] = item
             time.sleep(0.0005)
             return (buffer == item).all()
@@ -191,9 +191,9 @@ def test_no_buffer_is_used_by_two_threads_at_a_time():
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda pool: pickle.loads(pickle.dumps(pool))])
 def test_a_copy_of_a_buffer_pool_has_no_buffers(copied):
     buffers = parallel.BufferPool(partial(np.zeros, 4))
-    with buffers.borrow() as buffer:
+    with buffers.acquire() as buffer:
         buffer[:] = 1.0
-    with copied(buffers).borrow() as own:
+    with copied(buffers).acquire() as own:
         assert not own.any()
 
 

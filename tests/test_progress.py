@@ -25,7 +25,7 @@ def work():
     SubsetSelector(CrossValidated("naive_bayes", cv=2), Forward()).fit(table, table[:, 0] > 0)
 
 
-def test_a_function_hears_how_far_each_piece_of_work_has_come():
+def test_a_callback_receives_the_progress_of_every_task():
     reports = []
     with show_progress(lambda *report: reports.append(report)):
         work()
@@ -37,7 +37,7 @@ def test_a_function_hears_how_far_each_piece_of_work_has_come():
     assert len(reports) == n_reports
 
 
-def test_work_inside_may_keep_its_progress_to_itself():
+def test_nested_work_may_hide_its_progress():
     reports = []
     with progress.use_listener(lambda *report: reports.append(report)):
         with progress.use_listener(None):
@@ -46,7 +46,7 @@ def test_work_inside_may_keep_its_progress_to_itself():
     assert reports == [("outside", 1, 2)]
 
 
-def test_what_a_function_raises_ends_the_work():
+def test_an_exception_in_the_callback_ends_the_work():
     def stop(label, done, total):
         if label.startswith("Searching"):
             raise StopAsyncIteration("enough")
@@ -56,7 +56,7 @@ def test_what_a_function_raises_ends_the_work():
     work()
 
 
-def test_a_log_gets_a_line_now_and_then(monkeypatch, capsys):
+def test_a_log_receives_a_line_at_intervals(monkeypatch, capsys):
     clock = iter([0.0, 1.0, 6.0, 6.0, 7.0, 12.0, 12.0])
     monkeypatch.setattr("tamiz.runtime.progress.time.monotonic", lambda: next(clock))
     with show_progress():
@@ -70,12 +70,12 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch, capsys):
     assert capsys.readouterr().err.splitlines() == ["Step: graph, about 6 s", "rows: 2 of 3"]
 
 
-def test_nobody_hears_unless_asked(capsys):
+def test_without_a_callback_no_progress_is_reported(capsys):
     work()
     assert capsys.readouterr() == ("", "")
 
 
-def test_progress_tells_merit_and_columns_how_far_the_stage_has_come_and_the_time_left(
+def test_progress_shows_merit_columns_stage_and_remaining_time(
     monkeypatch,
 ):
     screen = Terminal()
@@ -97,11 +97,11 @@ def test_progress_tells_merit_and_columns_how_far_the_stage_has_come_and_the_tim
     ("done", "total", "text"),
     [(1234, None, "1,234"), (10, 2000, "10 of 2,000"), (10**9, 2**100, "1,000,000,000 of 1.3e+30")],
 )
-def test_how_far_work_has_come_is_told_in_numbers(done, total, text):
+def test_progress_is_reported_in_numbers(done, total, text):
     assert progress._format_count(done, total) == text
 
 
-def test_the_time_left_is_told_where_it_is_known():
+def test_the_remaining_time_is_shown_where_it_is_known():
     assert (progress._format_time_left(None), progress._format_time_left(0.0), progress._format_time_left(3725.4)) == (
         "",
         "",

@@ -31,7 +31,7 @@ from tamiz.criteria import (
 from tamiz.exceptions import TamizWarning
 from tamiz.search import Backward, Beam, BestFirst, Bidirectional, Evaluations, Forward, MinGain
 
-from .statistics.mixed import make_mixed
+from .statistics.mixed_tables import make_mixed
 
 RELEVANCES = [InformationGain(), GainRatio(), SymmetricUncertainty(), FisherScore(), Entropy(), Variance()]
 MIXED = make_mixed(11, n=80)
@@ -300,7 +300,7 @@ def test_a_threshold_that_no_column_reaches_is_warned_of(library):
         ({"threshold": float("nan")}, ValueError, "threshold must be a number, got nan"),
     ],
 )
-def test_a_number_that_cannot_be_is_refused(parameters, error, message):
+def test_an_invalid_number_of_features_is_refused(parameters, error, message):
     with pytest.raises(error, match=message):
         RankSelector(InformationGain(), **parameters).fit(*load_iris(return_X_y=True))
 
@@ -321,7 +321,7 @@ def test_a_search_stopped_before_the_size_is_refused_with_the_way_out():
         SubsetSelector(CFS(), Forward(), n_features=3, stop=Evaluations(2)).fit(X, y)
 
 
-def test_an_empty_subset_is_told():
+def test_an_empty_subset_is_reported():
     y = np.repeat([0, 1], 8)
     X = pd.DataFrame({"a": np.tile([*"pq"], 8), "b": np.tile([*"ppqq"], 4)})
     with pytest.warns(TamizWarning, match="CFS finds no column worth keeping: the best set is the empty one"):
@@ -330,7 +330,7 @@ def test_an_empty_subset_is_told():
     assert selector.archive_.mask(selector.archive_.best).sum() == 0
 
 
-def test_rows_without_a_target_are_dropped_and_told():
+def test_rows_without_a_target_are_dropped_and_reported():
     y = Y.astype(object)
     y[[3, 5]] = None
     kept = np.delete(np.arange(80), [3, 5])
@@ -343,7 +343,7 @@ def test_rows_without_a_target_are_dropped_and_told():
     np.testing.assert_array_equal(ours.scores_, expected.scores_)
 
 
-def test_whole_weights_count_as_repeated_rows():
+def test_integer_weights_count_as_repeated_rows():
     repeated = MIXED.repeated()
     ours = SubsetSelector(CFS(), BestFirst()).fit(FRAME, Y, sample_weight=MIXED.weight)
     theirs = SubsetSelector(CFS(), BestFirst()).fit(repeated.frame(), repeated.target())
@@ -368,7 +368,7 @@ def test_only_proportions_matter_of_weights_that_sum_to_1(selector):
         ([1.0] * 79, "The weight has 79 values and the table 80 rows"),
     ],
 )
-def test_weights_that_cannot_be_are_refused(weight, message):
+def test_invalid_weights_are_refused(weight, message):
     with pytest.raises(ValueError, match=message):
         RankSelector(Variance()).fit(FRAME, sample_weight=weight)
 
@@ -423,7 +423,7 @@ def test_control_c_before_any_set_has_a_score_is_not_reported_as_an_error_of_the
         SubsetSelector(CFS(), BestFirst()).fit(FRAME, Y)
 
 
-def test_the_archive_holds_the_merit_and_the_support():
+def test_the_archive_contains_the_merit_and_the_support():
     selector = SubsetSelector(CFS(), BestFirst()).fit(FRAME, Y)
     best = selector.archive_.best
     assert selector.merit_ == selector.archive_.merits[best]

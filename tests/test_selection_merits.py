@@ -1,4 +1,4 @@
-"""A fitted selector returns the merit of any set, from its archive or evaluated now."""
+"""A fitted selector returns the merit of any set, from its archive or newly evaluated."""
 
 import numpy as np
 import pytest
@@ -17,14 +17,14 @@ FOLDS = StratifiedKFold(5)
 EVERY = (np.arange(16)[:, None] >> np.arange(4)) & 1 > 0
 
 
-def test_merits_are_those_of_a_search_that_looks_at_every_set():
+def test_merits_are_those_of_a_search_that_evaluates_every_set():
     few = SubsetSelector(CFS(), Forward(), n_features=1).fit(X, Y)
     every = SubsetSelector(CFS(), RandomSubsets(16), random_state=0).fit(X, Y)
     np.testing.assert_array_equal(few.merits(EVERY, X, Y), every.merits(EVERY, X, Y))
     np.testing.assert_array_equal(few.merits(every.archive_.masks, X, Y), every.archive_.merits)
 
 
-def test_what_the_search_found_is_not_evaluated_again(monkeypatch):
+def test_sets_in_the_archive_are_not_evaluated_again(monkeypatch):
     selector = SubsetSelector(CFS(), Forward()).fit(X, Y)
     monkeypatch.setattr(CFS, "bind", None)
     np.testing.assert_array_equal(selector.merits(selector.archive_.masks, X, Y), selector.archive_.merits)
@@ -57,7 +57,7 @@ def test_cv_results_are_the_fold_scores_of_every_evaluated_set(tmp_path):
         assert "split5_test_score" not in results
 
 
-def test_what_knows_merits_only_has_no_cv_results(tmp_path):
+def test_a_merit_without_fold_scores_has_no_cv_results(tmp_path):
     journaled = SubsetSelector("wrapper:gaussian-nb", Forward(), n_features=2, journal=tmp_path / "search.journal")
     save(clone(journaled).fit(X, Y), tmp_path / "fitted.tamiz")
     continued = clone(journaled).fit(X, Y)
@@ -68,7 +68,7 @@ def test_what_knows_merits_only_has_no_cv_results(tmp_path):
         SubsetSelector().cv_results_  # noqa: B018
 
 
-def test_a_search_that_writes_little_down_is_asked_all_the_same():
+def test_merits_are_available_after_a_search_with_a_small_archive():
     selector = SubsetSelector(CFS(), Exhaustive()).fit(X, Y)
     assert len(selector.archive_) < 16
     assert selector.merits(EVERY, X, Y).max() == selector.merit_

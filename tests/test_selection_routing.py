@@ -103,7 +103,7 @@ def test_weights_reach_the_selector_in_every_fold(routed, selector):
             assert fitted[0].get_support().tolist() == alone.get_support().tolist()
 
 
-def test_a_weight_that_nobody_asked_for_is_an_error_under_routing(selector):
+def test_an_unrequested_weight_is_an_error_under_routing(selector):
     with sklearn.config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(selector, GaussianNB().set_fit_request(sample_weight=True))
         with pytest.raises(UnsetMetadataPassedError, match=r"\[sample_weight\] are passed but are not explicitly set"):

@@ -70,7 +70,7 @@ def test_subsets(merit):
     assert from_sparse.merit_ == dense.merit_
 
 
-class Told(ClassifierMixin, BaseEstimator):
+class RecordsSparsity(ClassifierMixin, BaseEstimator):
     """A classifier that records whether its rows were sparse, for all clones."""
 
     seen: ClassVar[list[bool]] = []
@@ -115,12 +115,12 @@ class Told(ClassifierMixin, BaseEstimator):
     ],
     ids=["wrapper", "permutation", "report"],
 )
-def test_an_estimator_gets_sparse_rows_where_it_says_that_it_accepts_them(select, accepts):
+def test_an_estimator_receives_sparse_rows_where_its_tags_accept_them(select, accepts):
     table, y = words(40, 6)
-    Told.seen.clear()
-    select(Told(sparse=accepts), sparse.csr_array(table), y)
-    assert Told.seen
-    assert set(Told.seen) == {accepts}
+    RecordsSparsity.seen.clear()
+    select(RecordsSparsity(sparse=accepts), sparse.csr_array(table), y)
+    assert RecordsSparsity.seen
+    assert set(RecordsSparsity.seen) == {accepts}
 
 
 def test_a_wrapper_scores_what_scikit_learn_scores():

@@ -179,7 +179,7 @@ def test_without_sizes_those_are_compared_that_a_search_comes_to_in_every_fold()
         ),
     ],
 )
-def test_what_cannot_be_compared_is_refused(given, error, message):
+def test_input_that_cannot_be_compared_is_refused(given, error, message):
     search = SizeSearchCV(RankSelector(FisherScore()), GaussianNB(), cv=FOLDS).set_params(**given)
     with pytest.raises(error, match=message):
         search.fit(X, Y)

@@ -1,4 +1,4 @@
-"""A study holds what its parts find, and nothing it was not asked for."""
+"""A study contains the results of its parts, and nothing that was not requested."""
 
 import base64
 import json
@@ -181,7 +181,7 @@ def test_the_score_of_the_subset_is_assessed_as_selection_report_does(found, sou
     assert found["assessment"] == shared(expected, found["assessment"])
 
 
-def test_an_assessment_that_takes_long_is_left_out_and_told_unless_it_is_asked_for(monkeypatch, source):
+def test_an_assessment_that_takes_long_is_left_out_and_reported_unless_it_is_asked_for(monkeypatch, source):
     usual = {"relevances": [], "maps": []}
     monkeypatch.setattr(models, "MAX_SEARCH_SECONDS", 0.0)
     monkeypatch.setattr("tamiz.assessment.permutation_null._DEFAULT_PERMUTATIONS", 3)
@@ -196,7 +196,7 @@ def test_an_assessment_that_takes_long_is_left_out_and_told_unless_it_is_asked_f
     assert not any("searched for again" in w for w in asked["warnings"])
 
 
-def test_an_assessment_that_cannot_be_made_is_told_and_one_that_was_asked_for_is_an_error():
+def test_an_assessment_that_cannot_be_made_is_reported_and_one_that_was_asked_for_is_an_error():
     X = pd.DataFrame({"a": [0, 1] * 10, "b": [0, 0, 1, 1] * 5})
     y, groups = ["u", "v"] * 10, ["one"] * 20
     result = study(X, y, groups=groups, relevances=[], maps=[], assess=None).to_dict()
@@ -232,14 +232,14 @@ def test_dates_take_part_by_their_parts_and_the_script_repeats_it():
         assert "make_pipeline" not in result["reproduction"]["python"]
 
 
-def test_groups_and_times_are_told_and_are_no_columns():
+def test_groups_and_times_are_reported_and_are_no_columns():
     X = pd.DataFrame({"a": [0, 1] * 10, "who": list("uvwx") * 5, "when": range(20)})
     table = study(X, ["u", "v"] * 10, groups="who", time="when", relevances=[], maps=[]).to_dict()["table"]
     assert (table["group_column"], table["time_column"]) == ("who", "when")
     assert [column["name"] for column in table["columns"]] == ["a"]
 
 
-def test_a_group_counts_as_one_row_where_the_target_is_one_per_group_and_the_report_says_so():
+def test_a_group_counts_as_one_row_where_the_target_is_constant_per_group_and_the_report_states_it():
     rng = np.random.default_rng(0)
     who = np.arange(40).repeat(15)
     ill = (rng.permutation(40) % 2)[who]
@@ -266,7 +266,7 @@ def test_an_interrupted_assessment_leaves_the_rest_of_the_study(monkeypatch, sou
     assert all(result[part] == found[part] for part in ("subset", "maps", "quality", "ranking"))
 
 
-def test_a_search_that_draws_lots_finds_what_the_selector_finds_by_the_same_seed(source):
+def test_a_random_search_finds_what_the_selector_finds_with_the_same_seed(source):
     search = RandomSubsets(20)
     result = study(source, relevances=[], maps=[], search=search, random_state=5).to_dict()
     selector = SubsetSelector(CFS(), search, random_state=5).fit(source)
@@ -414,7 +414,7 @@ def test_warnings_are_in_the_result_once(found):
     assert any("species" in sentence and "3 classes" in sentence for sentence in found["warnings"])
 
 
-def test_rows_without_a_target_are_told(penguins):
+def test_rows_without_a_target_are_reported(penguins):
     frame = penguins.assign(species=penguins["species"].where(np.arange(344) % 50 > 0))
     result = study(frame, "species").to_dict()
     assert (result["table"]["n_rows"], result["table"]["n_rows_used"]) == (344, 337)
@@ -422,7 +422,7 @@ def test_rows_without_a_target_are_told(penguins):
     assert result["maps"][0]["rows"] == [k for k in range(344) if k % 50 > 0]
 
 
-def test_without_a_target_columns_are_ranked_by_what_they_hold_and_no_subset_is_chosen(penguins):
+def test_without_a_target_columns_are_ranked_by_entropy_and_no_subset_is_selected(penguins):
     result = study(penguins).to_dict()
     assert result["table"]["target"] is None
     assert [criterion["id"] for criterion in result["ranking"]["criteria"]] == [
@@ -527,7 +527,7 @@ def test_a_search_of_a_study_stops_and_writes_its_journal(source, tmp_path):
         ("tamiz._study.study.describe_map", ["ranking", "subset"], "Interrupted in the step 'maps'"),
     ],
 )
-def test_control_c_keeps_the_steps_that_were_done_and_says_so(source, monkeypatch, where, held, sentence):
+def test_control_c_keeps_the_finished_steps_with_a_note(source, monkeypatch, where, held, sentence):
     def interrupted(*_):
         raise KeyboardInterrupt
 
@@ -560,7 +560,7 @@ def test_control_c_in_a_search_keeps_the_best_set_found(source, monkeypatch):
     assert len(result["subset"]["columns"]) == 1
 
 
-def test_an_uninterrupted_study_says_nothing_of_it(found):
+def test_an_uninterrupted_study_has_no_note_on_interruption(found):
     assert found["interruption"] is None
 
 
@@ -575,7 +575,7 @@ def test_a_source_with_another_target_is_refused():
         study(source, "x0")
 
 
-def test_two_criteria_of_one_class_both_stand_in_the_result():
+def test_two_criteria_of_one_class_are_both_in_the_result():
     X, y = np.tile(np.eye(4), (3, 1)), [0, 1, 0, 1] * 3
     result = study(X, y, relevances=[InformationGain(), InformationGain(missing="category")]).to_dict()
     assert [c["id"] for c in result["ranking"]["criteria"]] == ["information_gain_1", "information_gain_2"]
@@ -615,20 +615,20 @@ def test_the_graph_is_built_once(source, monkeypatch):
     assert [repr(builder) for builder in built] == ["KNearest(metric='seuclidean', weight=Binary())"]
 
 
-def test_no_graph_is_built_that_nothing_lives_on(source, monkeypatch):
+def test_no_graph_is_built_that_no_method_uses(source, monkeypatch):
     monkeypatch.setattr(KNearest, "_build", lambda *_, **__: pytest.fail("built"))
     result = study(source, relevances=[Variance()], maps=[PCA()])
     assert result.to_dict()["graph"] is None
     assert "graph" not in [step.step for step in result.timings]
 
 
-def test_columns_ranked_without_the_target_are_not_said_to_say_anything_about_it(source):
+def test_columns_ranked_without_the_target_are_not_described_as_informative_about_it(source):
     result = study(source, relevances=[Variance()], maps=[], search=Forward(), assess=False)
     expected = "body_mass_g ranks first: variance 643,131 unit², which does not use species."
     assert collect_ranking(result.record)["lead"] == expected
 
 
-def test_a_graph_that_is_asked_for_is_built_though_nothing_lives_on_it(source):
+def test_a_requested_graph_is_built_though_no_method_uses_it(source):
     result = study(source, relevances=[Variance()], maps=[], graph=KNearest(3, metric="seuclidean")).to_dict()
     assert result["graph"]["neighbors"]["min"] == 3
 
@@ -642,7 +642,7 @@ def test_iris_is_ranked_as_in_the_paper_on_the_graph_that_is_given():
         ]  # fmt: skip
 
 
-def test_a_part_without_a_graph_is_lent_the_studys_and_one_with_a_graph_keeps_its_own(source):
+def test_a_part_without_a_graph_uses_that_of_the_study_and_one_with_a_graph_keeps_its_own(source):
     score, own, eigenmap = LaplacianScore(), LaplacianScore(graph=KNearest(5)), LaplacianEigenmaps(3)
     result = study(
         source, relevances=[score, own], maps=[eigenmap], graph=ConnectedRadius(metric="seuclidean")
@@ -701,14 +701,14 @@ def test_classes_that_are_not_there_are_asked_for():
 
 
 @pytest.mark.parametrize("weight", [Binary(), HeatKernel(np.inf)])
-def test_weights_of_one_are_told_as_such(source, weight):
+def test_weights_of_one_are_reported_as_such(source, weight):
     facts = study(source, graph=KNearest(7, weight=weight, metric="seuclidean")).to_dict()["graph"]
     assert (facts["unweighted"], facts["t"]) == (True, None)
     assert f"weight={weight!r}" in facts["parameters"]
     assert facts["degrees"]["max"] == facts["neighbors"]["max"]
 
 
-def test_a_graph_in_pieces_is_told_and_joined_for_its_map():
+def test_a_graph_in_pieces_is_reported_and_joined_for_its_map():
     X, _ = make_blobs([60, 40, 30], n_features=3, centers=50 * np.eye(3), random_state=1)
     result = study(X).to_dict()
     assert result["graph"]["components"] == {"n": 3, "sizes": [60, 40, 30]}
@@ -718,7 +718,7 @@ def test_a_graph_in_pieces_is_told_and_joined_for_its_map():
     assert len(result["maps"][-1]["points"]) == 130
 
 
-def test_edges_of_hardly_any_weight_are_told_at_the_map():
+def test_edges_of_hardly_any_weight_are_reported_at_the_map():
     # Each of the nine rows is joined to rows of the sixty, far away: in one piece, but by threads.
     X, _ = make_blobs([60, 9], centers=[[0, 0], [50, 50]], random_state=1)
     notes = [
@@ -732,7 +732,7 @@ def test_edges_of_hardly_any_weight_are_told_at_the_map():
 EQUAL = pd.DataFrame({"a": [1.0] * 20, "b": [2.0] * 20, "c": [3.0] * 20})
 
 
-def test_a_study_of_equal_rows_goes_on_without_a_graph_and_says_why():
+def test_a_study_of_equal_rows_goes_on_without_a_graph_and_states_the_reason():
     result = study(EQUAL).to_dict()
     assert result["graph"] is None
     assert any(
@@ -745,12 +745,12 @@ def test_a_study_of_equal_rows_goes_on_without_a_graph_and_says_why():
 @pytest.mark.parametrize(
     "asked", [{"graph": KNearest(3)}, {"relevances": [LaplacianScore()]}, {"maps": [LaplacianEigenmaps()]}]
 )
-def test_what_was_asked_for_is_never_left_out(asked):
+def test_requested_steps_are_never_skipped(asked):
     with pytest.raises(ValueError, match="All 20 rows are equal"):
         study(EQUAL, **asked)
 
 
-def test_a_study_without_a_usable_column_tells_what_was_left_out():
+def test_a_study_without_a_usable_column_states_what_was_left_out():
     frame = pd.DataFrame({"id": [f"r{i}" for i in range(30)], "empty": [None] * 30})
     result = study(frame).to_dict()
     assert (result["graph"], result["maps"]) == (None, [])
@@ -758,7 +758,7 @@ def test_a_study_without_a_usable_column_tells_what_was_left_out():
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
-def test_a_study_of_hardly_any_rows_joins_as_many_as_there_are(n):
+def test_a_study_of_very_few_rows_uses_as_many_neighbours_as_there_are(n):
     X = np.array([[0.0, 1.0], [1.0, 3.0], [2.5, 2.0], [4.0, 4.5], [7.0, 5.0]])[:n]
     result = study(X).to_dict()
     assert result["graph"]["n_edges"] == n * (n - 1) / 2
@@ -773,7 +773,7 @@ def test_a_graph_for_other_rows_is_refused(source):
         study(source, graph=Graph.from_edges([0, 1], [1, 2]))
 
 
-def test_a_graph_that_is_given_by_its_edges_is_told_as_such():
+def test_a_graph_that_is_given_by_its_edges_is_reported_as_such():
     X = np.random.default_rng(0).normal(size=(4, 2))
     result = study(X, graph=Graph.from_edges([0, 1], [1, 2], n_samples=4)).to_dict()
     facts = result["graph"]
@@ -795,7 +795,7 @@ def test_many_numbers_of_neighbours_are_counted_in_wider_bins():
     assert sum(bins["rows"]) == 400
 
 
-def test_what_is_no_graph_is_refused(source):
+def test_an_object_that_is_no_graph_is_refused(source):
     with pytest.raises(TypeError, match=r"^graph must be a builder such as KNearest\(15\) or a Graph, got 5"):
         study(source, graph=5)
 

@@ -1,4 +1,4 @@
-"""The maps of a study: which are drawn, of which rows, and what each is worth beside the others."""
+"""The maps of a study: methods, rows, and quality compared."""
 
 from importlib.resources import files
 
@@ -75,7 +75,7 @@ def test_metric_and_ordinal_maps_of_standardised_columns_are_drawn_beside_the_ot
         assert drawn["notes"][1:] == [f"SMACOF converged in {expected.n_iter_} iterations."]
 
 
-def test_a_search_that_was_cut_off_is_told_at_the_map(source):
+def test_a_search_that_was_cut_off_is_reported_at_the_map(source):
     (drawn,) = study(source, maps=[MDS(max_iter=1)]).to_dict()["maps"]
     assert drawn["notes"][1] == "SMACOF did not converge within 1 iteration; the stress was still decreasing."
 
@@ -106,7 +106,7 @@ def test_rows_that_are_drawn_and_not_in_the_sample_are_placed_by_their_distances
         assert (explained["n_rows"], explained["n_mapped"]) == (100, 600)
 
 
-def test_a_sample_of_more_rows_than_are_drawn_holds_all_of_these(long_table, sampled):
+def test_a_sample_of_more_rows_than_are_drawn_contains_all_of_these(long_table, sampled):
     (drawn,) = study(long_table, maps=["mds"], map_rows=250).to_dict()["maps"]
     assert drawn["notes"][-1] == "Fitted on 250 of the 600 rows, drawn at random."
     (rows,) = sampled
@@ -187,17 +187,17 @@ def test_every_method_of_the_registry_draws_its_maps(source):
         ("umap", "'umap' is no map; there are: pca"),
     ],
 )
-def test_a_map_that_is_not_there_is_told_before_the_table_is_read(name, sentence):
+def test_a_map_that_is_not_there_is_reported_before_the_table_is_read(name, sentence):
     with pytest.raises(ValueError, match=sentence):
         study("absent.csv", maps=[name])
 
 
-def test_what_is_no_map_is_refused(source):
+def test_objects_that_are_no_map_are_refused(source):
     with pytest.raises(TypeError, match=r"^maps must contain names .* got 5\."):
         study(source, maps=[5])
 
 
-def test_two_maps_of_one_method_are_told_apart(source):
+def test_two_maps_of_one_method_are_distinguished(source):
     maps = study(source, relevances=[], maps=[MDS(), MDS(kind="ordinal"), "mds"]).to_dict()["maps"]
     assert [drawn["id"] for drawn in maps] == ["mds_1", "mds_2", "mds:metric"]
     assert [drawn["label"] for drawn in maps] == ["MDS()", "MDS(kind='ordinal')", "Metric MDS"]
@@ -221,7 +221,7 @@ def test_every_number_of_every_map_is_that_of_its_card(found, source):
     assert 15 in judged["agreement"]["n_neighbors"]
 
 
-def test_pairs_of_rows_are_told_by_their_distances_at_the_best_scale_of_each_map(source):
+def test_pairs_of_rows_are_described_by_their_distances_at_the_best_scale_of_each_map(source):
     X = np.random.default_rng(0).normal(size=(20, 3))
     result = study(X, maps=["pca", "mds"], dissimilarity="euclidean").to_dict()
     pairs = result["quality"]["pairs"]
@@ -234,7 +234,7 @@ def test_pairs_of_rows_are_told_by_their_distances_at_the_best_scale_of_each_map
     assert (many["all_pairs"], len(many["in_table"])) == (False, 600)
 
 
-def test_maps_are_judged_by_the_rows_that_are_drawn(long_table):
+def test_the_quality_of_maps_is_computed_from_the_rows_that_are_drawn(long_table):
     result = study(long_table, maps=["pca", "mds"], map_rows=60).to_dict()
     assert result["quality"]["n_rows"] == 100
     part = long_table.iloc[result["maps"][0]["rows"]].reset_index(drop=True)
@@ -269,7 +269,7 @@ class Flat(PCA):
         return self
 
 
-def test_a_map_that_cannot_be_judged_is_told_of_and_the_others_are_judged(source):
+def test_a_map_without_quality_is_reported_and_the_others_have_theirs(source):
     result = study(source, relevances=[], maps=[Flat(), PCA()]).to_dict()
     assert any(
         told.startswith("The quality of Flat is left out: All rows of the embedding have the same coordinates")
@@ -284,7 +284,7 @@ def test_a_map_that_cannot_be_judged_is_told_of_and_the_others_are_judged(source
     )
 
 
-def test_where_no_map_can_be_judged_there_is_no_card():
+def test_without_any_quality_there_is_no_card():
     result = study(pd.DataFrame({"a": [1.0] * 20, "b": [2.0] * 20})).to_dict()
     assert result["quality"] is None
     left_out = [told.partition(":")[0] for told in result["warnings"] if "left out" in told]
@@ -296,7 +296,7 @@ def test_where_no_map_can_be_judged_there_is_no_card():
     ]
 
 
-def test_a_weighted_table_has_no_maps_of_pairs_and_says_why(source):
+def test_a_weighted_table_has_no_maps_of_pairs_and_states_the_reason(source):
     weighted = open_source(pd.read_csv(str(PENGUINS)), "species", weight=np.arange(344) % 3 + 1.0)
     result = study(weighted).to_dict()
     assert list(by_id(result)) == ["pca", "laplacian_eigenmaps"]

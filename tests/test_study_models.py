@@ -1,4 +1,4 @@
-"""A study compares selections, its own among them, and adds noise columns and copies, with the numbers of the functions."""
+"""A study compares its own and other selections, and adds noise columns and copies, with the numbers of the functions."""
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ def table(n=60, seed=0):
     return X, np.where(y, "ill", "well")
 
 
-def test_what_a_study_finds_is_what_the_functions_find():
+def test_the_results_of_a_study_are_those_of_the_functions():
     X, y = table()
     found = study(X, y, random_state=4)
     selector = SubsetSelector(CFS(), BestFirst())
@@ -86,7 +86,7 @@ def test_the_score_that_was_asked_for_decides_in_every_section():
     assert found["assessment"]["deciding_score"] == "f1_macro"
 
 
-def test_nothing_is_compared_where_nobody_wants_it_or_there_is_no_target():
+def test_no_selections_are_compared_if_disabled_or_without_a_target():
     X, y = table()
     for found in (study(X, y, assess=False), study(X)):
         assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
@@ -106,7 +106,7 @@ def test_a_usual_selection_that_takes_long_is_left_out_with_a_note_unless_it_is_
     assert not asked["notes"]
 
 
-def test_of_many_rows_models_see_some_and_the_section_says_so(monkeypatch):
+def test_of_many_rows_models_read_a_sample_and_the_section_states_it(monkeypatch):
     X, y = table(n=300)
     monkeypatch.setattr(models, "_MAX_ROWS", 100)
     monkeypatch.setattr(models, "_MIN_ROWS", 100)
@@ -117,7 +117,7 @@ def test_of_many_rows_models_see_some_and_the_section_says_so(monkeypatch):
     assert "100 of 300 rows, drawn at random." in page_of(found)
 
 
-def test_beside_very_many_columns_none_are_added_and_the_section_says_so(monkeypatch):
+def test_to_very_many_columns_none_are_added_and_the_section_states_it(monkeypatch):
     X, y = table()
     monkeypatch.setattr(models, "MAX_NOISE_COORDINATES", 2)
     found = study(X, y)
@@ -130,7 +130,7 @@ def test_beside_very_many_columns_none_are_added_and_the_section_says_so(monkeyp
     assert not asked["model_effect"]["notes"]
 
 
-def test_rows_of_which_no_folds_can_be_made_are_told_and_an_error_where_it_was_asked_for():
+def test_rows_of_which_no_folds_can_be_made_are_reported_and_an_error_where_it_was_asked_for():
     X, y = table(20)
     found = study(X, y, groups=["one"] * 20)
     assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
@@ -142,7 +142,7 @@ def test_rows_of_which_no_folds_can_be_made_are_told_and_an_error_where_it_was_a
         study(X, y, groups=["one"] * 20, assess=True)
 
 
-def test_a_wrapper_stands_in_the_place_of_the_usual_one_and_the_figure_keeps_to_the_usual_merit():
+def test_a_requested_wrapper_replaces_the_default_one_and_the_figure_uses_the_default_merit():
     X, y = table()
     found = study(X, y, merit=CrossValidated("naive_bayes", cv=3), search=Forward())
     assert [one["id"] for one in found["recommendation"]["candidates"]] == [
@@ -209,7 +209,7 @@ def test_one_thread_and_two_find_the_same():
         assert one[part] == two[part]
 
 
-def test_of_few_rows_it_is_told_that_no_columns_were_added():
+def test_with_few_rows_no_columns_are_added_with_a_note():
     X, y = table(16)
     found = study(X, y)
     assert found["noise_experiment"] is None

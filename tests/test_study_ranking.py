@@ -1,4 +1,4 @@
-"""The mean rank of a study and its interval: against a plain loop, and the laws they keep."""
+"""The mean rank of a study and its interval: against a plain loop, and their properties."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from tamiz.criteria import (
 from tamiz.report.records.codec import to_json
 from tamiz.runtime import parallel
 
-from .reference.combined import intervals, mean_ranks
+from .reference.mean_rank import intervals, mean_ranks
 
 IRIS = load_iris(as_frame=True)
 COUNTING = [InformationGain(), SymmetricUncertainty(), FisherScore()]
@@ -129,7 +129,7 @@ def test_with_a_target_only_criteria_that_read_it_count_and_without_one_all():
     assert "Laplacian score cannot be computed from a sample that contains a row twice: its ranks" in found["method"]
 
 
-def test_a_criterion_that_tells_no_column_from_another_is_not_counted():
+def test_a_criterion_with_equal_scores_for_all_columns_is_not_counted():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
     frame = pd.DataFrame(
@@ -188,7 +188,7 @@ def test_rows_without_weight_are_not_drawn_and_weights_go_with_their_rows():
     np.testing.assert_allclose(combined_of(source, relevances)["intervals"], combined_of(part, relevances)["intervals"])
 
 
-def test_a_class_that_few_rows_are_of_may_be_missing_from_a_table_drawn_again():
+def test_a_rare_class_may_be_missing_from_a_bootstrap_sample():
     y = np.zeros(60, dtype=int)
     y[0] = 1
     found = combined_of(open_source(IRIS.data[:60], y), EVERY)
@@ -204,7 +204,7 @@ def test_a_handful_of_rows_has_ranks_and_no_interval(n):
     assert found["method"].endswith(f"There is no interval: {n} rows are too few for bootstrap samples.")
 
 
-def test_ctrl_c_while_rows_are_drawn_keeps_the_ranking(monkeypatch):
+def test_control_c_during_the_bootstrap_keeps_the_ranking(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 

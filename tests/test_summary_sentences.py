@@ -1,4 +1,4 @@
-"""Every sentence of a report's summary says what scikit-learn and plain arithmetic say of the same table."""
+"""Every sentence of a report's summary agrees with scikit-learn and plain arithmetic on the same table."""
 
 import re
 from pathlib import Path

@@ -44,7 +44,7 @@ def test_workers_that_are_there_are_not_started_again():
     assert {workers.call(os.getpid) for _ in range(4)} == pids
 
 
-def test_what_goes_wrong_in_a_worker_is_an_error_here_and_the_worker_goes_on():
+def test_an_error_in_a_worker_is_raised_here_and_the_worker_continues():
     with pytest.raises(WorkerError, match="ValueError: math domain error"):
         workers.call(__import__("math").sqrt, -1)
     with pytest.raises(WorkerError, match="cannot be sent"):
@@ -147,7 +147,7 @@ SubsetSelector(CrossValidated(DecisionTreeClassifier()), Exhaustive(), n_jobs=2)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_ctrl_c_in_a_terminal_ends_a_search_and_its_workers_say_nothing(tmp_path):
+def test_control_c_in_a_terminal_ends_a_search_and_its_workers_print_nothing(tmp_path):
     path = tmp_path / "search.py"
     path.write_text(SEARCH, encoding="utf-8")
     command = [sys.executable, "-W", "ignore", path]

@@ -61,14 +61,17 @@ def prose_of_code(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 docstrings.add(id(first.value))
                 if not getattr(node, "name", "").startswith("_"):
                     yield from enumerate(first.value.value.split("\n"), start=first.value.lineno)
+    parts = set()
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and id(node) not in docstrings
-            and " " in node.value.strip()
-        ):
-            yield node.lineno, node.value
+        if isinstance(node, ast.JoinedStr):
+            parts.update(id(part) for part in node.values)
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings | parts:
+            text = node.value
+        else:
+            continue
+        if " " in text.strip():
+            yield node.lineno, text
 
 
 def prose_of_template(text: str) -> Iterator[tuple[int, str]]:

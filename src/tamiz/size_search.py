@@ -44,7 +44,7 @@ class SizeSearchCV(Selector):
         scikit-learn estimator that accepts no text.
     sizes : list of int, default=None
         Numbers of columns to compare. None is every size from 1 to the number of columns that can be chosen; for a search, the
-        sizes of which it evaluates a set in every fold.
+        sizes for which it evaluates a set in every fold.
     cv : int, splitter or iterable of (train, test), default=5
         Folds, as in `CrossValidated`: an integer makes stratified folds of shuffled rows, and folds of whole groups where there are
         groups. For scikit-learn's folds of consecutive rows, pass a splitter.
@@ -176,7 +176,7 @@ class SizeSearchCV(Selector):
         sample_weight : array of shape (n_samples,), default=None
             A row with weight 2 counts as two equal rows, in the selection, in the fits and in the score.
         groups : array of shape (n_samples,), default=None
-            All rows of a group are in the same fold; the selector uses the groups as it does by itself.
+            All rows of a group are in the same fold; the selector uses the groups as in its own `fit`.
         """
         check_choice("rule", self.rule, _RULES)
         sizes = self._check_sizes()

@@ -1,4 +1,4 @@
-"""Tables on which it is known what a search is worth."""
+"""Tables for which the columns that predict the target are known."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the fold scores of several models have in common."""
+"""Functions that the fold scores of all models share."""
 
 import warnings
 

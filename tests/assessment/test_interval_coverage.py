@@ -1,4 +1,4 @@
-"""The 95 % interval of a nested cross-validation score contains the expected score as often as it says."""
+"""The 95 % interval of a nested cross-validation score contains the expected score in about 95 % of tables."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The recommended columns: the smallest selection as good as the best, by figures that are scikit-learn's."""
+"""The recommended columns: the smallest selection as good as the best, with the scores of scikit-learn."""
 
 import json
 
@@ -120,13 +120,13 @@ def test_every_figure_is_that_of_cross_validate_with_a_pipeline_on_the_same_fold
     parts = draw_folds(open_source(X, y), 3, np.random.default_rng(2))
     folds = [(fold.train, fold.test) for fold in parts]
 
-    def told(*steps):
+    def cross_validated(*steps):
         return cross_validate(make_pipeline(*steps), X, y, cv=folds, scoring=list(found.scorings))
 
-    nothing = told(DummyClassifier(strategy="prior"))
+    nothing = cross_validated(DummyClassifier(strategy="prior"))
     for name, model in models.items():
         for one, steps in (("all_columns", ()), ("cfs", (SEARCHED,))):
-            scores = told(*steps, Standardized(), model)
+            scores = cross_validated(*steps, Standardized(), model)
             for scoring in found.scorings:
                 figures = found.candidates[one].scores[name, scoring].values
                 np.testing.assert_allclose(figures, scores[f"test_{scoring}"], rtol=0, atol=1e-12)
@@ -266,7 +266,7 @@ def test_a_wrapper_that_is_not_done_in_time_is_left_out_with_a_note():
     ]
 
 
-def test_weights_groups_and_samples_of_rows_are_heeded():
+def test_weights_groups_and_samples_of_rows_are_respected():
     X, y = signal(n=120)
     same = {"candidates": {"cfs": SEARCHED}, "n_splits": 3}
     weight = np.ones(120)
@@ -284,7 +284,7 @@ def test_weights_groups_and_samples_of_rows_are_heeded():
         assert recommend_columns(X, y, max_rows=60, models=["naive_bayes"], **same).n_samples == 60
 
 
-def test_it_is_told_as_json_and_as_a_table():
+def test_a_recommendation_is_printed_as_json_and_as_a_table():
     X, y = signal()
     found = recommend_columns(X, y, candidates={"cfs": SEARCHED}, **QUICK)
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))

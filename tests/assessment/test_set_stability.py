@@ -63,6 +63,6 @@ def test_the_interval_ends_at_1():
         (np.zeros((3, 0)), r"^sets must be a matrix of 0 and 1"),
     ],
 )
-def test_what_is_no_collection_of_sets_is_refused(sets, message):
+def test_input_that_is_no_collection_of_sets_is_refused(sets, message):
     with pytest.raises(ValueError, match=message):
         stability(sets)

@@ -118,7 +118,7 @@ def test_columns_in_another_order_change_no_bit(
     assert output_lines(tamiz("apply", mapped, new(turned))) == output_lines(tamiz("apply", mapped, table))
 
 
-def test_columns_that_the_model_does_not_know_are_told_in_one_note(
+def test_columns_that_the_model_does_not_know_are_reported_in_one_note(
     tamiz: Callable[..., Result], mapped: Path, table: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
     done = tamiz("apply", mapped, new(flowers().assign(extra=1, other="x")))
@@ -156,7 +156,7 @@ def test_a_column_that_is_not_there_may_count_as_missing(
     assert "missing values or unknown levels of new rows count as the mean of the column." in done.stderr
 
 
-def test_new_levels_are_told_and_count_as_missing(
+def test_new_levels_are_reported_and_count_as_missing(
     tamiz: Callable[..., Result], mapped: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
     rows = flowers()
@@ -248,7 +248,7 @@ def test_an_arff_file_is_read_by_its_own_columns(
     assert output_lines(tamiz("apply", mapped, path)) == ["pca0\tpca1"]
 
 
-def test_json_tells_what_was_done(
+def test_json_describes_the_run(
     tamiz: Callable[..., Result], mapped: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
     done = tamiz("apply", mapped, new(flowers().assign(extra=1)), "--json", "-q")
@@ -293,7 +293,7 @@ def test_columns_that_a_selection_does_not_keep_need_not_be_there(
     assert "There is no column 'colour', which fit had." in done.stderr
 
 
-def test_what_a_selection_keeps_is_written_as_it_is(
+def test_selected_columns_are_written_unchanged(
     tamiz: Callable[..., Result], table: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
     done = tamiz("rank", table, "-t", "kind", "-k", 5, "--model", "c.tamiz", "-q")
@@ -372,7 +372,9 @@ def test_an_empty_selection_writes_rows_of_nothing(tamiz: Callable[..., Result],
 # Models that cannot be applied
 
 
-def test_what_is_no_selection_and_no_map_is_refused(tamiz: Callable[..., Result], folder: Path, table: Path) -> None:
+def test_a_model_that_is_neither_a_selection_nor_a_map_is_refused(
+    tamiz: Callable[..., Result], folder: Path, table: Path
+) -> None:
     X = np.random.default_rng(0).normal(size=(30, 3))
     things = {
         "neither a selection nor a map": KNearest(3).build(X),
@@ -426,7 +428,7 @@ def test_a_table_that_cannot_be_read_is_refused(
     assert "There is no file absent.csv." in tamiz("apply", mapped, "absent.csv").stderr
 
 
-def test_places_are_looked_at_before_the_work(tamiz: Callable[..., Result], mapped: Path, table: Path) -> None:
+def test_output_paths_are_checked_before_the_work(tamiz: Callable[..., Result], mapped: Path, table: Path) -> None:
     assert "is the table itself" in tamiz("apply", mapped, table, "-o", table).stderr
     assert "is the model itself" in tamiz("apply", "m.csv", table, "-o", "m.csv").stderr
     done = tamiz("apply", mapped, table, "-o", "-")

@@ -1,4 +1,4 @@
-"""Bad input through the command line: one sentence, the right status, and nothing left behind."""
+"""Bad input on the command line: a one-sentence error, the right exit status, and no output file."""
 
 import re
 from collections.abc import Callable
@@ -57,7 +57,7 @@ def test_bad_data_end_in_one_sentence_and_no_file(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_rows_without_a_target_are_dropped_and_told(
+def test_rows_without_a_target_are_dropped_and_reported(
     tamiz: Callable[..., Result], write: Callable[..., Path], command: str
 ) -> None:
     write(GOOD + "1,2,\n3,1,\n")
@@ -104,7 +104,7 @@ def test_a_misspelt_method_is_answered_with_the_closest(
 
 
 @pytest.mark.parametrize("pair", ["a", "=id", "a=nmeric"])
-def test_a_kind_that_is_none_is_refused_with_the_list(
+def test_an_unknown_kind_is_refused_with_the_list(
     tamiz: Callable[..., Result], write: Callable[..., Path], pair: str
 ) -> None:
     done = tamiz("rank", write(GOOD), "--target", "y", "--kinds", pair)
@@ -140,7 +140,7 @@ def _with_output(output: str, place: str) -> list[str]:
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
-def test_a_folder_that_is_missing_is_told_before_the_work(
+def test_a_folder_that_is_missing_is_reported_before_the_work(
     tamiz: Callable[..., Result], write: Callable[..., Path], no_work: None, output: str
 ) -> None:
     write(GOOD)
@@ -151,7 +151,7 @@ def test_a_folder_that_is_missing_is_told_before_the_work(
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
-def test_a_folder_that_is_a_file_is_told_before_the_work(
+def test_a_folder_that_is_a_file_is_reported_before_the_work(
     tamiz: Callable[..., Result], folder: Path, write: Callable[..., Path], no_work: None, output: str
 ) -> None:
     write(GOOD)
@@ -161,7 +161,7 @@ def test_a_folder_that_is_a_file_is_told_before_the_work(
     assert _left(folder) == []
 
 
-def test_a_folder_without_permission_is_told_before_the_work(
+def test_a_folder_without_permission_is_reported_before_the_work(
     tamiz: Callable[..., Result],
     folder: Path,
     write: Callable[..., Path],

@@ -69,7 +69,7 @@ def test_no_arguments_show_the_help(tamiz: Callable[..., Result]) -> None:
     assert tamiz().stdout == tamiz("--help").stdout
 
 
-def test_version_is_told(tamiz: Callable[..., Result]) -> None:
+def test_version_is_reported(tamiz: Callable[..., Result]) -> None:
     assert tamiz("--version").stdout == f"tamiz {__version__}\n"
 
 
@@ -111,7 +111,7 @@ def test_a_reader_that_stops_early_is_no_failure_with_a_traceback(iris: Path) ->
     assert "Traceback" not in (folder / "err").read_text()
 
 
-def test_an_error_without_words_is_told_by_its_name(
+def test_an_error_without_a_message_is_reported_by_its_class(
     tamiz: Callable[..., Result], iris: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -134,7 +134,7 @@ def test_a_system_error_names_its_file(
 
 
 @pytest.mark.parametrize("target", [None, "2021"])
-def test_a_header_of_numbers_is_found_by_the_target_or_said(
+def test_a_header_of_numbers_is_found_by_the_target_or_a_note_states_the_assumption(
     tamiz: Callable[..., Result], folder: Path, write: Callable[..., Path], target: str | None
 ) -> None:
     rows = [(k % 5, k * 7 % 11, k % 2) for k in range(40)]

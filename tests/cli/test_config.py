@@ -1,4 +1,4 @@
-"""`tamiz study --config study.toml`: what is longer than a line."""
+"""`tamiz study --config study.toml`: options of a study in a file."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ def test_a_config_file_alone_carries_a_study(tamiz: Tamiz, config: Callable[...,
     assert [criterion["id"] for criterion in numbers["ranking"]["criteria"]] == ["variance"]
 
 
-def test_what_stands_on_the_command_line_wins(tamiz: Tamiz, config: Callable[..., Path]) -> None:
+def test_options_on_the_command_line_override_the_file(tamiz: Tamiz, config: Callable[..., Path]) -> None:
     path = config(f'target = "species"\nn-features = 3\nseed = 5\n{QUICK}')
     done = tamiz("study", "--config", path, "-k", "1", "-r", "entropy", "-r", "gain-ratio", "--json", "-")
     numbers = json.loads(done.stdout)
@@ -140,7 +140,7 @@ def test_a_byte_order_mark_is_passed_over(tamiz: Tamiz, config: Callable[..., Pa
         ("seed = 1\nseed = 2", "study.toml is not TOML: cannot overwrite a value (at line 4, column 9)."),
     ],
 )
-def test_what_is_wrong_is_one_sentence_with_its_line(
+def test_a_wrong_entry_is_an_error_of_one_sentence_with_its_line(
     tamiz: Tamiz, config: Callable[..., Path], line: str, told: str
 ) -> None:
     config(f"# A study.\n{line}\n")
@@ -160,7 +160,7 @@ def test_what_is_wrong_is_one_sentence_with_its_line(
         (lambda path: path.write_bytes(b"\xff\xfe"), "study.toml is not TOML: it is not text in UTF-8."),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told(
+def test_a_file_that_cannot_be_read_is_reported(
     tamiz: Tamiz, folder: Path, made: Callable[[Path], None], told: str
 ) -> None:
     made(folder / "study.toml")

@@ -92,7 +92,9 @@ def test_a_matrix_of_distances_is_square_and_its_labels_are_the_names_of_its_col
     assert "the table has 4 rows and 2 columns" in done.stderr
 
 
-def test_what_takes_no_distances_refuses_them_as_a_wrong_command_line(tamiz: Callable[..., Result], iris: Path) -> None:
+def test_methods_that_accept_no_distances_refuse_them_as_a_wrong_command_line(
+    tamiz: Callable[..., Result], iris: Path
+) -> None:
     done = tamiz("reduce", iris, "--dissimilarity", "precomputed")
     assert done.exit_code == 2
     assert "PCA does not accept a matrix of distances; use --method mds" in done.stderr

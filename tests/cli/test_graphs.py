@@ -1,4 +1,4 @@
-"""`--graph` and `--t`: how rows are joined, by name; what cannot be joined ends in one sentence."""
+"""`--graph` and `--t`: graphs by name; a graph that cannot be built is a one-sentence error."""
 
 import json
 import re
@@ -77,13 +77,15 @@ def test_rank_on_the_classes_needs_a_target_and_ranks_as_fisher_does(tamiz: Call
     assert by_class == pytest.approx(fisher, rel=1e-12)
 
 
-def test_a_graph_without_a_relevance_ranks_by_one_that_lives_on_it(tamiz: Callable[..., Result], iris: Path) -> None:
+def test_a_graph_without_a_relevance_ranks_by_a_relevance_that_uses_graphs(
+    tamiz: Callable[..., Result], iris: Path
+) -> None:
     shown = json.loads(tamiz("rank", iris, "-t", "species", "--graph", "knn:5", "--json", "-q").stdout)
     assert shown["relevance"]["name"] == "laplacian-score"
     assert shown["columns"][0]["column"] == "petal_length"
 
 
-def test_a_relevance_that_lives_on_no_graph_takes_none(tamiz: Callable[..., Result], iris: Path) -> None:
+def test_a_relevance_that_uses_no_graph_accepts_none(tamiz: Callable[..., Result], iris: Path) -> None:
     for option in (["--graph", "knn:5"], ["--t", "3"]):
         done = tamiz("rank", iris, "-t", "species", "-r", "information-gain", *option)
         assert done.exit_code == 2
@@ -174,7 +176,7 @@ BAD = {
 
 @pytest.mark.parametrize("command", ["study", "rank"])
 @pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_joined_ends_in_one_sentence_and_no_file(
+def test_a_graph_that_cannot_be_built_is_an_error_of_one_sentence_without_a_file(
     tamiz: Callable[..., Result], folder: Path, twenty: Path, command: str, case: str
 ) -> None:
     options, status, sentence = BAD[case]
@@ -189,7 +191,7 @@ def test_what_cannot_be_joined_ends_in_one_sentence_and_no_file(
     assert [path.name for path in folder.iterdir()] == ["twenty.csv"]
 
 
-def test_equal_rows_are_refused_where_a_graph_is_asked_for_and_told_where_none_is(
+def test_equal_rows_are_an_error_if_a_graph_is_requested_and_a_note_otherwise(
     tamiz: Callable[..., Result], write: Callable[..., Path]
 ) -> None:
     path = write("a,b\n" + "1,2\n" * 20)
@@ -212,7 +214,7 @@ def test_a_graph_in_pieces_is_noted(tamiz: Callable[..., Result], folder: Path) 
     assert "Graph: " in tamiz("study", "data.csv").stderr
 
 
-def test_gaps_are_filled_and_noted(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:
+def test_missing_values_are_filled_and_noted(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:
     rows = "".join(f"{i * i % 17},{'' if i % 9 == 0 else i % 5}\n" for i in range(40))
     done = tamiz("study", write(f"a,b\n{rows}"))
     assert done.exit_code == 0, done.stderr

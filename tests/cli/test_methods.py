@@ -26,7 +26,7 @@ def test_the_list_fits_a_terminal_of_120_columns() -> None:
 @pytest.mark.parametrize(
     "command", ["methods", "study -h", "rank -h", "select -h", "reduce -h", "apply -h", "demo -h", "-h"]
 )
-def test_what_only_tells_imports_nothing_heavy(command: str) -> None:
+def test_commands_that_only_list_methods_import_nothing_heavy(command: str) -> None:
     script = f"import sys\nfrom tamiz.cli import main\nsys.argv = ['tamiz', *{command.split()}]\ntry:\n    main()\nfinally:\n"
     script += "    print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

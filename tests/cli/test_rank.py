@@ -59,7 +59,7 @@ def test_a_numeric_target_is_ranked_too(tamiz: Callable[..., Result], iris: Path
     assert shown["columns"][0]["column"] in ("petal_width", "species")
 
 
-def test_a_relevance_without_meaning_on_the_table_says_why(tamiz: Callable[..., Result], iris: Path) -> None:
+def test_a_relevance_without_meaning_on_the_table_states_the_reason(tamiz: Callable[..., Result], iris: Path) -> None:
     done = tamiz("rank", iris, "-t", "petal_length", "-r", "fisher-score")
     assert done.exit_code == 1
     assert "FisherScore needs a target with classes; the target 'petal_length' is numeric." in done.stderr
@@ -72,7 +72,7 @@ def test_columns_left_out_are_noted_and_not_ranked(tamiz: Callable[..., Result],
     assert "note: 1 column left out: row_id (it is a row number)." in done.stderr
 
 
-def test_how_the_target_is_taken_is_told_and_quiet_hides_it(tamiz: Callable[..., Result], iris: Path) -> None:
+def test_the_kind_of_the_target_is_printed_and_quiet_hides_it(tamiz: Callable[..., Result], iris: Path) -> None:
     arguments = ["rank", iris, "-t", "species"]
     assert "note: The target 'species' is treated as 3 classes" in tamiz(*arguments).stderr
     quiet = tamiz(*arguments, "--quiet")
@@ -105,7 +105,7 @@ def many_rows(write: Callable[..., Path]) -> Path:
     return write("u,v,y\n" + rows)
 
 
-def test_what_a_table_larger_than_memory_takes_is_told_before_it_is_read(tamiz, write, monkeypatch):
+def test_passes_over_a_table_larger_than_memory_are_printed_before_it_is_read(tamiz, write, monkeypatch):
     monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     run = tamiz("rank", many_rows(write), "--target", "y", "--memory", "900GB")
     assert run.exit_code == 0
@@ -121,7 +121,7 @@ def test_what_a_table_larger_than_memory_takes_is_told_before_it_is_read(tamiz, 
     assert tamiz("rank", "data.csv", "--target", "y", "--quiet").stderr == ""
 
 
-def test_the_plan_of_a_table_sorted_by_class_tells_the_same_passes(tamiz, write, monkeypatch):
+def test_the_plan_of_a_table_sorted_by_class_states_the_same_passes(tamiz, write, monkeypatch):
     monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     rows = "".join(f"{k % 97},{k % 89 / 8},{'ab'[k // 120_000]}\n" for k in range(240_000))
     run = tamiz("rank", write("u,v,y\n" + rows), "--target", "y")
@@ -129,7 +129,7 @@ def test_the_plan_of_a_table_sorted_by_class_tells_the_same_passes(tamiz, write,
     assert re.match(r"Plan: parse data\.csv .*; then 2 passes over \d\.\d+ MB and \d\.\d+ MB\.\n", run.stderr)
 
 
-def test_the_plan_of_a_score_on_a_graph_tells_no_passes(tamiz, write, monkeypatch):
+def test_the_plan_of_a_score_on_a_graph_has_no_number_of_passes(tamiz, write, monkeypatch):
     monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     monkeypatch.setattr(RankSelector, "fit", interrupted)
     run = tamiz("rank", many_rows(write), "--relevance", "laplacian-score")
@@ -150,7 +150,7 @@ def test_an_error_of_a_score_is_not_taken_for_a_plan_without_passes(tamiz, write
         make_read_plan(many_rows(write), OpenOptions("y"), None, lambda schema: [FisherScore()])
 
 
-def test_no_plan_is_told_of_a_table_that_fits(tamiz, write):
+def test_no_plan_is_printed_for_a_table_that_fits_in_memory(tamiz, write):
     assert "Plan" not in tamiz("rank", many_rows(write), "--target", "y").stderr
 
 

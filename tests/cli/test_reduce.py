@@ -130,7 +130,7 @@ def test_output_is_written_by_its_ending(
     assert [path.name for path in folder.iterdir()] == [name]
 
 
-def test_json_tells_what_the_map_is(tamiz: Callable[..., Result], iris: Path) -> None:
+def test_json_describes_the_map(tamiz: Callable[..., Result], iris: Path) -> None:
     found = json.loads(tamiz("reduce", iris, "-t", "species", "--json", "-q").stdout)
     assert found["method"] == {"name": "pca", "label": "PCA"}
     assert (found["rows"], found["fitted_rows"], found["target"]) == (150, 150, "species")
@@ -267,7 +267,7 @@ def test_a_table_of_one_column_has_one_coordinate(tamiz: Callable[..., Result], 
         ),
     ],
 )
-def test_a_wrong_command_line_is_told(
+def test_a_wrong_command_line_is_an_error(
     tamiz: Callable[..., Result], folder: Path, iris: Path, arguments: list[str], sentence: str
 ) -> None:
     done = tamiz("reduce", iris, *arguments)
@@ -288,7 +288,7 @@ def test_a_wrong_command_line_is_told(
         (["--method", "mds", "--weight", "petal_width"], "does not support sample weights"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence_and_no_file(
+def test_impossible_requests_are_an_error_of_one_sentence_without_a_file(
     tamiz: Callable[..., Result], folder: Path, iris: Path, arguments: list[str], sentence: str
 ) -> None:
     done = tamiz("reduce", iris, "-q", *arguments)
@@ -412,7 +412,7 @@ def test_text_that_a_spreadsheet_would_run_is_escaped_where_that_is_asked_for(
     assert shown.splitlines()[1].startswith("'=HYPERLINK(1)\t")
 
 
-def test_a_disk_without_room_is_told_with_the_name_of_the_file(
+def test_a_full_disk_is_an_error_that_names_the_file(
     tamiz: Callable[..., Result], folder: Path, iris: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(table: object, path: str) -> None:

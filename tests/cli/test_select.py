@@ -25,7 +25,7 @@ def test_chosen_columns_are_printed_one_a_line(tamiz: Callable[..., Result], iri
     assert "CFS" in done.stderr
 
 
-def test_json_holds_columns_merit_evaluations_and_why_it_stopped(tamiz: Callable[..., Result], iris: Path) -> None:
+def test_json_contains_columns_merit_evaluations_and_why_it_stopped(tamiz: Callable[..., Result], iris: Path) -> None:
     selector = SubsetSelector(CFS(), BestFirst()).fit(*load_iris(return_X_y=True))
     assert json.loads(tamiz("select", iris, "-t", "species", "--json", "-q").stdout) == {
         "columns": CHOSEN,
@@ -45,7 +45,7 @@ def test_n_features_is_a_number_or_a_range(
 
 
 @pytest.mark.parametrize("size", ["0", "x", "4-3", "-1", "2-", "1.5"])
-def test_a_size_that_is_none_is_a_wrong_command_line(tamiz: Callable[..., Result], iris: Path, size: str) -> None:
+def test_an_invalid_size_is_a_wrong_command_line(tamiz: Callable[..., Result], iris: Path, size: str) -> None:
     done = tamiz("select", iris, "-t", "species", f"--n-features={size}")
     assert done.exit_code == 2
     assert "not a number of columns such as 3, a share such as 0.5 or a range such as 3-8." in done.stderr
@@ -81,7 +81,7 @@ def test_a_journal_is_written_and_gone_on_from(tamiz: Callable[..., Result], fol
         ("s.feather", pd.read_feather),
     ],
 )
-def test_output_holds_every_row_with_the_chosen_columns_and_the_target(
+def test_output_contains_every_row_with_the_chosen_columns_and_the_target(
     tamiz: Callable[..., Result], folder: Path, iris: Path, name: str, read: Callable[[Path], pd.DataFrame]
 ) -> None:
     done = tamiz("select", iris, "-t", "species", "-o", name)
@@ -113,7 +113,7 @@ def test_categories_of_an_arff_file_are_written_as_text(
     assert pd.read_csv(folder / "s.csv").iloc[:2].to_numpy().tolist() == [["u", "a"], ["v", "b"]]
 
 
-def test_an_ending_that_says_no_format_is_refused_before_the_work(
+def test_an_unknown_file_extension_is_refused_before_the_work(
     tamiz: Callable[..., Result], folder: Path, iris: Path
 ) -> None:
     done = tamiz("select", iris, "-t", "species", "-o", "s.xlsx")
@@ -174,7 +174,7 @@ def test_a_search_is_named_with_what_it_takes(
         (["--patience", "0"], "0 is not in the range x>=1"),
     ],
 )
-def test_a_search_that_cannot_be_is_a_wrong_command_line(
+def test_an_invalid_search_is_a_wrong_command_line(
     tamiz: Callable[..., Result], iris: Path, arguments: list[str], sentence: str
 ) -> None:
     done = tamiz("select", iris, "-t", "species", *arguments)
@@ -205,13 +205,13 @@ def test_columns_are_fixed_excluded_started_with_and_moved_together(tamiz: Calla
         (["--min-gain", "10", "--max-evaluations", "1"], "1 evaluation made"),
     ],
 )
-def test_a_search_is_stopped_by_the_first_rule_that_holds(
+def test_a_search_is_stopped_by_the_first_rule_that_is_met(
     tamiz: Callable[..., Result], iris: Path, rule: list[str], stopped: str
 ) -> None:
     assert shown(tamiz("select", iris, "-t", "species", "--json", *rule))["stopped"] == stopped
 
 
-def test_a_dry_run_tells_what_the_search_takes_and_leaves_nothing(
+def test_a_dry_run_prints_the_cost_of_the_search_and_writes_nothing(
     tamiz: Callable[..., Result], folder: Path, iris: Path
 ) -> None:
     command = [
@@ -235,7 +235,7 @@ def test_a_dry_run_tells_what_the_search_takes_and_leaves_nothing(
     assert list(folder.iterdir()) == []
 
 
-def test_the_honest_numbers_are_those_of_the_selection_report(tamiz: Callable[..., Result], iris: Path) -> None:
+def test_the_nested_cv_scores_are_those_of_the_selection_report(tamiz: Callable[..., Result], iris: Path) -> None:
     rule = ["select", iris, "-t", "species", "--max-evaluations", 6, "--assess"]
     selector = SubsetSelector(CFS(), BestFirst(), stop=Evaluations(6), random_state=0)
     report = selection_report(selector, open_source(iris, "species"))
@@ -286,7 +286,7 @@ def test_groups_and_times_are_no_features_and_reach_the_folds(
         (None, "cannot be written to; write search.journal elsewhere."),
     ],
 )
-def test_a_journal_that_cannot_be_used_is_told_in_a_sentence(
+def test_a_journal_that_cannot_be_used_is_reported_in_a_sentence(
     tamiz: Callable[..., Result],
     folder: Path,
     iris: Path,

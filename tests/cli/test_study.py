@@ -34,14 +34,14 @@ def test_the_summary_on_stderr_names_the_subset(studied: tuple[Path, Result]) ->
     assert "Subset: petal_length and petal_width" in studied[1].stderr
 
 
-def test_every_note_is_told_once(studied: tuple[Path, Result]) -> None:
+def test_every_note_is_reported_once(studied: tuple[Path, Result]) -> None:
     lines = studied[1].stderr.splitlines()
     notes = [line for line in lines if line.startswith("note: ")]
     assert len(notes) == len(set(notes)) >= 1
     assert not any("Warning" in line for line in lines)
 
 
-def test_a_report_drawn_again_is_the_same_to_the_byte(
+def test_a_report_rendered_again_is_the_same_to_the_byte(
     tamiz: Callable[..., Result], folder: Path, studied: tuple[Path, Result]
 ) -> None:
     done = tamiz("report", studied[0] / "r.json", "-o", "again.html")
@@ -49,7 +49,7 @@ def test_a_report_drawn_again_is_the_same_to_the_byte(
     assert (folder / "again.html").read_bytes() == (studied[0] / "r.html").read_bytes()
 
 
-def test_the_same_table_and_seed_give_the_same_bytes_and_times_are_said_alone(
+def test_the_same_table_and_seed_give_the_same_bytes_and_times_are_only_printed(
     tamiz: Callable[..., Result], folder: Path, iris: Path
 ) -> None:
     written = []
@@ -142,7 +142,7 @@ def test_a_result_of_a_version_without_graphs_is_refused_with_the_way_out(
     assert done.stderr == "tamiz: old.json is not a whole tamiz result: graph is missing; run the study again.\n"
 
 
-def test_the_trust_that_the_score_deserves_is_in_the_summary_and_in_the_report(studied: tuple[Path, Result]) -> None:
+def test_the_nested_cv_score_is_in_the_summary_and_in_the_report(studied: tuple[Path, Result]) -> None:
     folder, done = studied
     (told,) = [line for line in done.stderr.splitlines() if line.startswith("  Reliability: ")]
     stated = re.search(r" selected by CFS, .*: AUC ([\d.]+) in", told)
@@ -152,7 +152,7 @@ def test_the_trust_that_the_score_deserves_is_in_the_summary_and_in_the_report(s
     assert 'id="assessment"' in (folder / "r.html").read_text()
 
 
-def test_a_dry_run_tells_what_the_search_of_a_study_takes(
+def test_a_dry_run_prints_the_cost_of_the_search_of_a_study(
     tamiz: Callable[..., Result], folder: Path, iris: Path
 ) -> None:
     done = tamiz("study", iris, "-t", "species", "--search", "beam:2", "--dry-run")
@@ -166,7 +166,7 @@ def test_a_dry_run_tells_what_the_search_of_a_study_takes(
     assert list(folder.iterdir()) == []
 
 
-def test_a_dry_run_without_a_target_tells_what_the_steps_take(tamiz: Callable[..., Result], iris: Path) -> None:
+def test_a_dry_run_without_a_target_prints_the_cost_of_the_steps(tamiz: Callable[..., Result], iris: Path) -> None:
     done = tamiz("study", iris, "--reduce", "pca", "--dry-run")
     assert done.exit_code == 0
     assert "subset" not in done.stdout
@@ -184,7 +184,7 @@ def test_the_seconds_of_a_study_leave_out_steps_and_are_in_the_command_that_repe
     assert "--max-seconds 0.001" in found["reproduction"]["command"]
 
 
-def test_the_same_columns_come_of_a_study_and_a_selection(tamiz: Callable[..., Result], iris: Path) -> None:
+def test_a_study_and_a_selection_select_the_same_columns(tamiz: Callable[..., Result], iris: Path) -> None:
     way = [
         "--search",
         "random:5",
@@ -301,7 +301,7 @@ def test_columns_that_repeat_each_other_are_left_out_unless_they_are_allowed(
     assert [one["same_as"] for one in again["subset"]["reasons"]] == [None] * 4
 
 
-def test_a_file_that_nobody_named_and_that_is_no_report_is_left_alone(
+def test_an_existing_file_at_the_default_path_that_is_no_report_is_not_overwritten(
     tamiz: Callable[..., Result], folder: Path, iris: Path
 ) -> None:
     place = folder / "iris-report.html"

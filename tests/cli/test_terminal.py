@@ -1,4 +1,4 @@
-"""What differs between a terminal and a pipe."""
+"""Differences between the output to a terminal and to a pipe."""
 
 import os
 import pty

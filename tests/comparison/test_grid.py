@@ -1,4 +1,4 @@
-"""The grid of Laplacian eigenmaps: the swiss roll of the 2003 figure, one search, and the same maps as one by one."""
+"""The grid of Laplacian eigenmaps: the swiss roll of the 2003 figure, one neighbour search, and the same maps as fitted singly."""
 
 import numpy as np
 import pandas as pd
@@ -111,7 +111,7 @@ def test_the_threads_change_no_bit():
         np.testing.assert_array_equal(mapped.embedding_, two.maps[key].embedding_)
 
 
-def test_the_record_tells_what_it_holds_in_the_order_asked():
+def test_the_record_contains_the_maps_in_the_requested_order():
     X, _ = make_swiss_roll(100, random_state=1)
     grid = eigenmap_grid(X, n_neighbors=range(12, 9, -2), t=np.array([np.inf, 2.5]), n_components=3)
     assert (grid.n_neighbors, grid.t) == ((12, 10), (np.inf, 2.5))
@@ -182,7 +182,7 @@ X20 = np.random.default_rng(2).normal(size=(20, 2))
         ({"n_neighbors": [5], "t": [1e-9]}, ValueError, r"^t=1e-09 makes the weight of every edge 0: the shortest is"),
     ],
 )
-def test_a_bad_value_is_told_in_a_sentence(given, error, sentence):
+def test_a_bad_value_is_an_error_of_one_sentence(given, error, sentence):
     with pytest.raises(error, match=sentence):
         eigenmap_grid(X20, **given)
 
@@ -228,7 +228,7 @@ def test_maps_of_one_coordinate_are_drawn_against_the_rows():
     np.testing.assert_array_equal(ax.collections[0].get_offsets()[:, 1], np.arange(20))
 
 
-def test_without_matplotlib_the_maps_are_made_and_the_plot_says_what_is_missing(monkeypatch):
+def test_without_matplotlib_the_maps_are_made_and_the_plot_states_what_is_missing(monkeypatch):
     def missing(package):
         raise optional_imports.PackageNotFoundError(package)
 

@@ -1,4 +1,4 @@
-"""Maps moved onto each other: closed forms, scipy's and R's numbers, and what permutations say."""
+"""Procrustes alignment of maps: closed forms, the numbers of SciPy and R, and the permutation test."""
 
 import json
 from itertools import permutations
@@ -37,7 +37,7 @@ def test_a_map_that_was_turned_mirrored_scaled_and_shifted_comes_back(seed):
     assert moved.residuals.max() < 1e-12
 
 
-def test_the_record_holds_the_map_that_its_numbers_describe():
+def test_the_record_contains_the_map_that_its_numbers_describe():
     for scale in (True, False):
         moved = procrustes(X, Y, scale=scale)
         np.testing.assert_allclose(moved.aligned, moved.scale * Y @ moved.rotation + moved.translation, atol=1e-12)
@@ -130,14 +130,14 @@ def test_any_unit_will_do(unit):
     np.testing.assert_allclose(large.residuals / unit, plain.residuals, rtol=1e-9)
 
 
-def test_what_is_given_is_left_alone_and_not_kept():
+def test_input_maps_are_neither_changed_nor_stored():
     ours = X.copy()
     moved = procrustes(ours, Y)
     ours += 1.0
     np.testing.assert_array_equal(moved.reference, X)
 
 
-def test_the_record_tells_its_numbers():
+def test_the_record_prints_its_numbers():
     assert repr(procrustes(X, 2 * X)) == "<Procrustes of 30 rows in 3 coordinates: m2=0.0000, correlation=1.0000>"
 
 

@@ -1,4 +1,4 @@
-"""How sure a stress is: what permuted data give, and what more dimensions do."""
+"""The permutation test of stress, and stress by number of dimensions."""
 
 import numpy as np
 import pandas as pd
@@ -118,7 +118,7 @@ def test_a_source_keeps_the_kinds_of_its_columns():
     assert drawn.schema.columns[1].levels == source.schema.columns[1].levels
 
 
-def test_pairs_keep_their_gaps_and_their_weights():
+def test_pairs_keep_their_missing_values_and_their_weights():
     gaps, weights = D.copy(), np.ones_like(D)
     gaps[0, 5] = gaps[5, 0] = gaps[3, 7] = gaps[7, 3] = np.nan
     weights[2, 9] = weights[9, 2] = 0.0
@@ -133,7 +133,7 @@ def test_pairs_keep_their_gaps_and_their_weights():
     assert not np.array_equal(drawn, gaps, equal_nan=True)
 
 
-def test_similarities_are_permuted_as_the_distances_that_they_stand_for():
+def test_similarities_are_permuted_as_the_distances_that_they_represent():
     S = X @ X.T
     model = stress_permutation.PairwisePermutation(S, MDS(dissimilarity="similarity"), None)
     np.testing.assert_allclose(np.sort(squareform(model.draw(np.random.default_rng(0)))), np.sort(pdist(X)), atol=1e-6)
@@ -160,7 +160,7 @@ def test_maps_that_are_large_are_fitted_one_after_another_with_the_same_numbers(
     np.testing.assert_array_equal(stress_test(X, n_permutations=3, random_state=5).null_stress, several.null_stress)
 
 
-def test_what_did_not_converge_is_told_once():
+def test_fits_that_did_not_converge_are_reported_once():
     estimator = MDS(max_iter=2, init="random", random_state=0)
     with pytest.warns(TamizWarning) as told:
         stress_test(X, estimator=estimator, n_permutations=5, random_state=0)
@@ -228,7 +228,7 @@ def test_chance_is_known_in_every_number_of_dimensions_and_the_same_as_in_the_te
     assert np.all(found.null_stress[:, 0] > found.null_stress[:, 1])
 
 
-def test_a_stress_that_rises_with_the_dimensions_is_told():
+def test_a_stress_that_rises_with_the_dimensions_is_reported():
     rising = Given(stress={1: 0.3, 2: 0.1, 3: 0.12})
     with pytest.warns(
         TamizWarning,
@@ -264,14 +264,14 @@ def test_both_are_drawn():
     assert len(stress_by_dimensions(X, [1, 2]).plot().lines) == 1
 
 
-def test_the_records_tell_their_numbers():
+def test_the_records_print_their_numbers():
     tested = stress_test(X, n_permutations=9, random_state=0)
     assert repr(tested) == (
         f"<StressTest: stress={tested.stress:.4f}, p=0.1, 9 permutations of columns from {tested.null_stress.min():.4f}>"
     )
 
 
-def test_what_has_no_stress_to_compare_is_refused_before_any_map():
+def test_reducers_without_stress_are_refused_before_any_fit():
     X = np.random.default_rng(0).normal(size=(12, 4))
     sentence = "estimator must be a stress-based map such as MDS(kind='ordinal'), got 'mds'."
     for work in (stress_test, stress_by_dimensions):

@@ -95,7 +95,7 @@ def write(path):
 
 @none_kept
 @pytest.mark.parametrize("table", ["pandas", "polars"])
-def test_no_column_stands_beside_those_of_another_transformer(table):
+def test_an_empty_selection_is_joined_with_the_columns_of_another_transformer(table):
     data = TABLES[table]()
     none = RankSelector(FisherScore(), threshold=1e9)
     both = FeatureUnion([("none", none), ("two", RankSelector(FisherScore(), n_features=2))])

@@ -72,7 +72,7 @@ def parameters_of(thing):
 
 
 @by_name(PUBLIC)
-def test_every_parameter_is_told_in_the_order_of_the_call(entry):
+def test_every_parameter_is_documented_in_the_order_of_the_signature(entry):
     assert named(doc_of(entry.load())) == parameters_of(entry.load())
 
 
@@ -82,26 +82,26 @@ def test_every_public_name_has_an_example(entry):
 
 
 @by_name(PUBLIC)
-def test_the_first_paragraph_says_what_it_is_in_a_sentence(entry):
+def test_the_first_paragraph_states_what_it_is_in_a_sentence(entry):
     first = (inspect.getdoc(entry.load()) or "").split("\n\n")[0]
     assert first.rstrip().endswith((".", "?"))
     assert "\n" not in first, "one line, because tables of methods show it"
 
 
 @by_name([*SCORING, *MAPS, *cluster.registry])
-def test_every_score_and_map_tells_its_formula(entry):
+def test_every_score_and_map_states_its_formula(entry):
     text = inspect.getdoc(entry.load())
     assert ".. math::" in text or ":math:" in text
 
 
 @by_name([*SCORING, *MAPS, *SEARCHES, *cluster.registry])
-def test_every_method_tells_its_cost_in_its_notes(entry):
+def test_every_method_states_its_cost_in_its_notes(entry):
     notes = " ".join(ClassDoc(entry.load())["Notes"])
     assert re.search(r"\bCost\b|O\(|evaluations?\b", notes)
 
 
 @by_name(CLASSES)
-def test_public_methods_that_take_parameters_tell_each_or_say_it_in_a_sentence(entry):
+def test_public_methods_with_parameters_document_each_or_describe_them_in_a_sentence(entry):
     for name, method in inspect.getmembers(entry.load(), inspect.isroutine):
         if not name.startswith("_") and (getattr(method, "__module__", None) or "").startswith("tamiz"):
             documented = named(FunctionDoc(method))

@@ -30,7 +30,7 @@ def kernels_of(module):
     return {name: kernel.compiled for name, kernel in kernels.find_kernels(module).items()}
 
 
-def test_there_are_kernels_to_look_at():
+def test_kernels_are_found():
     assert len(FILES) >= 3
     assert all(kernels_of(module) for module in MODULES)
 

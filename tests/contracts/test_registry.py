@@ -107,7 +107,7 @@ def test_every_line_loads_and_is_reached_as_an_attribute_of_its_package(entry):
 
 
 @by_name(PARTS)
-def test_every_part_is_of_the_kind_its_line_says(entry):
+def test_every_part_is_of_the_kind_that_its_line_states(entry):
     assert issubclass(entry.load(), BASES[entry.kind])
     assert not inspect.isabstract(entry.load())
 
@@ -136,7 +136,7 @@ def test_every_method_is_documented_with_its_parameters_notes_and_an_example(ent
 
 
 @by_name(METHODS)
-def test_every_method_tells_its_cost_and_its_source(entry):
+def test_every_method_states_its_cost_and_its_source(entry):
     doc = ClassDoc(entry.load())
     assert doc["Notes"]
     assert doc["References"] or entry.name == "variance"

@@ -68,7 +68,7 @@ BEFORE_FIT = (
 
 
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, MixedNB()], ids=repr)
-def test_methods_and_properties_of_an_estimator_that_is_not_fitted_say_so(estimator):
+def test_methods_and_properties_of_an_unfitted_estimator_raise_not_fitted_error(estimator):
     for name in dir(type(estimator)):
         if not name.startswith(("_", *BEFORE_FIT)):
             with pytest.raises(NotFittedError):

@@ -184,7 +184,7 @@ def test_parts_that_one_statistic_takes_in_one_after_another_are_the_whole(cls, 
 
 
 @pytest.mark.parametrize(("cls", "make"), [case for case in CASES if not case.id.startswith("CodedRows")])
-def test_whole_weights_are_repeated_rows(cls, make):
+def test_integer_weights_are_repeated_rows(cls, make):
     for seed in range(12):
         block = make_block(seed, weighted=True)
         ours, theirs = make().update(block), make().update(repeated(block))

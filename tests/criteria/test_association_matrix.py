@@ -1,4 +1,4 @@
-"""Sums of associations: equal to the plain sums, and to the bit for every order in which a set is reached."""
+"""Sums of associations: equal to the plain sums, and to the bit for every order of additions."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tamiz.sources.factory import as_source
 from tamiz.subsets.candidates import Candidates
 
 from ..reference import cfs as plain
-from ..statistics.mixed import make_mixed
+from ..statistics.mixed_tables import make_mixed
 
 
 class Given(PairwiseAssociations):
@@ -81,7 +81,7 @@ def test_a_pair_is_counted_once_and_only_when_a_set_needs_it():
     np.testing.assert_array_equal(whole, whole.T)
 
 
-def test_more_rows_than_memory_holds_are_refused_before_they_are_counted(monkeypatch):
+def test_more_rows_than_fit_in_memory_are_refused_before_they_are_counted(monkeypatch):
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 10e6)
     p = 3000
     rows, pairs = rows_of(np.eye(p))

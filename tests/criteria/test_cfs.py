@@ -1,4 +1,4 @@
-"""CFS against its formula: any set, however it is proposed."""
+"""CFS against its formula for any set, however its candidate is encoded."""
 
 from functools import partial
 
@@ -17,7 +17,7 @@ from ..reference import cfs as plain
 from ..reference import entropy_measures
 from ..reference.mdl import mdl_cuts
 from ..reference.tables import cut
-from ..statistics.mixed import make_mixed
+from ..statistics.mixed_tables import make_mixed
 
 
 @pytest.fixture(autouse=True)
@@ -163,7 +163,7 @@ def test_the_empty_set_and_a_constant_column_score_0():
     assert evaluator.evaluate(Candidates.from_masks(masks)).tolist() == [0, 0, 0, 0, 1]
 
 
-def test_whole_weights_are_repeated_rows():
+def test_integer_weights_are_repeated_rows():
     for seed in range(8):
         table = make_mixed(seed)
         masks = Candidates.from_masks(random_masks(np.random.default_rng(seed), 20, 6))
@@ -173,7 +173,7 @@ def test_whole_weights_are_repeated_rows():
 
 
 @pytest.mark.parametrize("target", ["classes", "number"])
-def test_wekas_merits_of_whole_weights_are_those_of_repeated_rows(target):
+def test_wekas_merits_of_integer_weights_are_those_of_repeated_rows(target):
     for seed in range(8):
         table = make_mixed(seed)
         y = None if target == "classes" else np.random.default_rng(seed).normal(size=len(table.classes)).round(2)
@@ -195,7 +195,7 @@ def test_an_unknown_convention_is_refused_with_the_known_ones():
         SubsetSelector(CFS(convention="wekka"), BestFirst()).fit(make_mixed(0).frame(), make_mixed(0).target())
 
 
-def test_more_associations_than_memory_holds_are_refused_before_any_are_counted(monkeypatch):
+def test_more_associations_than_fit_in_memory_are_refused_before_any_are_counted(monkeypatch):
     source = make_mixed(0).source()
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 100.0)
     with pytest.raises(MemoryError, match=r"100 B are free. (Keep fewer|Exclude) columns"):

@@ -1,4 +1,4 @@
-"""The score of a set is that of scikit-learn's cross-validation on its columns, whatever the estimator, the score and the folds."""
+"""The merit of a set is the score of scikit-learn's cross-validation on its columns, for any estimator, score and folds."""
 
 import warnings
 
@@ -26,7 +26,7 @@ from tamiz.runtime import parallel
 from tamiz.search import Forward
 from tamiz.subsets.candidates import Candidates
 
-from ..models.drawn import evaluator_of, refitted
+from ..models.random_cases import evaluator_of, refitted
 
 CANCER = load_breast_cancer(return_X_y=True)
 CANCER = (CANCER[0][::3, :8], CANCER[1][::3])
@@ -141,7 +141,7 @@ def test_a_function_of_estimator_rows_and_target_is_a_score():
 
 
 @pytest.mark.parametrize("estimator", [BOOSTING, ENCODING], ids=["boosting", "pipeline"])
-def test_frames_are_handed_on_with_their_categories_and_gaps(estimator):
+def test_frames_are_handed_on_with_their_categories_and_missing_values(estimator):
     X, y = mixed()
     masks = subsets(X.shape[1])
     found = ours(evaluator_of(X, y, estimator), masks)
@@ -228,7 +228,7 @@ def test_forward_selection_takes_scikit_learns_path():
     assert selector.get_support(indices=True).tolist() == sorted(chosen)
 
 
-def test_a_model_that_does_not_converge_is_told_of_once_with_the_number_of_fits():
+def test_a_model_that_does_not_converge_is_reported_once_with_the_number_of_fits():
     X, y = CANCER
     merit = CrossValidated(LogisticRegression(max_iter=2), cv=3)
     for n_jobs in (1, 2):
@@ -239,7 +239,7 @@ def test_a_model_that_does_not_converge_is_told_of_once_with_the_number_of_fits(
         assert f"of {n_fits:,} fits: ConvergenceWarning: lbfgs failed to converge" in sentence
 
 
-def test_warnings_that_the_user_ignores_are_not_told():
+def test_warnings_that_the_user_ignores_are_not_reported():
     X, y = CANCER
     with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")

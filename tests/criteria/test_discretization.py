@@ -1,4 +1,4 @@
-"""Errors with advice, and blocks of columns that are cut one after another."""
+"""Errors of discretization with advice, and columns that are discretized block by block."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from tamiz.exceptions import DataError
 from tamiz.sources import Source
 from tamiz.statistics.cuts import CutPoints
 
-from ..statistics.mixed import make_mixed
+from ..statistics.mixed_tables import make_mixed
 
 NUMBERS = pd.DataFrame({"x": np.arange(30.0) % 7, "level": [*"abc"] * 10})
 A_NUMBER = np.linspace(0, 1, 30) ** 2

@@ -62,7 +62,7 @@ def test_with_classes_the_score_is_one_over_one_and_the_fisher_score(load):
     np.testing.assert_allclose(relevance, RankSelector(FisherScore()).fit(X, y).scores_, rtol=1e-12)
 
 
-def test_fishers_relation_holds_for_categories_and_weights_too():
+def test_fishers_relation_is_true_for_categories_and_weights_too():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 80)
     frame = pd.DataFrame({"c": np.array(list("abcd"))[(y + rng.integers(0, 2, 80)) % 4], "x": y + rng.normal(size=80)})
@@ -111,13 +111,13 @@ def test_a_constant_column_scores_two_and_is_ranked_last():
     assert selector.ranking_.tolist() == [1, 0]
 
 
-def test_a_column_that_only_tells_the_components_apart_scores_zero():
+def test_a_column_that_is_constant_within_components_scores_zero():
     S = random_graph(0, pieces=2)
     assert laplacian_score(np.column_stack([np.arange(50) % 2]), Graph.from_sparse(S))[0] == 0.0
 
 
 @quiet
-def test_a_gap_counts_as_the_mean():
+def test_a_missing_value_counts_as_the_mean():
     X = np.random.default_rng(1).normal(size=(40, 3))
     X[5, 2] = X[9, 0] = np.nan
     filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
@@ -322,7 +322,7 @@ def test_classes_of_one_row_each_join_nothing_and_are_refused(weight):
         SameClass(weight=weight).build(X, np.arange(20))
 
 
-def test_the_edges_of_one_class_are_told_in_the_singular(monkeypatch):
+def test_the_edges_of_one_class_are_reported_in_the_singular(monkeypatch):
     X = np.random.default_rng(13).normal(size=(20, 3))
     graph = SameClass().build(X, np.zeros(20, dtype=int))
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 1000.0)
@@ -333,13 +333,13 @@ def test_the_edges_of_one_class_are_told_in_the_singular(monkeypatch):
 
 
 @pytest.mark.parametrize("graph", [Binary(), "knn"])
-def test_what_builds_no_graph_is_refused(graph):
+def test_an_object_that_builds_no_graph_is_refused(graph):
     X = np.random.default_rng(4).normal(size=(20, 2))
     with pytest.raises(TypeError, match=r"graph must be a GraphBuilder or a Graph, .*, got ('knn'|Binary\(\))\."):
         RankSelector(LaplacianScore(graph=graph)).fit(X)
 
 
-def test_what_cannot_be_scored_is_refused():
+def test_input_that_cannot_be_scored_is_refused():
     X = np.random.default_rng(4).normal(size=(20, 2))
     with pytest.raises(DataError, match="The graph has 3 rows and X has 20"):
         laplacian_score(X, Graph.from_edges([0, 1], [1, 2]))

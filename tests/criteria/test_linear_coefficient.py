@@ -143,7 +143,7 @@ def test_columns_that_repeat_each_other_share_their_coefficient():
     assert twice[1] < 0.7 * alone[1]
 
 
-def test_a_model_that_has_not_converged_is_told_and_nothing_else():
+def test_a_model_that_has_not_converged_is_reported_and_nothing_else():
     with pytest.warns(TamizWarning, match="did not converge in max_iter = 2 steps; the scores are those") as recorded:
         scores_of(*load_iris(return_X_y=True), max_iter=2)
     assert len(recorded) == 1
@@ -153,7 +153,7 @@ def test_a_model_that_has_not_converged_is_told_and_nothing_else():
         scores_of(*load_iris(return_X_y=True))
 
 
-def test_of_more_rows_than_asked_for_so_many_are_drawn_and_it_is_told():
+def test_of_more_rows_than_asked_for_so_many_are_drawn_and_it_is_reported():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(TamizWarning, match="LinearCoefficient reads 200 of the 569 rows, drawn at random"):
         drawn = scores_of(X, y, max_rows=200)
@@ -180,7 +180,7 @@ def test_a_study_takes_as_many_rows_as_there_is_time_for(monkeypatch):
         ({"max_iter": 0}, ValueError, "max_iter must be at least 1, got 0"),
     ],
 )
-def test_what_cannot_be_is_refused(parameters, kind, sentence):
+def test_invalid_parameters_are_refused(parameters, kind, sentence):
     with pytest.raises(kind, match=sentence):
         scores_of(*load_iris(return_X_y=True), **parameters)
 

@@ -78,7 +78,7 @@ def mixed_table():
 
 
 @pytest.mark.parametrize("target", ["classes", "number"])
-def test_without_an_estimator_mixed_columns_with_gaps_are_scored(target):
+def test_without_an_estimator_mixed_columns_with_missing_values_are_scored(target):
     frame, classes, number = mixed_table()
     y, usual = (classes, "naive_bayes") if target == "classes" else (number, "ridge")
     # Encoded rows have no missing values.
@@ -100,7 +100,7 @@ def test_columns_that_repeat_each_other_share_their_importance():
     assert max(twice[1:]) < 0.7 * alone[1]
 
 
-def test_a_column_of_many_values_that_tells_nothing_is_not_favoured_as_impurity_does():
+def test_a_noise_column_of_many_values_is_not_favoured_as_by_impurity():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
     X = np.column_stack([rng.random(200), np.where(rng.random(200) < 0.3, 1 - y, y)])
@@ -167,12 +167,12 @@ def test_a_table_without_a_target_is_refused():
         (PermutationImportance(GaussianNB(), scoring="acuracy"), ValueError, "did you mean 'accuracy'"),
     ],
 )
-def test_what_cannot_be_is_refused(relevance, kind, sentence):
+def test_invalid_parameters_are_refused(relevance, kind, sentence):
     with pytest.raises(kind, match=sentence):
         scores_of(relevance, *IRIS)
 
 
-def test_what_its_refits_warn_of_is_told_once():
+def test_warnings_of_refits_are_reported_once():
     with pytest.warns(TamizWarning, match="lbfgs failed to converge") as recorded:
         scores_of(PermutationImportance(LogisticRegression(max_iter=2), cv=3), *IRIS)
     assert len(recorded) == 1

@@ -1,4 +1,4 @@
-"""Tree importance: against a plain walk of the rows down the trees, a tree by hand, and invariances."""
+"""Tree importance: against a plain walk of the rows down the trees, a tree calculated by hand, and invariances."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from tamiz.criteria import TreeImportance, tree_importance
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import parallel
 
-from ..reference.trees import told
+from ..reference.trees import walk_importance
 
 
 def scores_of(X, y, *, sample_weight=None, **parameters):
@@ -46,7 +46,7 @@ def least(y, total):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
-def test_classes_are_scored_as_rows_walked_down_a_tree_by_gini_say(monkeypatch, depth):
+def test_the_importance_for_classes_is_that_of_rows_walked_down_a_tree_by_gini(monkeypatch, depth):
     of_one_set(monkeypatch)
     X, y = load_breast_cancer(return_X_y=True)
     X = X[:, :7]
@@ -54,7 +54,7 @@ def test_classes_are_scored_as_rows_walked_down_a_tree_by_gini_say(monkeypatch, 
     tree = DecisionTreeClassifier(max_depth=depth, min_impurity_decrease=2 * least(y, len(y)), random_state=SEED).fit(
         X, y
     )
-    expected = told(tree.tree_, X, y[:, None])
+    expected = walk_importance(tree.tree_, X, y[:, None])
     np.testing.assert_allclose(scores_of(X, y, max_depth=depth, n_rounds=1), expected, rtol=1e-9)
 
 
@@ -71,14 +71,14 @@ def test_many_classes_are_scored_by_all_their_indicators(monkeypatch, weighted):
         max_depth=3, min_impurity_decrease=2 * np.log(total) / total * gini, random_state=SEED
     ).fit(X, y, sample_weight=weight)
     ours = scores_of(X, y, sample_weight=weight if weighted else None, n_rounds=1)
-    np.testing.assert_allclose(ours, told(tree.tree_, X, Y, weight), rtol=1e-9)
+    np.testing.assert_allclose(ours, walk_importance(tree.tree_, X, Y, weight), rtol=1e-9)
 
 
-def test_a_number_is_scored_as_rows_walked_down_a_tree_say(monkeypatch):
+def test_the_importance_for_a_numeric_target_is_that_of_rows_walked_down_a_tree(monkeypatch):
     of_one_set(monkeypatch)
     X, y = load_diabetes(return_X_y=True)
     tree = DecisionTreeRegressor(max_depth=3, min_impurity_decrease=least(y, len(y)), random_state=SEED).fit(X, y)
-    np.testing.assert_allclose(scores_of(X, y, n_rounds=1), told(tree.tree_, X, y[:, None]), rtol=1e-9)
+    np.testing.assert_allclose(scores_of(X, y, n_rounds=1), walk_importance(tree.tree_, X, y[:, None]), rtol=1e-9)
 
 
 def test_every_column_is_in_one_tree_of_a_round(monkeypatch):
@@ -112,7 +112,7 @@ def test_the_levels_of_a_category_count_for_it():
     assert (noise, category) == (0, pytest.approx(1))
 
 
-def test_an_indicator_of_gaps_is_that_of_a_level():
+def test_an_indicator_of_missing_values_counts_as_one_of_a_level():
     rng = np.random.default_rng(1)
     level = np.array([*"abc"])[rng.integers(0, 3, 150)]
     y = (level == "c") ^ (rng.random(150) < 0.2)
@@ -136,7 +136,7 @@ def test_the_unit_and_the_scale_of_a_number_do_not_matter():
     np.testing.assert_array_equal(scores_of(X * [1e-3, 1e6, 2.5, 7] + 4.0, y), scores_of(X, y))
 
 
-def test_a_column_of_many_values_that_tells_nothing_stays_far_below_one_that_tells_something():
+def test_a_noise_column_of_many_values_scores_far_below_an_informative_column():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
     useful = np.where(rng.random(300) < 0.3, 1 - y, y)
@@ -159,7 +159,7 @@ def test_the_seed_draws_the_sets_and_the_number_of_threads_does_not_matter():
     assert (scores_of(X, y, random_state=1) != found[0]).any()
 
 
-def test_of_more_rows_than_asked_for_so_many_are_drawn_and_it_is_told():
+def test_of_more_rows_than_asked_for_so_many_are_drawn_and_it_is_reported():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(TamizWarning, match="TreeImportance reads 200 of the 569 rows, drawn at random"):
         drawn = scores_of(X, y, max_rows=200)
@@ -188,7 +188,7 @@ def test_a_study_takes_as_many_rows_as_there_is_time_for(monkeypatch):
         ({"random_state": -1}, ValueError, "random_state must be a whole number"),
     ],
 )
-def test_what_cannot_be_is_refused(parameters, kind, sentence):
+def test_invalid_parameters_are_refused(parameters, kind, sentence):
     with pytest.raises(kind, match=sentence):
         scores_of(*load_iris(return_X_y=True), **parameters)
 

@@ -1,4 +1,4 @@
-"""Eigenvalues as a picture: of a map, of a clustering, of parts."""
+"""Plots of eigenvalues: of a map, of a clustering, of components."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ class Chance(PCA):
         return ParallelAnalysis(self.explained_variance_, total * np.array([0.4, 0.3, 0.2]), 1, 100)
 
 
-def test_what_chance_would_give_is_drawn_dashed_in_the_unit_of_the_values():
+def test_the_reference_of_random_tables_is_drawn_dashed_in_the_unit_of_the_values():
     pca = Chance(3).fit(load_iris().data)
     display = EigenvalueDisplay.from_estimator(pca)
     total = pca.explained_variance_[0] / pca.explained_variance_ratio_[0]
@@ -88,7 +88,7 @@ def test_a_reference_is_drawn_as_far_as_there_are_values():
     assert EigenvalueDisplay([3.0, 1.0]).plot().reference_ is None
 
 
-def test_what_has_no_spectrum_is_refused():
+def test_an_object_without_eigenvalues_is_refused():
     with pytest.raises(NotFittedError):
         EigenvalueDisplay.from_estimator(PCA())
     clusters = SpectralClustering(2, graph=KNearest(8), random_state=0)

@@ -1,4 +1,4 @@
-"""Maps as pictures: the points, their colours, and what is said of them."""
+"""Plots of maps: points, colours, legends and notes."""
 
 import numpy as np
 import pandas as pd
@@ -92,11 +92,11 @@ def test_classes_have_a_colour_and_a_shape_each_and_missing_ones_are_grey():
     ],
     ids=["whole numbers", "booleans", "list", "polars", "nothing", "NaN"],
 )
-def test_what_holds_classes_is_drawn_as_classes(color, names):
+def test_a_column_of_classes_is_drawn_as_classes(color, names):
     assert legend_of(EmbeddingDisplay.from_embedding(IRIS.data[:, 2:], color=color)) == names
 
 
-def test_many_whole_numbers_are_numbers():
+def test_many_integers_are_numbers():
     display = EmbeddingDisplay.from_embedding(IRIS.data[:, 2:], color=np.arange(150))
     assert display.points_[0].get_array() is not None
 
@@ -155,7 +155,7 @@ def test_displays_are_made_without_drawing():
         ({"names": ["one"]}, DataError, r"^There are 1 names for 2 coordinates; pass one per coordinate\.$"),
     ],
 )
-def test_a_bad_value_is_told_in_a_sentence(given, error, sentence):
+def test_a_bad_value_is_an_error_of_one_sentence(given, error, sentence):
     with pytest.raises(error, match=sentence):
         EmbeddingDisplay.from_embedding(IRIS.data[:, 2:], **given)
 
@@ -165,7 +165,7 @@ def test_points_that_are_missing_are_refused():
         EmbeddingDisplay.from_embedding([[0.0, np.nan], [1.0, 1.0]])
 
 
-def test_what_is_no_fitted_map_of_ours_is_refused_with_the_way_out():
+def test_an_object_that_is_no_fitted_map_of_tamiz_is_refused_with_the_way_out():
     with pytest.raises(NotFittedError):
         EmbeddingDisplay.from_estimator(PCA())
     with pytest.raises(
@@ -174,7 +174,7 @@ def test_what_is_no_fitted_map_of_ours_is_refused_with_the_way_out():
         EmbeddingDisplay.from_estimator(MDS())
 
 
-def test_a_map_fitted_on_a_covariance_has_no_rows_to_draw_and_the_way_out_is_told():
+def test_a_map_fitted_on_a_covariance_has_no_rows_to_draw_and_the_way_out_is_reported():
     covariance, mean = np.cov(IRIS.data, rowvar=False), IRIS.data.mean(axis=0)
     fitted = PCA(2).fit_covariance(covariance, mean=mean)
     with pytest.raises(
@@ -242,7 +242,7 @@ def test_loadings_that_do_not_fit_are_refused(given, sentence):
         EmbeddingDisplay(IRIS.data, **given).plot()
 
 
-def test_a_map_without_loadings_has_no_biplot_and_the_way_out_is_told():
+def test_a_map_without_loadings_has_no_biplot_and_the_way_out_is_reported():
     mapped = LaplacianEigenmaps(2, graph=KNearest(20)).fit(IRIS.data[50:])
     with pytest.raises(
         TypeError,

@@ -1,4 +1,4 @@
-"""Images as pictures: components in grey around 0, others from their least to their largest value."""
+"""Plots of images: components in grey around 0, other images from their smallest to their largest value."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_other_images_go_from_their_least_to_their_largest_value(pictures):
     assert mean.get_interpolation() == "nearest"
 
 
-def test_images_stand_eight_in_a_row_and_keep_their_shape():
+def test_images_are_drawn_eight_in_a_row_and_keep_their_shape():
     display = ImageDisplay(DIGITS[:11], (4, 16)).plot()
     assert len(display.figure_.axes) == 16
     assert display.images_[0].get_array().shape == (4, 16)
@@ -67,7 +67,7 @@ def test_images_that_do_not_fit_are_refused(shape, names, error, sentence):
         ImageDisplay(DIGITS[:3], shape, names=names).plot()
 
 
-def test_what_holds_no_images_is_refused_with_the_way_out(pictures):
+def test_an_estimator_without_images_is_refused_with_the_way_out(pictures):
     with pytest.raises(NotFittedError):
         ImageDisplay.from_estimator(PCA())
     with pytest.raises(TypeError, match=r"^from_estimator requires a fitted map of tamiz\.reduction, got MDS\.$"):

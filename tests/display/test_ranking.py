@@ -1,4 +1,4 @@
-"""Columns ranked one by one, as a picture."""
+"""Plots of rankings."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_a_ranking_is_drawn_best_first_and_what_is_kept_apart_from_what_is_not()
     assert display.ax_.get_xlim()[0] == 0.0
 
 
-def test_only_the_first_are_drawn_and_the_title_says_of_how_many():
+def test_only_the_first_are_drawn_and_the_title_states_of_how_many():
     X = np.random.default_rng(0).normal(size=(30, 50)) * np.arange(1, 51)
     display = RankingDisplay.from_estimator(RankSelector(Variance()).fit(X), n_columns=5)
     assert len(display.columns_) == 5
@@ -86,7 +86,7 @@ def test_a_score_that_is_not_registered_is_called_by_its_class():
     assert display.ax_.get_xlabel() == "Own"
 
 
-def test_what_holds_no_ranking_is_refused():
+def test_an_object_without_a_ranking_is_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(NotFittedError):
         RankingDisplay.from_estimator(RankSelector(Variance()))

@@ -1,4 +1,4 @@
-"""The sets that a search looked at, as a picture."""
+"""Plots of the sets that a search evaluated."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_the_chosen_set_of_a_size_asked_for_is_not_the_best_of_all():
     assert display.best_.get_ydata()[0] < display.line_.get_ydata().max()
 
 
-def test_a_search_that_was_stopped_or_writes_few_sets_down_says_how_many_it_saw():
+def test_the_plot_of_a_stopped_or_unrecorded_search_states_the_number_of_evaluations():
     X, y = load_iris(return_X_y=True)
     exact = SearchDisplay.from_estimator(SubsetSelector(CFS(), Exhaustive()).fit(X, y))
     assert exact.ax_.get_title(loc="left").startswith("16 sets of columns: ")
@@ -64,7 +64,7 @@ def test_many_sets_are_one_picture_in_a_saved_page():
     assert not SearchDisplay([1], [0.5]).plot().points_.get_rasterized()
 
 
-def test_what_holds_no_archive_is_refused():
+def test_an_object_without_an_archive_is_refused():
     with pytest.raises(NotFittedError):
         SearchDisplay.from_estimator(SubsetSelector(CFS(), Forward()))
     with pytest.raises(TypeError, match=r"^RankSelector has no archive_; pass a fitted SubsetSelector\.$"):

@@ -1,4 +1,4 @@
-"""Shepard diagrams and curves of kept neighbours as pictures."""
+"""Plots of Shepard diagrams and of neighbourhood-preservation curves."""
 
 from types import SimpleNamespace
 
@@ -69,7 +69,7 @@ def test_a_panel_can_be_given():
     assert QualityDisplay.from_embeddings(X, {"PCA": MAP}, ax=panels[0]).ax_ is panels[0]
 
 
-def test_what_has_no_pairs_is_refused():
+def test_an_object_without_pairs_is_refused():
     with pytest.raises(NotFittedError):
         ShepardDisplay.from_estimator(Ordinal())
     with pytest.raises(TypeError, match=r"^PCA has no shepard\(\); use from_embedding"):

@@ -1,4 +1,4 @@
-"""Stress as a picture: of iterations, of dimensions, of points, beside chance."""
+"""Plots of stress: by iteration, by dimension, by point, and beside the permutation null."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_many_iterations_are_a_line_without_marks_and_a_panel_can_be_given():
     assert StressDisplay(np.linspace(1, 0, 20)).plot(panels[0]).line_.get_marker() == "o"
 
 
-def test_what_has_no_course_is_refused():
+def test_an_object_without_iterations_is_refused():
     with pytest.raises(NotFittedError):
         StressDisplay.from_estimator(Fitted())
     with pytest.raises(TypeError, match=r"^PCA has no stress_history_; pass a map fitted by iterative"):
@@ -98,7 +98,7 @@ def test_what_has_no_course_is_refused():
         ({"stress": [0.1, np.nan]}, r"^Input stress contains NaN"),
     ],
 )
-def test_what_cannot_be_drawn_is_told(given, sentence):
+def test_values_that_cannot_be_drawn_are_an_error(given, sentence):
     with pytest.raises(ValueError, match=sentence):
         StressDisplay(**{"stress": [0.2, 0.1], **given}).plot()
 
@@ -130,7 +130,7 @@ def test_points_have_the_names_they_are_given_as_they_are():
     assert display.ax_.get_ylabel() == ""
 
 
-def test_what_has_no_stress_of_points_is_refused():
+def test_an_object_without_stress_of_points_is_refused():
     with pytest.raises(TypeError, match=r"^PCA has no stress_per_point_; pass a fitted MDS\.$"):
         PointStressDisplay.from_estimator(PCA(1).fit(np.eye(3)))
     with pytest.raises(DataError, match=r"^There are 1 names for 2 points; pass one per point\.$"):

@@ -1,4 +1,4 @@
-"""Graphs from rows: who is joined to whom, how strongly, and what is said of it."""
+"""Graphs from rows: edges, weights and warnings."""
 
 import numpy as np
 import pandas as pd
@@ -253,7 +253,7 @@ def test_sparse_rows_make_the_same_graph():
         ),
     ],
 )
-def test_what_cannot_be_joined_is_refused_in_one_sentence(build, sentence):
+def test_input_without_a_graph_is_refused_in_one_sentence(build, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         build(rows(8))
 
@@ -267,7 +267,7 @@ def test_the_width_that_is_named_leaves_a_weight_to_every_edge():
     assert graph.adjacency.nnz == KNearest(3).build(X).adjacency.nnz
 
 
-def test_edges_whose_weight_vanishes_are_told_of():
+def test_edges_whose_weight_vanishes_are_reported():
     X = np.array([[0.0], [1.0], [2.0], [1000.0]])
     with pytest.warns(TamizWarning) as told:
         graph = KNearest(1, weight=HeatKernel(1.0)).build(X)
@@ -277,7 +277,7 @@ def test_edges_whose_weight_vanishes_are_told_of():
     assert graph.n_edges == 2
 
 
-def test_a_gap_can_be_filled_and_is_told_of():
+def test_a_missing_value_can_be_filled_and_is_reported():
     X = rows(10)
     X[3, 1] = np.nan
     with pytest.warns(TamizWarning, match="1 missing value was replaced by column means"):
@@ -286,7 +286,7 @@ def test_a_gap_can_be_filled_and_is_told_of():
     np.testing.assert_allclose(graph.adjacency.toarray(), KNearest(5).build(filled).adjacency.toarray(), rtol=1e-12)
 
 
-def test_components_are_told_with_their_sizes():
+def test_components_are_reported_with_their_sizes():
     X = np.concatenate([rows(11, n=20), rows(12, n=10) + 100])
     with pytest.warns(TamizWarning, match=r"The graph of 30 rows falls into 2 components of 20 and 10 rows"):
         graph = KNearest(5).build(X)
@@ -400,7 +400,7 @@ def test_new_rows_are_attached_each_by_itself():
         assert together.nearest_weights[i] == pytest.approx(np.exp(-(near[0] ** 2) / 3.0), rel=1e-9)
 
 
-def test_a_new_row_outside_every_radius_is_joined_to_the_nearest_and_told_of():
+def test_a_new_row_outside_every_radius_is_joined_to_the_nearest_and_reported():
     X = rows(18)
     graph = ConnectedRadius().build(X)
     with pytest.warns(TamizWarning, match=r"1 new row has no row of the graph within the radius"):
@@ -410,7 +410,7 @@ def test_a_new_row_outside_every_radius_is_joined_to_the_nearest_and_told_of():
     assert len(attached.neighbors.indptr) == 4
 
 
-def test_the_search_can_be_named_and_is_told():
+def test_the_search_can_be_named_and_is_reported():
     X = rows(19)
     assert KNearest(5, search=BruteForce()).build(X).search_description == "exact, by matrix products"
     assert KNearest(5).build(X).recall == 1.0
@@ -420,7 +420,7 @@ def test_the_search_can_be_named_and_is_told():
     ("given", "told"),
     [("knn", "'knn'"), (5, "5"), (KNearest, "the class KNearest"), (Binary(), r"Binary\(\)"), (None, "None")],
 )
-def test_what_is_neither_a_builder_nor_a_graph_is_refused(given, told):
+def test_an_object_that_is_neither_a_builder_nor_a_graph_is_refused(given, told):
     with pytest.raises(
         TypeError, match=rf"^graph must be a GraphBuilder or a Graph, such as KNearest\(15\), got {told}\.$"
     ):

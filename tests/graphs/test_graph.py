@@ -1,4 +1,4 @@
-"""Graphs that are given, and what every graph tells."""
+"""Graphs from edges, and the properties of every graph."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_edges_and_their_matrix_are_one_graph():
     assert (by_edges.radius, by_edges.t, by_edges.recall, by_edges.search_description) == (None, None, None, None)
 
 
-def test_the_laplacians_are_what_their_names_say():
+def test_the_laplacians_are_those_of_their_names():
     S = weights(1)
     graph = Graph.from_sparse(S)
     D = S.sum(axis=1)
@@ -55,7 +55,7 @@ def test_a_graph_without_edges_is_one():
     assert len(graph.components) == 3
 
 
-def test_what_is_no_graph_is_refused_in_one_sentence():
+def test_input_that_is_no_graph_is_refused_in_one_sentence():
     S = weights(2)
     skewed, negative = S.copy(), S.copy()
     skewed[3, 4] = 9.0
@@ -81,7 +81,7 @@ def test_what_is_no_graph_is_refused_in_one_sentence():
             make()
 
 
-def test_what_a_graph_without_rows_cannot_do_it_says():
+def test_a_graph_without_rows_names_the_operations_that_need_them():
     graph = Graph.from_edges([0, 2], [1, 3])
     with pytest.raises(DataError, match="has no distances to new rows; build the graph from rows"):
         graph.attach([[1.0]])
@@ -91,7 +91,7 @@ def test_what_a_graph_without_rows_cannot_do_it_says():
         graph.connect_components()
 
 
-def test_a_graph_tells_what_it_is():
+def test_a_graph_prints_its_properties():
     X = np.random.default_rng(0).normal(size=(50, 2))
     graph = KNearest(5).build(X)
     _, t = plain.heat_graph(X, 5)

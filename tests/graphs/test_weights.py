@@ -1,4 +1,4 @@
-"""Weights of edges: the range of lengths and widths in which they are right, and what is lost or refused outside it."""
+"""Weights of edges: the range of lengths and widths with exact weights, and the errors and warnings outside it."""
 
 import math
 import warnings
@@ -65,13 +65,13 @@ def test_a_table_in_tiny_numbers_is_refused_and_not_weighed_as_if_all_were_equal
 
 
 @pytest.mark.parametrize("t", [5e-324, 1e-300, 1e-9])
-def test_a_width_at_which_no_weight_is_left_is_refused_without_a_word_of_numpy(t):
+def test_a_width_at_which_all_weights_vanish_is_refused_without_a_warning_of_numpy(t):
     X = np.random.default_rng(1).normal(size=(30, 3))
     with pytest.raises(ValueError, match=rf"t={t:g} makes the weight of every edge 0: .* keeps all weights above 0"):
         KNearest(5, weight=HeatKernel(t)).build(X)
 
 
-def test_a_weight_below_the_least_is_lost_and_the_width_told_keeps_it():
+def test_a_weight_below_the_least_is_lost_and_the_reported_width_keeps_it():
     lengths = np.array([1.0, np.sqrt(667.0), np.sqrt(668.0), np.sqrt(700.0), np.sqrt(740.0)])
     kernel = HeatKernel(1.0)
     weights = kernel.edge_weights(lengths, None)
@@ -86,7 +86,7 @@ def test_a_weight_below_the_least_is_lost_and_the_width_told_keeps_it():
 
 
 @pytest.mark.parametrize(("length", "way_out"), [(1e200, "t=inf"), (1e-155, r"t=2\.23e-308")])
-def test_a_width_is_told_at_any_length(length, way_out):
+def test_a_width_is_reported_at_any_length(length, way_out):
     kernel = HeatKernel(5e-324)
     lengths = np.array([length])
     with pytest.raises(
@@ -95,7 +95,7 @@ def test_a_width_is_told_at_any_length(length, way_out):
         kernel.check_weights(lengths, kernel.edge_weights(lengths, None))
 
 
-def test_no_graph_holds_a_weight_below_the_least():
+def test_no_graph_contains_a_weight_below_the_least():
     X = np.array([[0.0], [1.0], [27.2], [1000.0]])
     with pytest.warns(TamizWarning) as told:
         graph = KNearest(1, weight=HeatKernel(1.0)).build(X)

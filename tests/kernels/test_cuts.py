@@ -48,7 +48,7 @@ def test_cuts_with_missing_values_and_weights_equal_the_plain_version(batch):
             assert cuts(values, classes, weight).tolist() == plain_cuts(values, classes, weight), seed
 
 
-def test_whole_weights_cut_as_repeated_rows_do():
+def test_integer_weights_cut_as_repeated_rows_do():
     for seed in range(200):
         values, classes, rng = random_column(seed)
         weight = rng.integers(0, 5, len(values))

@@ -14,19 +14,19 @@ HEIGHTS, BEGINS = np.sort(RNG.random(40)), np.arange(0, PAIRS, -(-PAIRS // 40), 
 ENDS = ROWS[ORDER].astype(np.uint16), COLUMNS[ORDER].astype(np.uint16)
 
 
-def turn_plane(values, weights, points, out):
+def guttman_step_plane(values, weights, points, out):
     return majorization.guttman_step_plane(values, points, 3, N - 2, 0.1, 0.9, 1e-30, out)
 
 
-def turn(values, weights, points, out):
+def guttman_step(values, weights, points, out):
     return majorization.guttman_step(values, weights, points, 3, N - 2, 0.1, 0.9, 1e-30, out)
 
 
-def weigh(values, weights, points, out):
+def apply_weights(values, weights, points, out):
     return majorization.apply_weights(weights, points, 3, N - 2, out)
 
 
-def turn_ordered(values, weights, points, out):
+def guttman_step_ordered(values, weights, points, out):
     return isotonic.guttman_step_ordinal(points, *ENDS, weights, HEIGHTS, BEGINS, 5, PAIRS - 700, 1e-30, out)
 
 
@@ -43,10 +43,12 @@ def pool(values, weights, points, out):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [turn_plane, turn, weigh, turn_ordered, regress, pool])
+@pytest.mark.parametrize(
+    "kernel", [guttman_step_plane, guttman_step, apply_weights, guttman_step_ordered, regress, pool]
+)
 def test_where_arrays_lie_changes_no_bit(kernel, dtype):
     # Loops that write may be compiled in two versions, for overlapping and separate arrays, with different orders of summation.
-    arrays = [RNG.random(PAIRS), RNG.random(PAIRS), RNG.normal(size=(M if kernel is not turn_plane else 2, N))]
+    arrays = [RNG.random(PAIRS), RNG.random(PAIRS), RNG.normal(size=(M if kernel is not guttman_step_plane else 2, N))]
     arrays = [array.astype(dtype) for array in [*arrays, np.zeros_like(arrays[2])]]
     found = set()
     for _ in range(60):

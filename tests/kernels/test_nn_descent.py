@@ -81,7 +81,7 @@ def test_a_leaf_in_two_far_places_is_compared_in_each():
     assert (np.sort(lists[1] >> 1) == np.sort(np.argsort(squares(rows), axis=1)[:, :4])).all()
 
 
-def test_links_go_both_ways_and_tell_which_are_new():
+def test_links_are_bidirectional_and_mark_new_ones():
     rng = np.random.default_rng(0)
     others = np.array([rng.choice(np.delete(np.arange(40), row), 5, replace=False) for row in range(40)])
     entries = (2 * others + rng.integers(0, 2, others.shape)).astype(np.int32)

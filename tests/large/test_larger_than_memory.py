@@ -1,4 +1,4 @@
-"""Files larger than the memory that was stated: the peak told by the system of the whole process, mapped pages and all."""
+"""Files larger than the memory limit: the peak memory of the whole process, mapped pages included."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Studies of tables that are long, or wide, or have very many levels: they end, and take little memory."""
+"""Studies of tables with many rows, columns or levels end and use little memory."""
 
 import json
 import subprocess
@@ -65,7 +65,7 @@ def run(script, folder, *arguments):
 
 
 @pytest.mark.parametrize("shape", ["long", "wide"])
-def test_a_study_takes_less_than_2_5_gb_and_says_what_it_draws(tmp_path, shape):
+def test_a_study_takes_less_than_2_5_gb_and_states_what_it_draws(tmp_path, shape):
     run(MADE, tmp_path, shape)
     found = json.loads(run(STUDIED, tmp_path))
     assert found["peak"] < 2.5e9

@@ -1,8 +1,8 @@
-"""Co-ranking and its curves against the matrix written out."""
+"""The co-ranking matrix and its curves against the matrix in full."""
 
 import numpy as np
 import pytest
-from tests.metrics.maps import MAPS, distances, scattered
+from tests.metrics.example_maps import MAPS, distances, scattered
 from tests.reference import quality as reference
 
 from tamiz.exceptions import DataError
@@ -23,7 +23,7 @@ def test_the_matrix_and_the_curves_are_those_of_dense_ranks(name):
     assert found.area == pytest.approx(reference.area(D, E), abs=1e-13)
 
 
-def test_rows_are_their_own_perfect_map():
+def test_the_rows_themselves_are_a_perfect_map():
     X, _ = scattered(50)
     found = rank_agreement(X, X * 3.0)
     assert (found.q_nx == 1.0).all()

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from tests.metrics.maps import MAPS, scattered
+from tests.metrics.example_maps import MAPS, scattered
 
 from tamiz.exceptions import DataError
 from tamiz.metrics import (
@@ -51,7 +51,7 @@ def test_quality_has_the_numbers_of_the_functions(name):
     assert measured.is_exact
 
 
-def test_labels_are_a_number_more():
+def test_labels_add_one_measure():
     X, Y = scattered()
     measured = quality(X, Y, labels=LABELS, n_neighbors=4)
     assert measured["label_accuracy"].value == label_accuracy(Y, LABELS, n_neighbors=4)
@@ -101,7 +101,7 @@ def test_the_same_seed_draws_the_same_rows():
     assert (first.points.rows != other.points.rows).any()
 
 
-def test_more_than_ten_thousand_rows_are_sampled_and_told():
+def test_more_than_ten_thousand_rows_are_sampled_and_reported():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_001, 3))
     measured = quality(X, X[:, :2])
@@ -150,7 +150,7 @@ def test_the_quality_as_a_dictionary_is_json():
     assert restored["measures"][4]["larger_is_better"] is True
 
 
-def test_an_unknown_number_is_refused_with_those_there_are():
+def test_an_unknown_measure_is_refused_with_the_known_ones():
     X, Y = scattered()
     with pytest.raises(
         KeyError, match=r"There is no measure 'stress'; the measures are normalized_stress, kruskal_stress"
@@ -158,7 +158,7 @@ def test_an_unknown_number_is_refused_with_those_there_are():
         quality(X, Y)["stress"]
 
 
-def test_what_cannot_be_sampled_is_refused():
+def test_invalid_samples_are_refused():
     X, Y = scattered()
     with pytest.raises(ValueError, match=r"^sample must be from 2 to 60, got 61\.$"):
         quality(X, Y, sample=61)

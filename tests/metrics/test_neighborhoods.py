@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness as theirs
-from tests.metrics.maps import MAPS, distances, scattered
+from tests.metrics.example_maps import MAPS, distances, scattered
 from tests.reference import quality as reference
 
 from tamiz import metrics, open_source
@@ -46,7 +46,7 @@ def test_trustworthiness_is_scikit_learns_on_untied_distances(k, columns):
 
 
 @pytest.mark.parametrize("name", MAPS)
-def test_rows_are_their_own_perfect_map(name):
+def test_the_rows_themselves_are_a_perfect_map(name):
     X, _ = MAPS[name]
     assert trustworthiness(X, X) == 1.0
     assert continuity(X, X) == 1.0
@@ -55,7 +55,7 @@ def test_rows_are_their_own_perfect_map(name):
     assert (errors.of_map_neighbors, errors.of_data_neighbors) == (0.0, 0.0)
 
 
-def test_the_order_turned_round_has_the_worst_ranks():
+def test_the_reversed_order_has_the_worst_ranks():
     # About row 0 of the data the others are 1 .. n - 1 in order, on the map n - 1 .. 1.
     n, k = 9, 4
     D = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(float)
@@ -127,7 +127,7 @@ def test_any_number_of_threads_gives_the_same_bits(metric):
     np.testing.assert_array_equal(*found)
 
 
-def test_labels_are_voted_on_by_neighbours():
+def test_labels_are_predicted_by_majority_of_neighbours():
     _, Y = MAPS["lattice"]
     labels = np.random.default_rng(0).choice(["a", "b", "c"], size=len(Y)).tolist()
     _, E = distances(Y, Y)
@@ -135,7 +135,7 @@ def test_labels_are_voted_on_by_neighbours():
         assert label_accuracy(Y, labels, n_neighbors=k) == reference.votes(E, labels, k).mean()
 
 
-def test_labels_of_groups_apart_are_all_right():
+def test_labels_of_separated_groups_are_predicted_without_error():
     _X, Y = scattered(40)
     assert label_accuracy(Y + 100.0 * (np.arange(40)[:, None] % 2), np.arange(40) % 2) == 1.0
 
@@ -174,7 +174,7 @@ EVERY = [getattr(metrics, name) for name in metrics.__all__ if name != "label_ac
 
 
 @pytest.mark.parametrize("function", EVERY, ids=lambda function: function.__name__)
-def test_what_is_no_map_of_the_rows_is_refused(function):
+def test_coordinates_that_do_not_match_the_rows_are_refused(function):
     X, Y = scattered(40)
     with pytest.raises(
         DataError, match=r"^embedding has 39 rows and X has 40; give the coordinates of the rows of X\.$"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import ortho_group
-from tests.metrics.maps import MAPS, distances, scattered
+from tests.metrics.example_maps import MAPS, distances, scattered
 from tests.reference import quality as reference
 
 from tamiz.exceptions import DataError
@@ -78,7 +78,7 @@ def test_the_unit_does_not_matter(unit):
         assert kruskal_stress(D * unit, Y, metric="precomputed") == pytest.approx(kruskal_stress(X, Y), rel=1e-13)
 
 
-def test_a_map_that_is_much_too_large_or_too_small_is_told_as_it_is():
+def test_the_stress_of_a_map_that_is_much_too_large_or_too_small_is_reported_unchanged():
     X, Y = scattered(40)
     D, E = distances(X, Y)
     size = np.sqrt((E**2).sum() / (D**2).sum())

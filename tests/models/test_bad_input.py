@@ -1,4 +1,4 @@
-"""What cannot be scored is refused in a sentence that names the column, the fold or the parameter, and says what to do."""
+"""Input that cannot be scored: errors name the column, the fold or the parameter, and the way out."""
 
 import numpy as np
 import pandas as pd
@@ -25,8 +25,8 @@ from tamiz.search import Exhaustive, Forward
 from tamiz.sources.views import select_rows
 from tamiz.subsets.candidates import Candidates
 
-from .drawn import evaluator_of
-from .refusals import refused, scored
+from .error_checks import refused, scored
+from .random_cases import evaluator_of
 
 X, Y = load_iris(return_X_y=True)
 TWO = X[:100], Y[:100]
@@ -44,7 +44,7 @@ def test_a_class_is_no_estimator():
     refused("an object with fit and predict, such as GaussianNB()", GaussianNB, error=TypeError)
 
 
-def test_what_does_not_predict_is_no_estimator():
+def test_an_object_without_predict_is_no_estimator():
     refused("an object with fit and predict", StandardScaler(), error=TypeError)
 
 
@@ -99,7 +99,7 @@ def test_a_failed_fit_names_fold_columns_and_estimator():
     ],
     ids=repr,
 )
-def test_parameters_that_an_estimator_refuses_are_told_by_its_refit(estimator, said):
+def test_parameters_that_an_estimator_refuses_are_reported_by_its_refit(estimator, said):
     name = type(estimator).__name__
     refused(f"^Fold 1 of 5, columns x0, x1, x2, x3, {name}: {said}", estimator, table=np.floor(X))
 
@@ -118,12 +118,12 @@ def test_parameters_that_an_estimator_refuses_are_told_by_its_refit(estimator, s
     ],
     ids=repr,
 )
-def test_parameters_that_an_estimator_takes_leave_it_its_fast_way(estimator):
+def test_valid_parameters_keep_the_fold_backend_of_an_estimator(estimator):
     y = X[:, 0] if isinstance(estimator, Ridge) else Y
     assert not isinstance(evaluator_of(np.floor(X), y, estimator).backend, RefitBackend)
 
 
-def test_a_class_that_a_later_fold_lacks_is_told_by_its_refit():
+def test_a_class_that_a_later_fold_lacks_is_reported_by_its_refit():
     folds = [(np.arange(150), np.arange(9)), (np.arange(100), np.arange(9))]
     priors = GaussianNB(priors=[0.2, 0.3, 0.5])
     refused("^Fold 2 of 2, .*GaussianNB: Number of priors must match number of classes", priors, cv=folds)
@@ -195,7 +195,7 @@ def test_text_in_a_pipeline_is_named_by_the_fit_that_fails():
     )
 
 
-def test_gaps_are_counted_for_an_estimator_that_takes_none():
+def test_missing_values_are_counted_for_an_estimator_that_does_not_accept_them():
     n = int(GAPS["b"].isna().sum())
     refused(
         rf"Column 'b' has {n} missing values, and LogisticRegression accepts none \(NaN\): pass encode=True",
@@ -204,12 +204,12 @@ def test_gaps_are_counted_for_an_estimator_that_takes_none():
     )
 
 
-def test_gaps_in_a_pipeline_are_named_by_the_fit_that_fails():
+def test_missing_values_in_a_pipeline_are_named_by_the_fit_that_fails():
     n = int(GAPS["b"].isna().sum())
     refused(f"Fold 1 of 5.*Pipeline: .*Column 'b' has {n} missing values", LOGISTIC_PIPELINE, GAPS)
 
 
-def test_gaps_are_no_error_where_the_estimator_takes_them():
+def test_missing_values_are_no_error_where_the_estimator_accepts_them():
     assert 0.5 < scored(TREE, GAPS)[0] < 1
     assert 0.5 < scored(make_pipeline(SimpleImputer(), LOGISTIC), GAPS)[0] < 1
 
@@ -239,7 +239,7 @@ def test_a_pipeline_that_counts_columns_is_refused():
         refused("selects columns by position, and positions differ between column sets", counted, WORDS)
 
 
-def test_what_a_masked_array_hides_is_missing():
+def test_masked_values_of_an_array_are_missing():
     table = np.ma.masked_array(X, mask=X > 5)
     refused("Column 'x0' has .* missing values.*LogisticRegression accepts none", LOGISTIC, table)
     expected = scored(TREE, np.where(X > 5, np.nan, X))
@@ -256,21 +256,21 @@ def test_a_table_larger_than_memory_is_refused_before_work(monkeypatch):
 
 
 @pytest.mark.parametrize("cv", [1, 0, -3])
-def test_fewer_than_2_folds_are_none(cv):
+def test_fewer_than_2_folds_are_an_error(cv):
     refused(f"cv must be at least 2, got {cv}", LOGISTIC, cv=cv, error=ValueError)
 
 
 @pytest.mark.parametrize("cv", [True, False])
-def test_a_truth_value_is_no_number_of_folds(cv):
+def test_a_boolean_is_no_number_of_folds(cv):
     refused(f"cv must be a number of folds.*got {cv}", LOGISTIC, cv=cv, error=TypeError)
 
 
 @pytest.mark.parametrize("cv", ["five", 2.5, object()])
-def test_what_makes_no_folds_is_named(cv):
+def test_an_object_that_makes_no_folds_is_named(cv):
     refused("cv=.* cannot split this table", LOGISTIC, cv=cv)
 
 
-def test_no_folds_are_told_apart_from_a_generator_that_is_used_up():
+def test_no_folds_are_distinguished_from_a_generator_that_is_used_up():
     refused("cv contains no folds; a generator is exhausted", LOGISTIC, cv=[])
 
 
@@ -278,7 +278,7 @@ def test_more_folds_than_rows_of_every_class():
     refused("cv=StratifiedKFold.* cannot split this table.*members in each class", LOGISTIC, cv=StratifiedKFold(60))
 
 
-def test_a_class_with_fewer_rows_than_folds_is_told_of():
+def test_a_class_with_fewer_rows_than_folds_is_reported():
     y = np.where(np.arange(150) < 3, 5, Y)
     notes = evaluator_of(X, y, TREE, cv=StratifiedKFold(5)).notes()
     assert [note for note in notes if "The least populated class in y has only 3 members" in note]
@@ -299,7 +299,7 @@ def test_a_class_with_fewer_rows_than_folds_is_told_of():
         ((np.arange(3), []), "Fold 2 of 2 has no test rows"),
     ],
 )
-def test_a_list_of_folds_that_is_none_names_the_fold(fold, sentence):
+def test_an_invalid_list_of_folds_is_an_error_that_names_the_fold(fold, sentence):
     refused(sentence, LOGISTIC, cv=[(np.arange(0, 150, 2), np.arange(1, 150, 2)), fold])
 
 
@@ -312,7 +312,7 @@ def test_one_class_to_learn_from_names_the_fold():
     )
 
 
-def test_rows_tested_and_learned_from_are_told_of():
+def test_rows_tested_and_learned_from_are_reported():
     merit = CrossValidated(TREE, cv=[(np.arange(150), np.arange(0, 150, 3)), (np.arange(9, 150), np.arange(9))])
     with pytest.warns(TamizWarning, match=r"1 of 2 folds .* also training rows \(fold 1 has 50\)"):
         SubsetSelector(merit, Forward(), n_features=1).fit(X, Y)
@@ -337,7 +337,7 @@ def test_listed_folds_count_the_rows_of_the_users_table():
     np.testing.assert_array_equal(found.evaluate(everything), expected.evaluate(everything))
 
 
-def test_listed_folds_hold_rows_that_a_part_of_the_table_does_not_show():
+def test_listed_folds_may_contain_rows_that_a_view_excludes():
     source = open_source(X, Y)
     mask = np.arange(150) % 2 == 0
     folds = [(np.flatnonzero(mask), np.flatnonzero(~mask)), (~mask, mask)]
@@ -373,7 +373,7 @@ def test_rows_of_weight_0_are_not_there():
     np.testing.assert_array_equal(found, scored(TREE, X[kept], Y[kept], cv=among, weight=weight[kept]))
 
 
-def test_weights_that_nobody_takes_are_refused():
+def test_weights_that_neither_estimator_nor_scorer_accepts_are_refused():
     refused("KNeighborsClassifier accepts no sample_weight in fit", KNeighborsClassifier(), weight=np.ones(150))
     refused(
         r"Pipeline\(StandardScaler, LogisticRegression\) accepts no sample_weight",

@@ -1,4 +1,4 @@
-"""Naive Bayes of codes and counts without refits: scikit-learn's own scores, fold by fold."""
+"""Naive Bayes of codes and counts without refits: the scores of scikit-learn, fold by fold."""
 
 import warnings
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, MultinomialNB
-from tests.models.drawn import evaluator_of, refitted
+from tests.models.random_cases import evaluator_of, refitted
 
 from tamiz import SubsetSelector, models
 from tamiz.criteria import CrossValidated
@@ -80,7 +80,7 @@ def test_log_loss_is_that_of_refits(kind, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_classes_that_say_the_same_are_told_apart_as_scikit_learn_does(kind):
+def test_ties_between_equal_classes_are_broken_as_in_scikit_learn(kind):
     # Three classes of as many rows each; the rows of the second are those of the first, or the columns changed about.
     rng = np.random.default_rng(0)
     part, other = rng.integers(0, 3, (2, 12, 4))
@@ -94,7 +94,7 @@ def test_classes_that_say_the_same_are_told_apart_as_scikit_learn_does(kind):
             np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
 
 
-def test_codes_never_ask_for_a_refit(monkeypatch):
+def test_codes_never_need_a_refit(monkeypatch):
     monkeypatch.setattr(score_functions, "_refit_counts", None)
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (16, 4)).astype(float), np.tile([0, 1], 8)
@@ -180,7 +180,7 @@ def test_a_code_that_a_fold_tests_and_has_not_learned_is_named(scoring):
         (CategoricalNB(min_categories=[3, 3]), "min_categories differs"),
     ],
 )
-def test_what_is_not_a_sum_is_refitted(model, why):
+def test_models_that_are_not_sums_of_log_likelihoods_are_refitted(model, why):
     X, y = np.random.default_rng(0).integers(0, 3, (30, 2)).astype(float), np.tile([0, 1], 15)
     found = evaluator_of(X, y, model, 3)
     assert isinstance(found.backend, RefitBackend)

@@ -1,4 +1,4 @@
-"""Linear discriminants by products of columns within classes predict as their refits do."""
+"""Linear discriminant analysis from cross products within classes has the predictions of refits."""
 
 import warnings
 
@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits, load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
-from tests.models.drawn import drawn_folds, evaluator_of, flipped, refitted
+from tests.models.random_cases import drawn_folds, evaluator_of, flipped, refitted
 
 from tamiz.exceptions import DataError
 from tamiz.models import gram
@@ -113,7 +113,7 @@ KINDS = [
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-2])
 @pytest.mark.parametrize("kind", [*KINDS, "indicators", "equal rows", "more columns than rows", "a class of few rows"])
-def test_what_cannot_be_solved_from_products_is_refitted(kind, tol):
+def test_ill_conditioned_cross_products_are_refitted(kind, tol):
     rng = np.random.default_rng(3)
     X, y = hard(kind, rng)
     masks = np.vstack([np.ones(X.shape[1], dtype=bool), rng.random((4, X.shape[1])) < 0.6])

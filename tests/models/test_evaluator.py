@@ -19,7 +19,7 @@ from tamiz.exceptions import DataError
 from tamiz.models.evaluator import stable_repr
 from tamiz.search import Forward
 
-from .drawn import evaluator_of
+from .random_cases import evaluator_of
 
 X, Y = load_iris(return_X_y=True)
 TREE = DecisionTreeClassifier(max_depth=2)
@@ -52,7 +52,7 @@ def facts(estimator=TREE, **given):
     ],
     ids=lambda changed: str({k: getattr(v, "__name__", v) for k, v in changed.items()}),
 )
-def test_what_changes_a_score_changes_the_facts(changed):
+def test_settings_that_change_a_score_change_the_identity_of_a_journal(changed):
     assert facts() == facts()
     assert facts(**changed) != facts()
 
@@ -81,7 +81,7 @@ def of_name(made):
     return [first(0.1), first(0.2), second(), third()][made]
 
 
-def test_functions_of_one_name_are_told_apart_by_what_they_do():
+def test_functions_of_one_name_are_distinguished_by_what_they_do():
     words = [stable_repr(of_name(made)) for made in range(4)]
     assert words == [stable_repr(of_name(made)) for made in range(4)]
     assert len(set(words)) == 4
@@ -91,7 +91,7 @@ def test_functions_of_one_name_are_told_apart_by_what_they_do():
     assert len({stable_repr(TREE.score), stable_repr(TREE.fit), stable_repr(GaussianNB().score)}) == 3
 
 
-def test_a_function_that_calls_itself_is_told():
+def test_a_recursive_function_is_identified():
     def score(estimator, X, y):
         return score(estimator, X, y) if len(y) < 0 else 1.0
 
@@ -105,7 +105,7 @@ def test_a_search_does_not_go_on_from_the_journal_of_another_score_of_that_name(
         selector(path, CrossValidated(TREE, scoring=of_name(2))).fit(X, Y)
 
 
-def test_large_parameters_are_told_apart_to_the_last_value():
+def test_large_parameters_are_distinguished_to_the_last_value():
     one, other = np.full(3000, 1 / 3), np.full(3000, 1 / 3)
     other[1500] += 1e-9
     assert stable_repr(GaussianNB(priors=one)) == stable_repr(GaussianNB(priors=one.copy()))

@@ -1,4 +1,4 @@
-"""Every row is tested as its class, its group and its time allow, and never learned from in the same fold."""
+"""Folds respect classes, groups and times, and no row is both in training and in test rows."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_whole_groups_share_the_classes_out_as_far_as_they_can():
         assert np.unique(y[fold.test], return_counts=True)[1].tolist() == [6, 6]
 
 
-def test_what_is_learned_from_comes_before_what_is_tested():
+def test_with_times_training_rows_precede_test_rows():
     rng = np.random.default_rng(0)
     time = rng.integers(0, 25, N)
     folds = make_folds(opened(rng.integers(0, 2, N), time=time), 4, 0)
@@ -126,7 +126,7 @@ def test_no_fold_is_too_small_however_groups_and_times_are_spread(seed):
                 assert not set(values[fold.train]) & set(values[fold.test])
 
 
-def test_a_fold_that_stratification_leaves_empty_is_left_out_and_told():
+def test_a_fold_that_stratification_leaves_empty_is_left_out_and_reported():
     groups = np.repeat(np.arange(6), [8, 5, 6, 2, 5, 26])
     y = groups % 2
     folds = make_folds(opened(y, groups=groups), 8, 2284)
@@ -169,7 +169,7 @@ def test_times_are_cut_where_every_block_has_rows_enough():
         ),
     ],
 )
-def test_fewer_folds_are_told(y, roles, n, note):
+def test_fewer_folds_are_reported(y, roles, n, note):
     folds = make_folds(opened(y, **roles), 10, 0)
     assert len(folds) == n
     assert folds.fold_warnings == ((note,) if note else ())

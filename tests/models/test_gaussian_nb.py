@@ -7,7 +7,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
-from tests.models.drawn import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
+from tests.models.random_cases import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
 
 from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
@@ -73,7 +73,7 @@ def test_other_scores_are_those_of_the_refits_too(scoring):
 
 @pytest.mark.parametrize("scoring", ["f1_macro", "precision_weighted", "balanced_accuracy", "recall_micro"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning", "ignore::UserWarning")
-def test_scores_of_classes_that_a_fold_does_not_hold_are_scikit_learns(scoring):
+def test_scores_of_classes_that_a_fold_lacks_are_those_of_scikit_learn(scoring):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), np.repeat([0, 1, 2, 3], [30, 20, 7, 3])
     cv = [(np.setdiff1d(np.arange(60), test), test) for test in np.array_split(np.arange(60), 6)]
@@ -97,7 +97,7 @@ def test_the_score_of_a_set_does_not_depend_on_where_it_was_reached_from():
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
-def test_forward_selection_takes_scikit_learns_way(load):
+def test_forward_selection_takes_the_path_of_scikit_learn(load):
     X, y = load(return_X_y=True)
     X = X[:, :12]
     ours = SubsetSelector(CrossValidated(GaussianNB(), cv=StratifiedKFold(5)), Forward(), n_features=3).fit(X, y)
@@ -105,7 +105,7 @@ def test_forward_selection_takes_scikit_learns_way(load):
     np.testing.assert_array_equal(ours.get_support(), theirs.get_support())
 
 
-def test_backward_selection_takes_scikit_learns_way_where_no_scores_are_equal():
+def test_backward_selection_takes_the_path_of_scikit_learn_where_no_scores_are_equal():
     X, y = make_classification(400, 8, n_informative=5, flip_y=0.1, random_state=4)
     ours = SubsetSelector(CrossValidated(GaussianNB(), cv=StratifiedKFold(5)), Backward(), n_features=3).fit(X, y)
     theirs = SequentialFeatureSelector(GaussianNB(), n_features_to_select=3, cv=5, direction="backward").fit(X, y)

@@ -1,11 +1,11 @@
-"""The log loss and the area under a ROC curve from likelihoods, and where only a refit can tell."""
+"""Log loss and area under the ROC curve from likelihoods, and the cases that need a refit."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB
-from tests.models.drawn import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
+from tests.models.random_cases import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
 
 from tamiz.models.score_functions import _roc_area, likelihood_scorer
 

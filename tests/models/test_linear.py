@@ -1,4 +1,4 @@
-"""Linear regression by products of columns scores as its refits do."""
+"""Linear regression from cross products has the scores of refits."""
 
 import warnings
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
-from tests.models.drawn import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
+from tests.models.random_cases import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
 
 from tamiz.exceptions import DataError
 from tamiz.models import gram
@@ -139,7 +139,7 @@ ROUNDED = ["units far apart", "a large common part"]
 
 @pytest.mark.parametrize("model", MODELS[:5], ids=str)
 @pytest.mark.parametrize("kind", [*KINDS, "indicators", "more columns than rows"])
-def test_what_cannot_be_solved_from_products_is_refitted(kind, model):
+def test_ill_conditioned_cross_products_are_refitted(kind, model):
     rng = np.random.default_rng(3)
     X, y = hard(kind, rng)
     masks = np.vstack([np.ones(X.shape[1], dtype=bool), rng.random((3, X.shape[1])) < 0.6])

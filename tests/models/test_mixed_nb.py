@@ -7,7 +7,7 @@ import pytest
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.models.drawn import drawn_folds, drawn_weight, evaluator_of, flipped
+from tests.models.random_cases import drawn_folds, drawn_weight, evaluator_of, flipped
 from tests.reference.naive_bayes import log_shares
 from tests.reference.tables import shared
 
@@ -68,7 +68,7 @@ def test_every_row_gets_the_probabilities_of_the_plain_version(seed, weighted):
     assert model.predict(source).tolist() == model.classes_[found.argmax(axis=1)].tolist()
 
 
-def test_on_numbers_without_gaps_it_is_gaussian():
+def test_on_numbers_without_missing_values_it_is_gaussian():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 50)
     X = rng.normal(size=(150, 5)) + y[:, None] * rng.normal(size=5)
@@ -108,7 +108,7 @@ def test_moments_of_a_mixed_table_are_those_of_its_numbers_in_order():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("cuts", [[30], [1, 2, 40], [5, 6, 20, 59]])
-def test_batches_teach_what_the_whole_table_does(cuts, weighted):
+def test_partial_fit_in_batches_equals_fit_on_the_whole_table(cuts, weighted):
     frame, y = mixed(3)
     frame["colour"] = frame["colour"].astype(object)
     # No value of a column in the first batch.
@@ -128,7 +128,7 @@ def test_batches_teach_what_the_whole_table_does(cuts, weighted):
     )
 
 
-def test_a_fitted_model_learns_more():
+def test_partial_fit_continues_a_fitted_model():
     frame, y = mixed(9)
     model = MixedNB().fit(frame.iloc[:40], y[:40]).partial_fit(open_source(frame.iloc[40:], y[40:]))
     wanted = MixedNB().fit(frame, y).predict_proba(frame)
@@ -159,7 +159,7 @@ def test_batches_that_cannot_be_learned_from_are_refused():
     assert np.array_equal(model.predict_proba(frame), before)
 
 
-def test_what_is_added_to_counts_is_alpha():
+def test_alpha_is_added_to_the_counts():
     X, y = np.array([["p"], ["p"], ["q"], ["q"]], dtype=object), ["a", "a", "a", "b"]
     found = MixedNB(alpha=0.5).fit(X, y).predict_proba(X[:1])[0]
     assert found[0] / found[1] == pytest.approx((3.5 / 1.5) * (2.5 / 4.0) / (0.5 / 2.0))
@@ -173,14 +173,14 @@ def test_integer_weights_are_rows_repeated():
     np.testing.assert_allclose(weighted.predict_proba(frame), repeated.predict_proba(frame), rtol=1e-9)
 
 
-def test_what_is_learned_and_told_piece_by_piece_is_the_same(monkeypatch):
+def test_learning_and_predicting_in_batches_gives_the_same_probabilities(monkeypatch):
     frame, y = mixed(3)
     whole = MixedNB().fit(frame, y).predict_proba(frame)
     monkeypatch.setattr(mixed_nb, "_VALUES_PER_BATCH", 35)
     assert np.array_equal(MixedNB().fit(frame, y).predict_proba(frame), whole)
 
 
-def test_a_class_without_spread_gives_probabilities_and_a_constant_says_nothing():
+def test_a_class_without_variance_has_probabilities_and_a_constant_column_changes_none():
     table = np.array([[0.0, 7.0, 1.0], [0.0, 7.0, 2.0], [1e6, 7.0, 3.0], [5e5, 7.0, np.nan]])
     shares = MixedNB().fit(table, ["a", "a", "b", "b"]).predict_proba(table)
     assert shares[:, 0].round(3).tolist() == [1, 1, 0, 0]
@@ -204,7 +204,7 @@ def test_classes_stay_as_the_user_wrote_them(labels):
     assert set(model.predict(frame)) == set(labels)
 
 
-def test_a_level_that_was_not_learned_is_missing_and_told():
+def test_a_level_that_was_not_learned_is_missing_and_reported():
     frame, y = mixed(6)
     model = MixedNB().fit(frame, y)
     other = frame.assign(colour=["new"] * 30 + [None] * 30)

@@ -1,4 +1,4 @@
-"""A few rows of rare classes do not cancel the folds of all the others, and are named."""
+"""Classes with too few rows for the folds are excluded and named; the other classes are scored."""
 
 import numpy as np
 import pytest
@@ -119,7 +119,7 @@ def test_a_wrapper_scores_what_it_scores_without_the_rows(estimator, scoring):
     )
 
 
-def test_a_class_whose_rows_no_listed_fold_has_is_none_of_the_models():
+def test_a_class_without_rows_in_listed_folds_is_no_class_of_the_models():
     X, y = table(60, 40, 1)
     kept = np.flatnonzero(y != "z")
     folds = list(StratifiedKFold(4).split(X[kept], y[kept]))

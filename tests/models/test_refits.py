@@ -1,4 +1,4 @@
-"""Refits see the columns as they were given, a copy of their own, and score alike on any number of threads."""
+"""Refits receive a copy of the columns in the user's type, and have equal scores at any number of threads."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ from tamiz.runtime import parallel
 from tamiz.search import Forward
 from tamiz.subsets.candidates import Candidates
 
-from .drawn import evaluator_of
+from .random_cases import evaluator_of
 
 X, Y = load_iris(return_X_y=True)
 FRAME = pd.DataFrame(X, columns=list("abcd"))
@@ -102,7 +102,7 @@ class Writes(Looks):
 
 
 @pytest.mark.parametrize("table", [X.copy(), FRAME.copy()], ids=["array", "frame"])
-def test_what_an_estimator_writes_into_its_rows_nobody_else_sees(table):
+def test_changes_that_an_estimator_makes_to_its_rows_do_not_leak(table):
     before = np.array(table)
 
     def least(estimator, rows, y):

@@ -1,4 +1,4 @@
-"""Copies of a row are never learned from before it is tested; different cases with the same values are left alone."""
+"""Copies of a row are in one fold; different cases with equal values may be in different folds."""
 
 import numpy as np
 import pandas as pd
@@ -49,14 +49,14 @@ def test_copies_are_tested_in_the_fold_of_the_row_that_they_repeat(numbers):
     assert folds.fold_notes == ("60 of 360 rows repeat an earlier row; equal rows are kept in one fold.",)
 
 
-def test_rows_that_are_too_many_to_compare_are_told(monkeypatch):
+def test_rows_that_are_too_many_to_compare_are_reported(monkeypatch):
     X, y, _ = customers(60)
     monkeypatch.setattr(duplicate_detection, "_MAX_ROWS", 359)
     (note,) = make_folds(open_source(X, y), 10, 0).fold_notes
     assert note.startswith("360 rows were not checked for duplicates")
 
 
-def test_what_repeats_is_the_target_as_well_as_every_column_that_takes_part():
+def test_copies_are_equal_in_the_target_and_in_every_used_column():
     X, y, _ = customers(60)
     other = np.where(np.arange(360) == 3, X[:, 2] + 1e-9, X[:, 2])
     mixed = pd.DataFrame(X).assign(level=np.array(["a", "b"])[(X[:, 0] > 0).astype(int)], y=y, note=other)
@@ -83,7 +83,7 @@ def test_nearest_neighbours_of_copies_are_as_good_as_without_them():
     assert scores[0] == pytest.approx(scores[1], abs=0.04)
 
 
-def test_repeats_that_are_the_rule_are_shared_out():
+def test_frequent_repetitions_are_divided_among_folds():
     X, y = patterns(400, 4, 0.2)
     found = tied(X, y)
     assert found.fold_leaders.tolist() == list(range(400))
@@ -99,7 +99,7 @@ def test_rows_whose_equals_are_often_of_another_class_are_not_copies():
         assert f"{number} " in found.notes[0]
 
 
-def test_a_number_that_two_rows_share_by_no_chance_settles_the_matter():
+def test_a_shared_value_that_is_improbable_by_chance_identifies_copies():
     X, _ = patterns(300, 8, 0.5)
     y = np.random.default_rng(2).normal(size=300)
     X[40:60], y[40:60] = X[:20], y[:20]
@@ -108,7 +108,7 @@ def test_a_number_that_two_rows_share_by_no_chance_settles_the_matter():
     assert "20 of 300 rows repeat an earlier row" in found.notes[0]
 
 
-def test_a_few_copies_are_tied_without_a_word():
+def test_a_few_copies_are_kept_together_without_a_warning():
     X, y, _ = customers(2)
     found = tied(X, y)
     assert len(np.unique(found.fold_leaders)) == 300
@@ -129,7 +129,7 @@ def test_a_class_of_one_row_many_times_over_is_not_kept_in_one_fold():
     assert folds.fold_warnings == ()
 
 
-def test_reports_and_scores_say_what_was_done():
+def test_reports_and_scores_state_how_copies_were_treated():
     X, y, _ = customers(60)
     sentence = "60 of 360 rows repeat an earlier row; equal rows are kept in one fold."
     selector = SubsetSelector(CrossValidated("gaussian_nb", cv=5), Forward(), random_state=0)

@@ -1,4 +1,4 @@
-"""Lots are drawn once: estimators and splitters without a seed have the search's."""
+"""Random draws are made once: estimators and splitters without a seed use the seed of the search."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from tamiz.search import Forward
 from tamiz.sources.views import select_rows
 from tamiz.subsets.candidates import Candidates
 
-from .drawn import evaluator_of
+from .random_cases import evaluator_of
 
 X, Y = load_iris(return_X_y=True)
 

@@ -1,4 +1,4 @@
-"""Every metric against its definition, and the laws that all of them keep."""
+"""Every metric against its definition, and properties of all metrics."""
 
 import datetime
 
@@ -265,7 +265,7 @@ def test_directions_of_huge_and_of_tiny_rows_are_measured_alike(make):
     assert block[3, 4] == 0.0
 
 
-def test_the_distances_of_the_unit_rows_stand_for_those_of_the_cosine_to_the_bit():
+def test_distances_of_the_unit_rows_represent_cosine_distances_to_the_bit():
     points = CosinePoints(numbers())
     between = cdist(points.euclidean_values(), points.euclidean_values())
     assert (points.from_euclidean(between) == points.block(points, 0, N)).all()

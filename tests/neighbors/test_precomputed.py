@@ -1,4 +1,4 @@
-"""Distances that are given: kept, given out and refused."""
+"""Precomputed distances: stored, returned, or refused with an error."""
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ def test_distances_are_kept_without_a_copy_and_given_out_as_one():
     assert PrecomputedDistances(np.array([[0, 2], [2, 0]])).n_samples == 2
 
 
-def test_what_is_no_matrix_of_distances_is_refused_by_name():
+def test_input_that_is_no_matrix_of_distances_is_refused_by_name():
     def refused(change, sentence, n=N):
         matrix = distances(n)
         change(matrix)

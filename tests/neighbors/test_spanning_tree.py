@@ -1,4 +1,4 @@
-"""Minimum spanning trees against Kruskal's rule over all pairs, and what they promise."""
+"""Minimum spanning trees against Kruskal's algorithm over all pairs, and their properties."""
 
 import numpy as np
 import pytest
@@ -17,8 +17,8 @@ from tamiz.neighbors.precomputed import PrecomputedDistances
 from tamiz.neighbors.spanning_tree import connecting_edges, longest_edge, spanning_tree
 from tamiz.runtime import parallel, progress
 
-from ..reference.spanning import spanning_edges
-from .only_distances import OnlyDistances
+from ..reference.spanning_tree import spanning_edges
+from .distance_only_points import OnlyDistances
 
 KINDS = [
     "gaussian",
@@ -274,7 +274,7 @@ def test_far_clusters_cost_products_of_few_rows(monkeypatch):
     assert sum(compared) < 0.05 * 10_000**2
 
 
-def test_progress_is_told_in_edges():
+def test_progress_is_reported_in_edges():
     told = []
     with progress.use_listener(lambda *words: told.append(words)):
         spanning_tree(OfAllPairs(EuclideanPoints(rows("gaussian", 0))))

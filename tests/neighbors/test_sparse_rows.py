@@ -1,4 +1,4 @@
-"""Sparse rows: digits kept, formats taken, memory spared, and the choice of dense ones."""
+"""Sparse rows: accuracy, formats, memory, and the choice to convert them to dense rows."""
 
 import tracemalloc
 
@@ -126,7 +126,7 @@ def test_numbers_that_cannot_be_squared_are_refused_by_row():
         SparsePoints(sparse.csr_array(rows))
 
 
-def test_what_is_no_sparse_table_of_numbers_is_refused():
+def test_input_that_is_no_sparse_table_of_numbers_is_refused():
     with pytest.raises(TypeError, match=r"^Sparse rows must contain real numbers, got complex128\.$"):
         SparsePoints(sparse.csr_array(some_rows() + 1j))
     with pytest.raises(ValueError, match=r"^Expected 2D array, got 1D array instead"):

@@ -1,4 +1,4 @@
-"""Which columns explain the axes of a map: against SciPy, the definition, and laws."""
+"""Columns that explain the axes of a map: against SciPy, the definition, and properties."""
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ def points(table):
     return np.column_stack([table["smooth"] + noise[:, 0], np.round(noise[:, 1], 1), noise[:, 2] - table["tied"]])
 
 
-def test_numbers_have_spearmans_correlation_with_ties_and_without_their_gaps(table, points):
+def test_numbers_have_spearmans_correlation_with_ties_and_without_their_missing_values(table, points):
     found = axis_correlations(table, points)
     assert found.columns == list(table.columns)
     for j, name in enumerate(("smooth", "tied", "gappy")):
@@ -41,7 +41,7 @@ def test_numbers_have_spearmans_correlation_with_ties_and_without_their_gaps(tab
     assert found.n_rows.tolist() == table.notna().sum().tolist()
 
 
-def test_categories_have_the_correlation_ratio_of_the_ranks_without_their_gaps(table, points):
+def test_categories_have_the_correlation_ratio_of_the_ranks_without_their_missing_values(table, points):
     found = axis_correlations(table, points)
     for j, name in enumerate(table.columns[3:], start=3):
         codes = pd.factorize(table[name])[0]
@@ -63,13 +63,13 @@ def test_two_levels_have_the_size_of_the_rank_correlation(table, points):
     np.testing.assert_allclose(by_level, np.abs(by_number), rtol=1e-13)
 
 
-def test_what_rises_or_falls_throughout_is_one_to_the_last_bit():
+def test_monotone_columns_have_a_correlation_of_exactly_one():
     axis = RNG.normal(size=1001)
     X = np.column_stack([np.exp(axis), -(axis**3), axis])
     assert axis_correlations(X, axis[:, None]).values.tolist() == [[1.0], [-1.0], [1.0]]
 
 
-def test_what_does_not_vary_explains_nothing_and_is_not_explained(table, points):
+def test_constant_columns_explain_nothing_and_constant_axes_are_not_explained(table, points):
     X = table.assign(constant=3.0, one=pd.Categorical(["a"] * N))
     found = axis_correlations(X, np.column_stack([points[:, 0], np.full(N, 2.0)]))
     assert found.values[:, 1].tolist() == [0.0] * 8
@@ -79,7 +79,7 @@ def test_what_does_not_vary_explains_nothing_and_is_not_explained(table, points)
     assert axis_correlations(few, [[1.0], [2.0], [3.0], [4.0]]).values.tolist() == [[0.0], [0.0], [1.0]]
 
 
-def test_whole_weights_are_repeated_rows(table, points):
+def test_integer_weights_are_repeated_rows(table, points):
     weight = RNG.integers(0, 4, N)
     weighted = axis_correlations(table, points, sample_weight=weight)
     again = np.repeat(np.arange(N), weight)
@@ -160,7 +160,7 @@ def test_rows_without_a_target_have_no_coordinates(table, points):
         axis_correlations(source, points)
 
 
-def test_columns_that_take_no_part_are_told_and_a_table_of_none_is_refused():
+def test_columns_that_take_no_part_are_reported_and_a_table_of_none_is_refused():
     frame = pd.DataFrame({"rank": range(12), "x": np.random.default_rng(0).normal(size=12)})
     with pytest.warns(TamizWarning, match="1 of 2 columns is excluded: rank"):
         assert axis_correlations(frame, frame[["x"]]).columns == ["x"]

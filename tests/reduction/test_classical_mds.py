@@ -1,4 +1,4 @@
-"""Classical scaling: R's numbers, the dense solution, rows, distances and similarities alike, constants, new rows."""
+"""Classical scaling: R's numbers, the dense solution, rows, distances and similarities, additive constants, new rows."""
 
 import json
 import tracemalloc
@@ -141,7 +141,7 @@ def given(dissimilarity, X, new):
 @pytest.mark.filterwarnings("ignore:ClassicalMDS. the distances are not Euclidean")
 @pytest.mark.parametrize("correction", [None, *RULES])
 @pytest.mark.parametrize("dissimilarity", ["euclidean", "gower", "precomputed", "similarity"])
-def test_transform_gives_the_rows_of_fit_their_place_and_every_row_its_own(dissimilarity, correction):
+def test_transform_maps_rows_of_fit_to_their_coordinates_and_each_row_independently(dissimilarity, correction):
     # Rows 33 and 37 are equal, as others are.
     X, new = given(dissimilarity, load_iris().data[:80], load_iris().data[80:90])
     mapped = ClassicalMDS(2, dissimilarity=dissimilarity, correction=correction)
@@ -175,7 +175,7 @@ def test_a_constant_is_the_least_that_makes_distances_euclidean(rule, n):
     assert mapped.negative_share_ < 1e-9
     assert apart(mapped.embedding_, places) < 1e-5 * np.abs(places).max()
     lifted = np.sqrt(new**2 + 2 * mapped.additive_constant_) if rule == "lingoes" else new + mapped.additive_constant_
-    assert apart(mapped.transform(new), plain.placed(corrected, lifted, 2)) < 1e-5 * np.abs(places).max()
+    assert apart(mapped.transform(new), plain.map_new_rows(corrected, lifted, 2)) < 1e-5 * np.abs(places).max()
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -201,7 +201,7 @@ def test_equal_rows_share_a_place_under_a_constant(rule):
 
 
 @pytest.mark.parametrize("n", [40, 600])
-def test_similarities_and_the_distances_they_stand_for_give_one_map(n):
+def test_similarities_and_the_distances_that_they_represent_have_one_map(n):
     rng = np.random.default_rng(n)
     S = rng.normal(size=(n, n)) / 3
     S = S + S.T + np.diag(4 + 2 * rng.random(n))
@@ -243,7 +243,7 @@ def test_a_stored_map_places_rows_as_before(dissimilarity, tmp_path):
     assert load(tmp_path / "map.tamiz").transform(X).tobytes() == mapped.embedding_.tobytes()
 
 
-def test_mixed_columns_with_gaps_lie_by_gowers_distance():
+def test_mixed_columns_with_missing_values_are_compared_by_gowers_distance():
     frame = pd.DataFrame({"a": [1.0, 4.0, np.nan, 2.0, 3.0, 9.0], "b": list("xxyyxz"), "c": [3.0, 1, 4, 1, 5, 9]})
     ranges = {"a": 8.0, "c": 8.0}
     D = np.zeros((6, 6))
@@ -269,7 +269,7 @@ def test_bits_do_not_depend_on_threads(correction):
 
 
 @pytest.mark.parametrize("n", [20, 600])
-def test_coordinates_without_an_eigenvalue_are_zero_and_told(n):
+def test_coordinates_without_an_eigenvalue_are_zero_and_reported(n):
     D = np.abs(np.subtract.outer(np.arange(n) % 5, np.arange(n) % 5)).astype(float)
     with pytest.warns(TamizWarning, match=r"1 eigenvalue is above 0, and the other 2 coordinates are 0"):
         mapped = ClassicalMDS(3, dissimilarity="precomputed").fit(D)
@@ -295,7 +295,7 @@ def test_rows_without_any_distance_lie_at_the_origin(n):
     assert mapped.negative_share_ == mapped.additive_constant_ == mapped.eigenvalue_sum_ == 0.0
 
 
-def test_more_coordinates_than_columns_are_zero_and_told():
+def test_more_coordinates_than_columns_are_zero_and_reported():
     X = np.random.default_rng(0).normal(size=(20, 2))
     with pytest.warns(TamizWarning, match="2 eigenvalues are above 0, and the other 3 coordinates are 0"):
         mapped = ClassicalMDS(5).fit(X)
@@ -334,7 +334,7 @@ def refused(sentence, X, k=2, error=DataError, **parameters):
         ClassicalMDS(k, **parameters).fit(X)
 
 
-def test_what_has_no_map_is_refused_in_one_sentence():
+def test_input_without_a_map_is_an_error_of_one_sentence():
     D = some_distances("euclidean", 30)
     skewed, negative, lifted = D.copy(), D.copy(), D.copy()
     skewed[3, 4] += 1.0
@@ -362,7 +362,7 @@ def test_what_has_no_map_is_refused_in_one_sentence():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_what_are_no_similarities_is_refused_in_one_sentence(dtype):
+def test_invalid_similarities_are_refused_in_one_sentence(dtype):
     X = np.random.default_rng(0).normal(size=(150, 4))
     S = (X @ X.T).astype(dtype)
     skewed, holed, vast, near = S.copy(), S.copy(), S.copy(), S.copy()

@@ -1,4 +1,4 @@
-"""Leading pairs and what random directions see, on matrices whose spectrum is known."""
+"""Leading eigenpairs and spectral moments from random directions, on matrices with a known spectrum."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_residuals_may_be_measured_beside_their_own_values():
     assert found.values[0] == pytest.approx(1e-3, rel=1e-9)
 
 
-def test_random_directions_see_the_moments_of_the_spectrum():
+def test_random_directions_estimate_the_moments_of_the_spectrum():
     values = np.linspace(2, -1, 400)
     A = operator(values)
     found = leading_eigenpairs(lambda X: X @ A, 400, 1)
@@ -53,7 +53,7 @@ def test_random_directions_see_the_moments_of_the_spectrum():
         moment = moment @ A
 
 
-def test_a_space_knows_its_operators_after_it_was_taken_together():
+def test_a_compressed_subspace_contains_its_products_with_the_operator():
     rng = np.random.default_rng(0)
     A, B = operator(rng.normal(size=50)), operator(rng.normal(size=50), seed=1)
     space = Subspace(50, 24, lambda X: X @ A, lambda X: X @ B)

@@ -1,4 +1,4 @@
-"""Landmark scaling: exact where it can be, classical scaling where all rows are landmarks, and what it says of the rest."""
+"""Landmark MDS: exact for rows in few dimensions, equal to classical scaling if all rows are landmarks, and its warnings."""
 
 import warnings
 
@@ -48,7 +48,7 @@ def given(dissimilarity, X, new):
 
 @pytest.mark.parametrize("landmarks", ["random", "maxmin"])
 @pytest.mark.parametrize("p", [3, 8, 300])
-def test_rows_of_few_dimensions_are_met_exactly(landmarks, p):
+def test_rows_of_few_dimensions_are_reproduced_exactly(landmarks, p):
     rows = flat(207, 3, p)
     X, new = rows[:200], rows[200:]
     mapped = LandmarkMDS(3, n_landmarks=10, landmarks=landmarks, random_state=0).fit(X)
@@ -73,7 +73,7 @@ def test_with_all_rows_as_landmarks_it_is_classical_scaling(dissimilarity):
     assert mapped.smallest_eigenvalue_ == pytest.approx(whole.smallest_eigenvalue_, abs=1e-9)
 
 
-def test_places_are_those_of_the_formula_turned():
+def test_coordinates_are_those_of_the_formula_rotated():
     X = np.random.default_rng(0).normal(size=(90, 4)) * [3, 2, 1, 1]
     D = cdist(X, X, "cityblock")
     mapped = quietly(LandmarkMDS(2, n_landmarks=12, dissimilarity="precomputed", random_state=1), D)
@@ -90,7 +90,7 @@ def test_places_are_those_of_the_formula_turned():
 
 
 @pytest.mark.parametrize("dissimilarity", ["euclidean", "gower", "precomputed", "similarity"])
-def test_transform_gives_the_rows_of_fit_their_place_and_every_row_its_own(dissimilarity, tmp_path):
+def test_transform_maps_rows_of_fit_to_their_coordinates_and_each_row_independently(dissimilarity, tmp_path):
     X, new = given(dissimilarity, load_iris().data[:80], load_iris().data[80:90])
     mapped = quietly(LandmarkMDS(2, n_landmarks=20, dissimilarity=dissimilarity, random_state=0), X)
     assert mapped.transform(X).tobytes() == mapped.embedding_.tobytes()
@@ -178,7 +178,7 @@ def test_the_stress_of_few_rows_is_that_of_all_pairs():
     assert mapped.sampled_stress_error_ == 0.0
 
 
-def test_what_is_not_euclidean_is_told():
+def test_distances_that_are_not_euclidean_are_reported():
     X = np.random.default_rng(0).normal(size=(300, 6))
     sentence = (
         r"^LandmarkMDS: the distances of the landmarks are not Euclidean: [\d.]+ % of the sum of absolute eigenvalues is negative "
@@ -200,7 +200,7 @@ def test_equal_rows_are_one_place():
     assert mapped.sampled_stress_ == 0.0
 
 
-def test_mixed_columns_with_gaps_are_read_under_gower():
+def test_mixed_columns_with_missing_values_are_read_under_gower():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=90), "b": rng.choice(["x", "y"], 90)})
     table.loc[::7, "a"] = np.nan

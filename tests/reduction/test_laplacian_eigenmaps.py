@@ -1,4 +1,4 @@
-"""Laplacian eigenmaps: the paper's figure, the dense solution, new rows, graphs in pieces."""
+"""Laplacian eigenmaps: the paper's figure, the dense solution, new rows, disconnected graphs."""
 
 import numpy as np
 import pandas as pd
@@ -67,7 +67,7 @@ def test_the_other_laplacians_give_their_own_vectors(kind):
 @pytest.mark.parametrize(
     "graph", [KNearest(8), KNearest(8, weight=Binary()), ConnectedRadius()], ids=["heat", "binary", "radius"]
 )
-def test_transform_gives_the_rows_of_fit_their_place_and_every_row_its_own(kind, graph):
+def test_transform_maps_rows_of_fit_to_their_coordinates_and_each_row_independently(kind, graph):
     X = np.random.default_rng(2).normal(size=(90, 3))
     X[40:45] = X[10:15]
     new = np.random.default_rng(3).normal(size=(6, 3))
@@ -221,7 +221,7 @@ def test_bits_do_not_depend_on_threads():
     assert found[0] == found[1]
 
 
-def test_what_cannot_be_mapped_is_refused_in_one_sentence():
+def test_input_that_cannot_be_mapped_is_refused_in_one_sentence():
     X, y = load_iris(return_X_y=True)
     X = X[:20]
     for make, sentence in [

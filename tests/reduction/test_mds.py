@@ -1,4 +1,4 @@
-"""Scaling by majorisation: R's numbers, the plain iteration, descent, recovery, new rows, and what has no map."""
+"""MDS by majorisation: R's numbers, the plain iteration, decreasing stress, recovery, new rows, and errors."""
 
 import json
 import warnings
@@ -9,7 +9,7 @@ import sklearn.exceptions
 from scipy import sparse
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.datasets import load_iris
-from tests.reference import stress as plain
+from tests.reference import majorization as plain
 from tests.reference.tables import HERE, shared
 
 import tamiz
@@ -55,7 +55,7 @@ def problem_of(pairs, rule):
     return StressFunction(create_transformation(*RULES[rule], pairs), EqualRows(np.arange(pairs.n)))
 
 
-def up_to_turns(A, B):
+def up_to_rotation(A, B):
     """The distance of two centred configurations after the best rotation."""
     u, _, vt = np.linalg.svd(B.T @ A)
     return np.abs(B @ (u @ vt) - A).max()
@@ -161,7 +161,7 @@ def test_conjugate_gradients_divide_as_the_factored_matrix_does(shared, monkeypa
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_stress_never_rises_and_is_the_one_that_is_told(rule):
+def test_the_stress_never_rises_and_is_the_one_that_is_reported(rule):
     kind, ties = RULES[rule]
     for seed in range(50):
         delta, weights, start = problem(seed)
@@ -209,7 +209,7 @@ def test_a_known_configuration_is_recovered(missing, m):
     D[gone | gone.T] = np.nan
     mds = scaled(D, m)
     assert mds.stress_ < 1e-7
-    assert up_to_turns(X - X.mean(axis=0), mds.embedding_) < 1e-6
+    assert up_to_rotation(X - X.mean(axis=0), mds.embedding_) < 1e-6
 
 
 def test_a_missing_pair_is_a_pair_of_weight_zero():
@@ -253,7 +253,7 @@ def test_the_unit_of_the_distances_is_that_of_the_map(kind):
 
 
 @pytest.mark.parametrize("kind", ["metric", "ordinal"])
-def test_more_rows_are_held_as_float32_and_the_stress_hardly_tells(kind, monkeypatch):
+def test_many_pairs_are_stored_as_float32_at_nearly_the_same_stress(kind, monkeypatch):
     X = np.random.default_rng(2).normal(size=(600, 5))
     short = MDS(kind=kind, tol=1e-8).fit(X)
     monkeypatch.setattr("tamiz.reduction.majorization.pairs.MAX_FLOAT64_ROWS", 1000)
@@ -309,7 +309,7 @@ def test_rows_are_scaled_by_their_distances(dissimilarity):
     assert rows.stress_ == pytest.approx(scaled(squareform(distances)).stress_, rel=1e-3)
 
 
-def test_mixed_columns_with_gaps_are_scaled_by_gowers_distance():
+def test_mixed_columns_with_missing_values_are_scaled_by_gowers_distance():
     import pandas as pd
 
     rng = np.random.default_rng(8)
@@ -344,7 +344,7 @@ def test_rows_are_placed_one_by_one_and_rows_of_fit_where_they_are(kind):
     assert 0.3 < np.median(placed.reliability) < 0.7
 
 
-def test_a_row_from_elsewhere_is_told_by_its_reliability():
+def test_a_row_unlike_the_training_rows_has_a_low_reliability():
     rng = np.random.default_rng(9)
     plane = np.column_stack([rng.normal(size=(100, 2)), 0.01 * rng.normal(size=(100, 2))])
     mds = MDS().fit(plane)
@@ -375,7 +375,7 @@ def test_new_rows_are_placed_by_distances_some_of_them_missing():
 
 @pytest.mark.parametrize("kind", ["metric", "interval", "ordinal"])
 @pytest.mark.parametrize("start", ["classical", "random"])
-def test_equal_rows_share_a_place_on_the_whole_way(kind, start):
+def test_equal_rows_share_coordinates_in_every_iteration(kind, start):
     X = np.random.default_rng(11).normal(size=(30, 4))
     X[20:] = X[:10]
     D, weights = cdist(X, X) ** 2, squareform(10 ** np.random.default_rng(0).uniform(-2, 2, 435))
@@ -395,7 +395,7 @@ def test_a_start_that_puts_equal_rows_and_so_all_points_together_is_refused():
 
 @pytest.mark.parametrize("kind", ["interval", "ordinal"])
 @pytest.mark.parametrize("n", [60, 530])
-def test_what_all_dissimilarities_have_in_common_changes_nothing(kind, n):
+def test_a_common_factor_of_all_dissimilarities_changes_nothing(kind, n):
     X = np.random.default_rng(12).normal(size=(n, 3))
     D, off = cdist(X, X), 1.0 - np.eye(n)
     plain_map = scaled(D, kind=kind, init=X[:, :2])
@@ -424,7 +424,7 @@ def test_a_stored_map_places_rows_as_before(kind, tmp_path):
     np.testing.assert_array_equal(again.disparities_, mds.disparities_)
 
 
-def test_a_search_that_is_cut_off_says_so():
+def test_a_search_that_is_cut_off_is_reported():
     with pytest.warns(
         TamizWarning, match=r"MDS: not converged after max_iter=2 iterations; the last one lowered .*\. Raise"
     ):
@@ -432,7 +432,7 @@ def test_a_search_that_is_cut_off_says_so():
     assert not mds.converged_
 
 
-def test_a_map_by_order_alone_that_shows_nothing_says_so():
+def test_a_degenerate_ordinal_map_is_reported():
     # Two clusters, every distance between them above every one within: two places keep that order.
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(10, 3)), 100 + rng.normal(size=(10, 3))])
@@ -461,7 +461,7 @@ def refused(sentence, X, error=DataError, weights=None, **given):
     assert str(raised.value) == sentence
 
 
-def test_what_has_no_map_is_refused_in_one_sentence():
+def test_input_without_a_map_is_an_error_of_one_sentence():
     X = load_iris().data[::15]
     D = cdist(X, X)
     n = len(D)

@@ -137,7 +137,7 @@ def test_the_inverse_of_all_components_gives_the_table_back(standardize):
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-def test_the_inverse_of_a_mixed_table_gives_indicators_and_means_for_gaps():
+def test_the_inverse_of_a_mixed_table_gives_indicators_and_means_for_missing_values():
     frame = mixed_frame()
     pca = PCA(None, standardize=True).fit(frame)
     expected = np.column_stack([frame[["length", "width"]], pd.get_dummies(frame["colour"])[["blue", "green", "red"]]])
@@ -234,7 +234,7 @@ def test_a_weight_of_categories_that_does_not_exist_is_refused():
         PCA(1, categories="mfa").fit(small_mixed_table())
 
 
-def test_gaps_count_as_the_mean_and_a_warning_says_how_many():
+def test_missing_values_count_as_the_mean_and_a_warning_states_how_many():
     X = load_wine().data.copy()
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
@@ -256,7 +256,7 @@ def test_only_proportions_matter_of_weights_that_sum_to_1(box):
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 @pytest.mark.parametrize("standardize", [False, True])
-def test_whole_weights_count_as_repeated_rows(standardize):
+def test_integer_weights_count_as_repeated_rows(standardize):
     frame = mixed_frame()
     weight = np.random.default_rng(1).integers(0, 4, len(frame))
     weighted = PCA(3, standardize=standardize).fit(frame, sample_weight=weight)
@@ -358,7 +358,7 @@ def test_a_table_without_a_usable_column_is_refused_with_the_reason():
         PCA(1).fit(pd.DataFrame({"name": [f"n{k}" for k in range(20)]}))
 
 
-def test_columns_that_take_no_part_are_passed_over_and_told():
+def test_columns_that_take_no_part_are_passed_over_and_reported():
     frame = pd.DataFrame(TEN_POINTS, columns=["x", "y"]).assign(name=[f"n{k}" for k in range(10)])
     with pytest.warns(TamizWarning, match="1 of 3 columns is excluded: name"):
         wide = PCA(2).fit(frame)
@@ -395,7 +395,7 @@ def test_a_source_keeps_its_target_and_weight_out_of_the_map():
     np.testing.assert_allclose(pca.explained_variance_, repeated.explained_variance_, rtol=1e-12)
 
 
-def test_values_of_new_rows_that_fit_does_not_know_are_told():
+def test_values_of_new_rows_that_fit_does_not_know_are_reported():
     frame = mixed_frame().dropna()
     pca = PCA(2).fit(frame)
     with (

@@ -1,4 +1,4 @@
-"""The stress over pairs that are drawn: near that of all, with an error that says how near."""
+"""The stress over sampled pairs is near that of all pairs, within its standard error."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_the_sampled_stress_is_that_of_all_pairs_within_its_error(monkeypatch):
     assert 0.5 < beyond.mean() < 1.2
 
 
-def test_the_best_scale_of_a_map_is_told():
+def test_the_best_scale_of_a_map_is_reported():
     X = np.random.default_rng(0).normal(size=(40, 2))
     pairs = SampledPairs(table_of(X), make_rng(0))
     found = pairs.stress(1e130 * X)

@@ -1,4 +1,4 @@
-"""New rows against fixed points: exact places, local minima, missing dissimilarities, every row by itself."""
+"""New rows against fixed points: exact positions, local minima, missing dissimilarities, independence of rows."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def problem(n, m, q, seed=0, noise=0.0, missing=0.0):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 8])
-def test_distances_of_a_place_give_the_place(m):
+def test_distances_to_a_point_recover_the_point(m):
     points, places, delta = problem(60, m, 40, missing=0.5)
     placed = minimize_row_stress_multistart(points, delta)
     np.testing.assert_allclose(placed.positions, places, atol=1e-12)
@@ -99,7 +99,7 @@ def test_a_row_with_all_dissimilarities_zero_lies_in_the_middle_and_its_stress_i
     assert minimize_row_stress_multistart(np.ones((3, 2)), np.zeros((1, 3))).stress[0] == 0.0
 
 
-def test_one_dissimilarity_is_met():
+def test_one_dissimilarity_is_reproduced():
     placed = minimize_row_stress_multistart(np.array([[1.0, 1.0], [5.0, 5.0]]), np.array([[2.5, np.nan]]))
     assert np.linalg.norm(placed.positions[0] - [1.0, 1.0]) == pytest.approx(2.5, rel=1e-12)
     assert placed.stress[0] < 1e-12

@@ -1,4 +1,4 @@
-"""Scaling by random pairs: the step against its definition, the stress against the search by all pairs, and what is told."""
+"""Stochastic MDS: the step against its definition, the stress against that of majorisation over all pairs, and warnings."""
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ def panels_of(X, dissimilarity="euclidean"):
 
 @pytest.mark.parametrize("unit", [1.0, 1e100])
 @pytest.mark.parametrize("dissimilarity", KINDS)
-def test_a_round_moves_places_to_the_mean_of_those_that_its_anchors_want(dissimilarity, unit):
+def test_an_epoch_moves_coordinates_to_the_mean_of_the_targets_of_their_anchors(dissimilarity, unit):
     X = rows_of(700, 5) * unit
     panels, table = panels_of(X, dissimilarity)
     delta = table.distances_among(np.arange(len(X)))
@@ -73,7 +73,7 @@ def test_the_stress_is_near_that_of_a_search_by_all_pairs(dissimilarity):
     assert found.sampled_stress_ == pytest.approx(stress_of(delta, pdist(found.embedding_)), rel=1e-6)
 
 
-def test_rows_of_two_dimensions_are_met():
+def test_rows_of_two_dimensions_are_reproduced():
     X = rows_of(2500, 2) @ np.random.default_rng(1).normal(size=(2, 7))
     found = StochasticMDS(2, random_state=3).fit(X)
     some = np.arange(0, 2500, 10)
@@ -106,7 +106,7 @@ def test_the_map_is_centred_and_along_its_principal_axes():
     assert (np.diff(np.diag(products)) < 0).all()
 
 
-def test_what_a_further_step_would_lower_is_the_slope_of_the_stress():
+def test_the_possible_decrease_follows_from_the_gradient_of_the_stress():
     X = rows_of(500)
     panels, table = panels_of(X)
     places = np.random.default_rng(0).normal(size=(500, 2)) * 3
@@ -151,7 +151,7 @@ def test_threads_and_seeds():
 
 
 @pytest.mark.parametrize("dissimilarity", KINDS)
-def test_transform_gives_the_rows_of_fit_their_place_and_every_row_its_own(dissimilarity, tmp_path):
+def test_transform_maps_rows_of_fit_to_their_coordinates_and_each_row_independently(dissimilarity, tmp_path):
     X, new = rows_of(1500), rows_of(12, seed=1)
     found = StochasticMDS(2, dissimilarity=dissimilarity, random_state=0, n_rounds=200, tol=1.0).fit(X)
     assert found.transform(X[100:200]).tobytes() == found.embedding_[100:200].tobytes()
@@ -189,14 +189,14 @@ def test_the_unit_does_not_matter(unit):
     assert scaled.converged_
 
 
-def test_a_given_start_is_kept_to_where_steps_are_few():
+def test_a_given_start_is_kept_with_few_steps():
     X = rows_of(300, 2)
     found = StochasticMDS(2, init=X, n_rounds=50).fit(X)
     np.testing.assert_allclose(found.embedding_, X, atol=1e-4)
     assert found.stress_history_[0] < 1e-12
 
 
-def test_a_map_that_is_not_at_its_end_is_told():
+def test_a_map_that_is_not_at_its_end_is_reported():
     sentence = (
         r"^StochasticMDS: not converged after n_rounds=3 rounds; a further step would lower the stress "
         r"by [\d.e+]+ %, and tol=0.002 is 0\.2 %\. Raise n_rounds or tol\.$"
@@ -221,7 +221,7 @@ def test_an_interrupted_fit_keeps_the_map_that_it_has_come_to():
     assert model.transform(rows_of(3, seed=1)).shape == (3, 2)
 
 
-def test_categories_and_gaps_are_read_as_for_other_maps():
+def test_categories_and_missing_values_are_read_as_for_other_maps():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=90), "b": rng.choice(["x", "y"], 90), "c": rng.normal(size=90)})
     found = StochasticMDS(2, random_state=0).fit(table)

@@ -35,7 +35,7 @@ def corrected(D, rule, c):
     return (np.sqrt(D**2 + 2 * c) if rule == "lingoes" else D + c) * (1 - np.eye(len(D)))
 
 
-def placed(D, new, n_components):
+def map_new_rows(D, new, n_components):
     """Gower's formula: the places of rows at distances `new` from those of D."""
     values, places = classical(D, n_components)
     return 0.5 * ((D**2).mean(axis=0) - new**2) @ places / values[:n_components]

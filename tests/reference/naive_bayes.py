@@ -1,4 +1,4 @@
-"""Naive Bayes the slow way, a row and a column at a time."""
+"""Naive Bayes written plainly, a row and a column at a time."""
 
 import math
 

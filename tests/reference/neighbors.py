@@ -1,4 +1,4 @@
-"""Neighbours by measuring every pair: dense, in float64, nothing spared."""
+"""Neighbours from the distances of all pairs: dense and in float64."""
 
 import numpy as np
 

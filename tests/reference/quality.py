@@ -1,4 +1,4 @@
-"""Numbers of a map with every distance and every rank written out, for a few hundred rows."""
+"""Quality measures of a map with every distance and every rank in full, for a few hundred rows."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Records beside the dictionaries of the public results that they are made from."""
+"""Records compared with the dictionaries of the public results that they are made from."""
 
 import json
 

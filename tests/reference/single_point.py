@@ -1,4 +1,4 @@
-"""A point placed against fixed ones: the definition of its stress and majorisation, step by step."""
+"""A new point against fixed ones: the definition of its stress and majorisation, step by step."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Nearest neighbours by a set of columns, plainly: every distance of one row after the other."""
+"""Nearest neighbours by a set of columns, written plainly: every distance of one row after the other."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The slow plain versions against Weka, R and the design's worked examples, so that they may judge the fast ones."""
+"""The slow plain versions against Weka, R and examples calculated by hand, before fast versions are compared with them."""
 
 import json
 from functools import partial

@@ -1,9 +1,9 @@
-"""What trees tell by asking for columns: every row walked down a tree of scikit-learn's, question after question."""
+"""Tree importance: every row walked down a tree of scikit-learn, question after question."""
 
 import numpy as np
 
 
-def told(tree, X, Y, weight=None):
+def walk_importance(tree, X, Y, weight=None):
     """The share of the variance of Y between the leaves, shared out to columns by their use.
 
     A row's first question counts 1, and every further one half of the one before.

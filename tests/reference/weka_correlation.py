@@ -1,4 +1,4 @@
-"""What Weka's CFS adds up when the target is a number: |Pearson| weighted by standard deviations."""
+"""The sums of Weka's CFS for a numeric target: |Pearson| weighted by standard deviations."""
 
 import numpy as np
 

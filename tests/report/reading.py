@@ -1,4 +1,4 @@
-"""The samples, which are JSON types, as records, results and pages."""
+"""Samples as JSON types, as records, as results and as pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result dictionaries to draw: a real one, a hostile one, one with hardly anything in it, one with many columns."""
+"""Result dictionaries for tests: a real one, one with hostile names, a nearly empty one, one with many columns."""
 
 from __future__ import annotations
 

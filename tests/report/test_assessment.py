@@ -1,4 +1,4 @@
-"""The section that says how far a score can be trusted."""
+"""The section on the reliability of a score."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def collected(result: dict[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def test_every_score_is_told_with_its_meaning_and_a_share_stays_below_all(wine: dict[str, Any]) -> None:
+def test_every_score_is_shown_with_its_meaning_and_a_share_is_not_rounded_up_to_all(wine: dict[str, Any]) -> None:
     told = {name: value for name, value, _ in collected(wine)["facts"]}
     assert told == {
         "Apparent score": "92%",
@@ -32,7 +32,7 @@ def test_every_score_is_told_with_its_meaning_and_a_share_stays_below_all(wine: 
     assert len(collected(wine)["facts"]) == 3
 
 
-def test_the_picture_has_a_row_for_each_score_with_the_folds_beside_the_honest_one(wine: dict[str, Any]) -> None:
+def test_the_chart_has_a_row_for_each_score_with_the_folds_beside_the_nested_cv_score(wine: dict[str, Any]) -> None:
     scores = wine["assessment"]["scores"]
     chart = collected(wine)["chart"]
     folds, honest, others, bias, nothing = chart["data"]
@@ -79,7 +79,7 @@ def test_columns_are_counted_by_the_folds_that_choose_them(wine: dict[str, Any])
     assert collected(wine)["chosen"] == "Every fold selects all columns of the subset"
 
 
-def test_chance_is_drawn_with_every_search_in_a_bar_and_told_in_words(wine: dict[str, Any]) -> None:
+def test_the_permutation_null_is_drawn_as_a_histogram_and_stated_in_words(wine: dict[str, Any]) -> None:
     null = collected(wine)["null"]
     bars, line = null["chart"]["data"]
     assert sum(bars["y"]) == 99
@@ -103,16 +103,16 @@ def test_chance_is_drawn_with_every_search_in_a_bar_and_told_in_words(wine: dict
     assert collected(wine)["null"] is None
 
 
-def test_a_note_that_the_page_tells_above_is_not_told_again(wine: dict[str, Any]) -> None:
+def test_a_note_shown_above_is_not_repeated(wine: dict[str, Any]) -> None:
     wine["assessment"]["notes"] = [wine["warnings"][0], "5 folds in place of 10."]
     assert collected(wine)["notes"] == ["5 folds in place of 10."]
 
 
-def test_what_was_not_assessed_has_no_section(bare: dict[str, Any]) -> None:
+def test_a_study_without_assessment_has_no_section_on_it(bare: dict[str, Any]) -> None:
     assert collect_assessment(record_of(bare)) is None
 
 
-def test_a_score_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: dict[str, Any]) -> None:
+def test_a_score_much_worse_than_the_mean_is_drawn_at_the_edge_and_stated(wine: dict[str, Any]) -> None:
     wine["assessment"]["scoring"] = "r2"
     honest = wine["assessment"]["scores"]["nested"]
     honest |= {"mean": -5e8, "interval": [-2e9, 1e9], "folds": [-5e9, *[0.5] * 9]}

@@ -46,7 +46,7 @@ def test_every_section_is_drawn_without_a_complaint_and_without_scrolling_sidewa
     assert reader.page.locator("#no-charts").is_hidden()
 
 
-def test_a_heading_sorts_by_mouse_and_by_keyboard_and_tells_so(read: Any) -> None:
+def test_a_heading_sorts_by_mouse_and_by_keyboard_and_shows_the_order(read: Any) -> None:
     reader = read("wine")
     header = reader.page.locator("#scores th", has_text="Fisher score")
     first = reader.names("scores")
@@ -168,7 +168,7 @@ def test_a_map_that_is_first_seen_after_the_choice_has_its_colours(read: Any) ->
 
 
 @pytest.mark.slow
-def test_maps_stand_side_by_side_where_two_fit_and_one_above_the_other_elsewhere(read: Any) -> None:
+def test_maps_are_shown_side_by_side_where_two_fit_and_one_above_the_other_elsewhere(read: Any) -> None:
     wide, narrow = read("wine", width=1400), read("wine", width=390)
     for reader in (wide, narrow):
         reader.visit_all()
@@ -196,7 +196,7 @@ def test_the_colours_follow_the_scheme_of_the_reader(read: Any) -> None:
     assert reader.page.evaluate(ink) == "rgb(227, 232, 234)"
 
 
-def test_hovering_tells_the_row_and_its_value(read: Any) -> None:
+def test_hovering_shows_the_row_and_its_value(read: Any) -> None:
     reader = read("wine")
     recoloured(reader, "alcohol")
     point = reader.page.locator("#map-1-points .scatterlayer .point").nth(3)
@@ -262,7 +262,7 @@ def test_arrows_name_the_columns_and_no_name_covers_another(read: Any, width: in
             assert box[2] <= other[0] or other[2] <= box[0] or box[3] <= other[1] + 4 or other[3] <= box[1] + 4
 
 
-def test_arrows_tell_their_loadings_and_stay_with_a_colour_until_the_switch_hides_them(read: Any) -> None:
+def test_arrows_show_their_loadings_and_stay_with_a_colour_until_the_switch_hides_them(read: Any) -> None:
     reader = read("wine")
     recoloured(reader, "alcohol")
     assert len(arrows(reader)["names"]) == 8
@@ -364,7 +364,7 @@ def test_charts_that_were_never_scrolled_to_are_printed(read: Any) -> None:
     assert reader.page.evaluate("document.getElementById('sizes')._fullLayout.width") > 900
 
 
-def test_the_numbers_can_be_saved_and_drawn_again(read: Any, reports: dict[str, Path], tmp_path: Path) -> None:
+def test_the_numbers_can_be_saved_and_rendered_again(read: Any, reports: dict[str, Path], tmp_path: Path) -> None:
     reader = read("wine")
     with reader.page.expect_download() as download:
         reader.page.locator("#save").click()
@@ -375,14 +375,14 @@ def test_the_numbers_can_be_saved_and_drawn_again(read: Any, reports: dict[str, 
     assert again.read_bytes() == reports["wine"].read_bytes()
 
 
-def test_a_reader_without_scripts_is_told_and_still_sees_every_number(read: Any) -> None:
+def test_without_scripts_a_note_is_shown_and_every_number_is_visible(read: Any) -> None:
     reader = read("wine", java_script_enabled=False)
     assert reader.page.locator("noscript p").is_visible()
     assert reader.page.locator("#scores tbody tr").count() == 16
     assert reader.page.locator("#scores tbody tr").last.is_visible()
 
 
-def test_a_browser_that_cannot_unpack_is_told_and_still_sorts(browser: Any, reports: dict[str, Path]) -> None:
+def test_a_browser_without_decompression_shows_a_note_and_still_sorts(browser: Any, reports: dict[str, Path]) -> None:
     page = browser.new_page()
     page.add_init_script("delete window.DecompressionStream")
     reader = Reader(page, reports["wine"])
@@ -394,7 +394,7 @@ def test_a_browser_that_cannot_unpack_is_told_and_still_sorts(browser: Any, repo
 
 
 @pytest.mark.slow
-def test_no_task_of_the_page_holds_it_up_while_a_chart_is_drawn(browser: Any, reports: dict[str, Path]) -> None:
+def test_no_task_blocks_the_page_while_a_chart_is_drawn(browser: Any, reports: dict[str, Path]) -> None:
     page = browser.new_page()
     browser.start_tracing(page=page, categories=["toplevel", "disabled-by-default-devtools.timeline"])
     Reader(page, reports["wine"]).visit_all()

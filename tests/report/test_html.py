@@ -65,7 +65,7 @@ def test_drawing_changes_nothing_in_the_result(wine: dict[str, Any]) -> None:
     assert wine == sample.wine()
 
 
-def test_the_sections_stand_in_the_order_of_the_registry(wine: dict[str, Any]) -> None:
+def test_the_sections_are_shown_in_the_order_of_the_registry(wine: dict[str, Any]) -> None:
     shown = re.findall(r'<section id="(\w+)"', render(wine))
     assert shown == [entry.name for entry in registry.of_kind("section")]
 
@@ -134,7 +134,7 @@ def test_rows_beyond_the_fold_are_not_laid_out_but_for_a_reader_without_scripts(
     assert "<noscript><style>tr[hidden] { display: table-row !important; }</style></noscript>" in page
 
 
-def test_points_that_were_left_out_are_told(bare: dict[str, Any]) -> None:
+def test_points_that_were_left_out_are_reported(bare: dict[str, Any]) -> None:
     page = render(bare)
     assert "this file contains no row of the table" in words(section(page, "maps"))
     assert 'id="choices"' not in page
@@ -149,7 +149,7 @@ def test_a_graph_that_falls_apart_is_boxed_and_one_that_does_not_is_not(wine: di
     assert "1 130 73% 2 40 22% 3 8 4.5%" in words(shown)
 
 
-def test_one_choice_of_colour_stands_above_all_maps(wine: dict[str, Any]) -> None:
+def test_one_choice_of_colour_is_shown_above_all_maps(wine: dict[str, Any]) -> None:
     page = Elements(render(wine))
     assert page.tags.count("select") == 1
     assert section(render(wine), "maps").count('data-painter="points"') == 2
@@ -170,7 +170,7 @@ def test_one_switch_shows_the_arrows_of_all_maps_where_there_are_any(wine: dict[
     assert 'id="colours"' not in section(render(wine), "maps")
 
 
-def test_what_the_axes_mean_is_told_once_and_shown_for_every_map(wine: dict[str, Any]) -> None:
+def test_the_meaning_of_the_axes_is_stated_once_and_shown_for_every_map(wine: dict[str, Any]) -> None:
     page = section(render(wine), "maps")
     assert page.count("Spearman’s rank correlation") == 1
     assert page.count('<table class="axes">') == 4
@@ -190,13 +190,13 @@ def test_categories_and_loadings_are_explained_where_there_are_any(wine: dict[st
     assert "Loading" not in told
 
 
-def test_columns_compared_by_a_sample_are_told(wine: dict[str, Any]) -> None:
+def test_columns_compared_by_a_sample_are_reported(wine: dict[str, Any]) -> None:
     assert "drawn at random" not in words(section(render(wine), "maps"))
     wine["maps"][1]["explanation"] |= {"n_rows": 20_000, "n_mapped": 53_940}
     assert "Computed on 20,000 of the 53,940 rows, drawn at random." in words(section(render(wine), "maps"))
 
 
-def test_images_are_bytes_on_canvases_with_words_for_who_does_not_see_them() -> None:
+def test_images_are_bytes_on_canvases_with_alternative_text() -> None:
     page = section(render(sample.digits()), "maps")
     drawn = re.findall(r'<canvas width="4" height="6" data-pixels="([^"]+)" role="img" aria-label="([^"]+)"', page)
     assert len(drawn) == 13
@@ -206,7 +206,7 @@ def test_images_are_bytes_on_canvases_with_words_for_who_does_not_see_them() -> 
     assert "arrow" not in words(page)
 
 
-def test_a_name_on_an_image_and_an_arrow_is_told_as_it_is_written(hostile: dict[str, Any]) -> None:
+def test_a_name_on_an_image_and_an_arrow_is_shown_as_it_is_written(hostile: dict[str, Any]) -> None:
     page = section(render(hostile), "maps")
     assert '<figcaption class="name">&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;</figcaption>' in page
     (spec,) = re.findall(r'id="map-1-points-spec">(.*?)</script>', page)
@@ -215,7 +215,7 @@ def test_a_name_on_an_image_and_an_arrow_is_told_as_it_is_written(hostile: dict[
     assert not any("<" in arrow["name"] + arrow["text"] for arrow in arrows)
 
 
-def test_warnings_and_an_interruption_stand_above_the_sections(wine: dict[str, Any]) -> None:
+def test_warnings_and_an_interruption_are_shown_above_the_sections(wine: dict[str, Any]) -> None:
     wine["interruption"] = "Interrupted after 12 evaluations."
     above = words(render(wine).split("<main")[0])
     assert "Interrupted after 12 evaluations." in above
@@ -226,11 +226,11 @@ def test_a_result_with_nothing_to_warn_of_has_no_box(bare: dict[str, Any]) -> No
     assert 'role="note"' not in render(bare)
 
 
-def test_the_foot_tells_the_version_and_the_seed(wine: dict[str, Any]) -> None:
+def test_the_footer_shows_the_version_and_the_seed(wine: dict[str, Any]) -> None:
     assert "tamiz 0.1.0 with the seed 0" in words(render(wine).split("<footer")[1])
 
 
-def test_a_run_without_a_seed_says_so(wine: dict[str, Any]) -> None:
+def test_a_run_without_a_seed_is_reported(wine: dict[str, Any]) -> None:
     wine["seed"] = None
     assert "tamiz 0.1.0 without a seed" in words(render(wine).split("<footer")[1])
 

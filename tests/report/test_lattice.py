@@ -34,7 +34,7 @@ def test_every_set_is_a_point_and_every_pair_of_neighbours_an_edge(n: int) -> No
     assert joined == {frozenset((place[k], place[k | 1 << j])) for k in place for j in range(n) if not k >> j & 1}
 
 
-def test_sets_of_one_size_stand_at_one_height_no_column_at_the_foot() -> None:
+def test_sets_of_one_size_are_shown_at_one_height_no_column_at_the_foot() -> None:
     chart = drawn(5)["chart"]
     nodes = chart["data"][3]
     heights = {k.bit_count(): y for k, y in zip(chart["nodes"], nodes["y"], strict=True)}
@@ -70,11 +70,11 @@ def test_the_course_of_the_search_goes_through_its_sets_and_the_kept_one_has_a_r
         ),
     ],
 )
-def test_the_title_says_whether_a_better_set_was_missed_and_why(more: dict[str, Any], title: str) -> None:
+def test_the_title_states_whether_a_better_set_was_missed_and_why(more: dict[str, Any], title: str) -> None:
     assert drawn(4, **more)["title"] == title
 
 
-def test_of_six_columns_sets_are_named_by_numbers_and_a_key_says_which() -> None:
+def test_of_six_columns_sets_are_named_by_numbers_and_a_key_states_which() -> None:
     shown = drawn(6)
     assert list(shown["key"]) == [f"column {j}" for j in range(6)]
     texts = [one["text"] for one in shown["chart"]["layout"]["annotations"]]

@@ -1,4 +1,4 @@
-"""Maps and graphs that tell nothing say so."""
+"""Maps and graphs without information are reported as such."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_components_that_were_not_computed_are_not_counted(wine: dict[str, Any])
     assert "The first 5 components account for 80% of the total variance." in shown["note"]
 
 
-def test_rows_that_are_all_in_one_place_are_told_and_not_drawn(wine: dict[str, Any], tmp_path: Path) -> None:
+def test_rows_at_a_single_point_are_reported_and_not_drawn(wine: dict[str, Any], tmp_path: Path) -> None:
     flat = wine["maps"][0]
     flat["points"] = [[0.0, 0.0]] * len(flat["points"])
     for part in ("values", "cumulative"):
@@ -45,14 +45,14 @@ def test_rows_that_are_all_in_one_place_are_told_and_not_drawn(wine: dict[str, A
     assert "left out on request" not in page
 
 
-def test_equal_eigenvalues_tell_nothing_of_the_rows(wine: dict[str, Any]) -> None:
+def test_equal_eigenvalues_are_reported_as_without_information(wine: dict[str, Any]) -> None:
     wine["maps"][0]["spectrum"] |= {"values": [14 / 13, 14 / 13 + 1e-15, 14 / 13], "cumulative": [], "residuals": []}
     shown = first_map(wine)
     assert shown["lead"].startswith("All eigenvalues are equal, as for a complete graph:")
     assert shown["axes"] is None
 
 
-def test_a_graph_that_joins_every_row_to_every_other_tells_nothing(wine: dict[str, Any]) -> None:
+def test_a_complete_graph_is_reported_as_without_information(wine: dict[str, Any]) -> None:
     wine["graph"] |= {"n_rows": 14, "n_edges": 91, "unweighted": True, "components": {"n": 1, "sizes": [14]}}
     told = collect_graph(record_of(wine))
     assert told is not None

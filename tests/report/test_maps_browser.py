@@ -1,4 +1,4 @@
-"""The maps in Chromium: rows picked on one are picked on all, and very many points are a picture."""
+"""The maps in Chromium: rows selected on one map are selected on all, and very many points are drawn as an image."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def lasso(reader: Reader, plot: str) -> None:
     reader.page.locator("#picked").wait_for()
 
 
-def rows_told(reader: Reader) -> int:
+def rows_shown(reader: Reader) -> int:
     return int(reader.page.locator("#picked .status").inner_text().split()[0].replace(",", ""))
 
 
@@ -79,7 +79,7 @@ def test_rows_within_a_lasso_are_picked_on_every_map_and_let_go_together(read: A
     for name in ("map-1-points", "map-2-points"):
         reader.show(name)
     lasso(reader, "map-1-points")
-    n = rows_told(reader)
+    n = rows_shown(reader)
     assert 0 < n < 178
     reader.page.wait_for_function(f"() => ({PICKED})('map-2-points') === {n}")
     assert reader.page.evaluate(PICKED, "map-1-points") == n
@@ -95,7 +95,7 @@ def test_picked_rows_stay_picked_in_other_colours_and_after_a_map_comes_back(rea
     reader.page.locator("#pick input").fill("1, 100-103")
     reader.page.locator("#pick input").press("Enter")
     reader.page.locator("#picked").wait_for()
-    assert rows_told(reader) == 5
+    assert rows_shown(reader) == 5
     reader.page.locator("#colours select").select_option(label="alcohol")
     reader.page.wait_for_function("() => document.getElementById('map-1-points').data[0].name === 'alcohol'")
     assert reader.page.evaluate(PICKED, "map-1-points") == 5
@@ -128,7 +128,7 @@ def test_picked_rows_are_compared_with_all_and_saved(read: Any, tmp_path: Path) 
     assert [[float(value) for value in row[1:3]] for row in rows] == places
 
 
-def test_what_is_no_row_picks_nothing(read: Any) -> None:
+def test_points_that_are_no_rows_select_nothing(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
     for text in ("x", "-", "5000", "9-3", "<b>"):
@@ -137,7 +137,7 @@ def test_what_is_no_row_picks_nothing(read: Any) -> None:
         assert reader.page.locator("#picked").is_hidden()
 
 
-def test_very_many_points_are_a_picture_whose_rows_are_told_and_picked(crowd: Reader) -> None:
+def test_very_many_points_are_an_image_with_rows_that_can_be_shown_and_selected(crowd: Reader) -> None:
     script = (
         "(id) => { const plot = document.getElementById(id); return [plot.layout.images.length, plot.data.length]; }"
     )
@@ -155,7 +155,7 @@ def test_very_many_points_are_a_picture_whose_rows_are_told_and_picked(crowd: Re
     pointed.wait_for()
     assert pointed.inner_text() == f"Row {3 * farthest + 1:,}\nclass: right\nheight: 100"
     lasso(crowd, "map-1-points")
-    assert N_MANY / 4 < rows_told(crowd) < 3 * N_MANY / 4
+    assert N_MANY / 4 < rows_shown(crowd) < 3 * N_MANY / 4
 
 
 def test_the_picture_of_a_map_follows_the_colour_the_zoom_and_what_is_picked(crowd: Reader) -> None:
@@ -239,7 +239,7 @@ def test_a_zoom_into_very_many_points_comes_back(crowd: Reader) -> None:
     assert view(crowd) == pytest.approx(zoomed, abs=0.1)
 
 
-def test_rows_that_are_not_drawn_are_told(crowd: Reader) -> None:
+def test_rows_that_are_not_drawn_are_reported(crowd: Reader) -> None:
     field, status = crowd.page.locator("#pick input"), crowd.page.locator("#pick-status")
     for text, n, told in (
         ("abc", 0, "No shown row has such a number."),
@@ -252,10 +252,10 @@ def test_rows_that_are_not_drawn_are_told(crowd: Reader) -> None:
         field.press("Enter")
         crowd.page.wait_for_timeout(200)
         assert (status.inner_text(), crowd.page.locator("#picked").is_hidden()) == (told, n == 0)
-        assert n == 0 or rows_told(crowd) == n
+        assert n == 0 or rows_shown(crowd) == n
 
 
-def test_dates_are_told_as_days(browser: Any, tmp_path: Path) -> None:
+def test_dates_are_shown_as_days(browser: Any, tmp_path: Path) -> None:
     result = sample.wine()
     result["colors"][1] |= {"kind": "date", "values": [1577836800.0 + 86400 * row for row in range(178)]}
     page = browser.new_page(accept_downloads=True)

@@ -1,4 +1,4 @@
-"""The section that says what the columns chosen buy, and what columns cost that tell nothing new."""
+"""The section on the effect of the selected columns, of noise columns and of copies on models."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def compared(*changes: tuple[float, float]) -> dict[str, Any]:
     return found
 
 
-def test_the_lead_tells_each_models_score_on_the_chosen_and_on_all_columns_and_what_the_folds_say_of_it() -> None:
+def test_the_lead_states_the_score_of_each_model_on_selected_and_on_all_columns_with_its_uncertainty() -> None:
     text = effect_text(sample_model_effect.model_effect())
     for fact in (
         "With 4 to 6 of 13 columns, selected by CFS ",
@@ -76,18 +76,18 @@ def test_the_lead_tells_each_models_score_on_the_chosen_and_on_all_columns_and_w
         ),
     ],
 )
-def test_a_model_gains_loses_or_holds_only_where_the_interval_of_its_difference_says_so(changes, verdict) -> None:
+def test_a_gain_or_loss_is_stated_only_if_the_interval_of_the_difference_excludes_0(changes, verdict) -> None:
     assert f", {verdict}. In nested" in effect_text(compared(*changes))
 
 
-def test_folds_that_choose_nothing_are_told_so() -> None:
+def test_folds_without_selected_columns_are_reported() -> None:
     found = sample_model_effect.model_effect() | {"n_chosen": [0] * 10}
     assert effect_text(found) == (
         "No column is selected in any of 10 folds of 178 rows, so there is nothing to compare with all columns."
     )
 
 
-def test_the_titles_of_the_figure_are_told_by_its_numbers() -> None:
+def test_the_titles_of_the_figure_follow_from_its_numbers() -> None:
     argument = sample_model_effect.noise_experiment()
     random = argument["panels"][0]
     assert cost(argument, 0) == (
@@ -117,7 +117,7 @@ def test_the_titles_of_the_figure_are_told_by_its_numbers() -> None:
     )
 
 
-def test_a_number_is_told_by_r2_without_points() -> None:
+def test_the_effect_on_a_numeric_target_is_stated_in_r2_without_percentage_points() -> None:
     argument = sample_model_effect.noise_experiment() | {"scoring": "r2"}
     assert cost(argument, 0).startswith(
         "50 random columns lower R² by 0.180 for nearest neighbours and 0.040 for the tree;"
@@ -127,7 +127,7 @@ def test_a_number_is_told_by_r2_without_points() -> None:
     assert "the R² is 0.931 for naive Bayes (0.900 with all columns)" in effect_text(found)
 
 
-def test_what_a_choice_loses_all_the_same_is_told() -> None:
+def test_a_loss_of_the_selected_columns_is_reported() -> None:
     argument = sample_model_effect.noise_experiment()
     panel = argument["panels"][0]
     assert reselection(argument, 0) == (
@@ -176,7 +176,7 @@ def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: 
     )
 
 
-def test_theory_is_told_with_the_models_that_did_otherwise(wine: dict[str, Any]) -> None:
+def test_theory_is_stated_with_the_models_that_deviate_from_it(wine: dict[str, Any]) -> None:
     panel = wine["noise_experiment"]["panels"][0]
     panel["lines"][0] = sample_model_effect.line(0.9, -0.031, 0.01, wine["noise_experiment"]["n_added"])
     shown = collected(wine)["noise_experiment"]["panels"][0]
@@ -200,7 +200,7 @@ def test_no_bar_goes_beyond_what_a_score_can_be(wine: dict[str, Any]) -> None:
     assert score_text.score_interval((-0.4, 1.2), "accuracy") == (0.0, 1.0)
 
 
-def test_a_model_much_worse_than_the_mean_stands_at_the_edge_and_is_told(wine: dict[str, Any]) -> None:
+def test_a_model_much_worse_than_the_mean_is_drawn_at_the_edge_and_reported(wine: dict[str, Any]) -> None:
     score, argument = wine["model_effect"]["scores"][0], wine["noise_experiment"]
     score["id"] = argument["scoring"] = "r2"
     score["models"][1]["all_columns"] = sample_model_effect.folded(-3e16, 6e16, 1e16)
@@ -240,7 +240,7 @@ def test_no_two_ticks_of_an_axis_of_shares_read_the_same(wine: dict[str, Any]) -
         assert panel["chart"]["layout"]["yaxis"]["tickformat"] == ".1%"
 
 
-def test_the_table_holds_every_number_of_the_charts(wine: dict[str, Any]) -> None:
+def test_the_table_contains_every_number_of_the_charts(wine: dict[str, Any]) -> None:
     groups = collected(wine)["compared"]["groups"]
     assert [group["baseline"] for group in groups] == ["40.0%", "0.190", "0.500"]
     assert groups[0]["rows"][0] == {
@@ -269,7 +269,7 @@ def test_both_panels_share_a_range_and_each_line_has_its_name_beside_its_end(win
     assert high <= 1.04
 
 
-def test_names_beside_lines_that_end_together_stand_apart_as_near_as_can_be() -> None:
+def test_names_beside_lines_with_near_ends_do_not_overlap() -> None:
     assert separate_labels([0.5, 0.9], 0.1) == [0.5, 0.9]
     assert separate_labels([0.5, 0.5], 0.1) == pytest.approx([0.45, 0.55])
     assert separate_labels([0.52, 0.5, 0.9], 0.1) == pytest.approx([0.56, 0.46, 0.9])
@@ -292,7 +292,7 @@ def test_without_a_column_to_copy_there_is_one_panel(wine: dict[str, Any]) -> No
     assert [panel["id"] for panel in collected(wine)["noise_experiment"]["panels"]] == ["added-random"]
 
 
-def test_either_half_stands_without_the_other(wine: dict[str, Any], bare: dict[str, Any]) -> None:
+def test_either_half_is_shown_without_the_other(wine: dict[str, Any], bare: dict[str, Any]) -> None:
     assert collect_model_effect(record_of(bare)) is None
     without = collected(wine | {"noise_experiment": None})
     assert without["noise_experiment"] is None
@@ -302,7 +302,7 @@ def test_either_half_stands_without_the_other(wine: dict[str, Any], bare: dict[s
     assert alone["lead"].endswith(".")
 
 
-def test_a_note_that_the_page_tells_above_is_not_told_again(wine: dict[str, Any]) -> None:
+def test_a_note_shown_above_is_not_repeated(wine: dict[str, Any]) -> None:
     wine["model_effect"]["notes"] = [wine["warnings"][0], "5 folds in place of 10."]
     wine["noise_experiment"]["notes"] = ["5 folds in place of 10.", "100 of 900 rows, drawn at random."]
     shown = collected(wine)
@@ -310,7 +310,7 @@ def test_a_note_that_the_page_tells_above_is_not_told_again(wine: dict[str, Any]
     assert shown["noise_experiment_notes"] == ["100 of 900 rows, drawn at random."]
 
 
-def test_a_result_in_a_few_lines_tells_what_the_choice_buys(wine: dict[str, Any], bare: dict[str, Any]) -> None:
+def test_the_summary_states_the_effect_on_models(wine: dict[str, Any], bare: dict[str, Any]) -> None:
     assert "naive Bayes gains; nearest neighbours lose; " in repr(result_of(wine))
     assert "Effect on models:" not in repr(result_of(bare))
 

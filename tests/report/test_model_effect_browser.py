@@ -1,4 +1,4 @@
-"""What it buys, in Chromium: charts that are drawn and named, and nothing that breaks a narrow page."""
+"""The section on the effect on models in Chromium: charts are drawn, named, and fit a narrow page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 CHARTS = ["comparison-0", "comparison-1", "comparison-2", "added-random", "added-copies"]
 
 
-def test_every_chart_is_drawn_and_says_what_it_shows(read: Any) -> None:
+def test_every_chart_is_drawn_and_states_what_it_shows(read: Any) -> None:
     reader = read("wine")
     for name in CHARTS:
         reader.show(name)

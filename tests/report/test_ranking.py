@@ -1,4 +1,4 @@
-"""What the ranking's section says, by the mean rank."""
+"""The section of the ranking, by the mean rank."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def collected(result: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
-def test_columns_stand_by_their_mean_rank_with_the_unranked_last(wine: dict[str, Any]) -> None:
+def test_columns_are_sorted_by_their_mean_rank_with_the_unranked_last(wine: dict[str, Any]) -> None:
     rows = collected(wine)["rows"]
     ranks = [row["mean_rank"]["value"] for row in rows]
     assert ranks[:14] == sorted(ranks[:14])
@@ -30,7 +30,7 @@ def test_columns_stand_by_their_mean_rank_with_the_unranked_last(wine: dict[str,
     assert [row["ranked"] for row in rows] == [True] * 14 + [False] * 2
 
 
-def test_of_equal_ranks_the_one_that_says_more_comes_first_then_the_order_of_the_table(wine: dict[str, Any]) -> None:
+def test_equal_ranks_are_sorted_by_score_then_by_the_order_of_the_table(wine: dict[str, Any]) -> None:
     wine["ranking"]["mean_rank"]["ranks"][:14] = [2.0] * 14
     names = [row["name"] for row in collected(wine)["rows"]]
     assert names[:2] == ["flavanoids", "proline"]
@@ -38,7 +38,7 @@ def test_of_equal_ranks_the_one_that_says_more_comes_first_then_the_order_of_the
     assert [row["name"] for row in collected(wine)["rows"]] == wine["ranking"]["columns"]
 
 
-def test_the_lead_tells_the_first_column_its_rank_and_how_sure_that_is(wine: dict[str, Any]) -> None:
+def test_the_lead_states_the_first_column_its_rank_and_the_interval(wine: dict[str, Any]) -> None:
     facts = ("for class", "mean rank 1.0 over 3 criteria", "1 is the best", "the information gain of cellar is 0")
     lead = collected(wine)["lead"]
     assert lead.startswith("flavanoids is ")
@@ -55,14 +55,14 @@ def test_the_lead_tells_the_first_column_its_rank_and_how_sure_that_is(wine: dic
     assert lead.endswith("there is no target.")
 
 
-def test_a_score_that_does_not_read_the_target_says_nothing_about_it(wine: dict[str, Any]) -> None:
+def test_a_score_without_the_target_is_not_described_as_information_about_it(wine: dict[str, Any]) -> None:
     for one in wine["ranking"]["criteria"]:
         one["needs_target"] = one["id"] != "fisher_score"
     wine["ranking"]["mean_rank"]["criteria"] = ["fisher_score"]
     assert collected(wine)["lead"] == ("flavanoids ranks first: Fisher score 0.7278, which does not use class.")
 
 
-def test_of_one_criterion_the_lead_tells_the_score(wine: dict[str, Any]) -> None:
+def test_of_one_criterion_the_lead_states_the_score(wine: dict[str, Any]) -> None:
     wine["ranking"]["mean_rank"]["criteria"] = ["fisher_score"]
     told = collected(wine)
     assert told["lead"].startswith("flavanoids is ")
@@ -97,7 +97,7 @@ def test_few_columns_with_a_score_of_0_are_named(wine: dict[str, Any]) -> None:
     assert "the information gain of 4 columns is 0" in collected(wine)["lead"]
 
 
-def test_what_is_excluded_has_no_score_of_0(wine: dict[str, Any]) -> None:
+def test_excluded_columns_have_no_score_of_0(wine: dict[str, Any]) -> None:
     told = collected(wine)
     assert "; the information gain of cellar is 0." in told["lead"]
     assert [row["name"] for row in told["rows"] if row["zero_scores"]] == ["cellar"]
@@ -210,7 +210,7 @@ def test_the_scale_goes_from_the_first_rank_to_the_last(wine: dict[str, Any]) ->
     assert (shown["ash"]["interval"], shown["ash"]["start"], shown["ash"]["width"]) == ("", "50.0", "0.0")
 
 
-def test_the_only_column_stands_at_the_start_of_the_scale(bare: dict[str, Any]) -> None:
+def test_the_only_column_is_shown_at_the_start_of_the_scale(bare: dict[str, Any]) -> None:
     ranking = bare["ranking"]
     ranking["columns"], ranking["scores"] = ["alcohol"], {"variance": [0.5]}
     ranking["mean_rank"] = {
@@ -255,7 +255,7 @@ def test_the_section_is_drawn_of_every_sample(name: str) -> None:
     assert ("95% bootstrap interval" in section) == (name != "bare")
 
 
-def test_how_the_rank_is_made_is_told_among_the_words(wine: dict[str, Any]) -> None:
+def test_the_mean_rank_is_defined_in_the_glossary(wine: dict[str, Any]) -> None:
     wine["ranking"]["mean_rank"] |= {
         "method": "<b>How</b> it was made.",
         "criteria": ["fisher_score", "information_gain"],
@@ -288,7 +288,7 @@ def test_that_the_first_column_is_not_ticked_is_explained(wine: dict[str, Any]) 
     assert "flavanoids ranks first but is not ticked" in render(wine)
 
 
-def test_of_very_many_columns_the_first_are_listed_and_it_is_said_where_the_others_are(
+def test_of_very_many_columns_the_first_are_listed_and_it_is_stated_where_the_others_are(
     wine: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = [row["name"] for row in collected(wine)["rows"]][:5]

@@ -1,4 +1,4 @@
-"""The ranking's section in Chromium: choosing, hiding, keyboard, narrow screens."""
+"""The section of the ranking in Chromium: selecting, hiding, keyboard, narrow screens."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_boxes_are_the_readers_choice_and_follow_it(read: Any) -> None:
     assert reader.page.locator("#scores .keep input:checked").count() == len(kept) + 1
 
 
-def test_a_choice_of_hostile_names_holds(read: Any) -> None:
+def test_a_choice_of_hostile_names_is_kept(read: Any) -> None:
     reader = read("hostile")
     for box in reader.page.locator("#scores .keep input").all():
         box.check()
     assert reader.page.locator("#scores .keep input:checked").count() == len(sample.HOSTILE)
 
 
-def test_what_says_nothing_is_hidden_and_comes_back(read: Any) -> None:
+def test_uninformative_columns_can_be_hidden_and_shown_again(read: Any) -> None:
     reader = read("wine")
     box = reader.page.get_by_role("checkbox", name="Hide 1 column with a score of 0 by information gain")
     box.check()

@@ -1,4 +1,4 @@
-"""Why each column is in or out, in a sentence that the numbers make."""
+"""The sentence on why each column is selected or dropped follows from the numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
+def reason_text(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
     one = {
         "name": "age", "chosen": False, "role": None, "same_as": None, "group": [],
         "alternative_merit": 0.4, "alternative_size": 3, "relevance": 0.2,
@@ -58,22 +58,22 @@ def told(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
     ],
 )  # fmt: skip
 def test_each_sentence_follows_from_the_numbers(reason: dict[str, Any], sentence: str) -> None:
-    assert told(**reason) == sentence
+    assert reason_text(**reason) == sentence
 
 
 def test_a_size_that_was_asked_for_is_the_reason() -> None:
-    assert told({"sizes": [2, 2]}, alternative_merit=0.6) == (
+    assert reason_text({"sizes": [2, 2]}, alternative_merit=0.6) == (
         "With it there would be 3 columns, and 2 were requested; adding it would raise the merit by 0.1."
     )
-    assert told({"sizes": [2, 4]}, chosen=True, alternative_size=1) == (
+    assert reason_text({"sizes": [2, 4]}, chosen=True, alternative_size=1) == (
         "Without it 1 column would be left, and 2 to 4 were requested; removing it would lower the merit by 0.1."
     )
-    assert told({"sizes": [1, 1]}, alternative_size=2, alternative_merit=None) == (
+    assert reason_text({"sizes": [1, 1]}, alternative_size=2, alternative_merit=None) == (
         "With it there would be 2 columns, and 1 was requested; the merit after adding it was not computed."
     )
 
 
-def test_columns_kept_stand_first_those_lost_dearest_and_then_those_nearest_to_coming_in(wine: dict[str, Any]) -> None:
+def test_selected_columns_are_listed_first_by_loss_then_dropped_ones_by_gain(wine: dict[str, Any]) -> None:
     rows = reason_rows(subset_of(wine["subset"]))
     kept = [row for row in rows if row["chosen"]]
     assert rows[: len(kept)] == kept
@@ -84,7 +84,7 @@ def test_columns_kept_stand_first_those_lost_dearest_and_then_those_nearest_to_c
     assert all(change <= 0 for change in others)
 
 
-def test_how_numbers_were_cut_is_told_beside_the_table(wine: dict[str, Any]) -> None:
+def test_the_discretization_of_numbers_is_stated_beside_the_table(wine: dict[str, Any]) -> None:
     by_target = "Here numbers are discretised by MDL, which uses the target"
     assert (
         discretization_note(record_of(wine))
@@ -105,7 +105,7 @@ def test_how_numbers_were_cut_is_told_beside_the_table(wine: dict[str, Any]) -> 
     assert discretization_note(record_of(wine)) == ""
 
 
-def test_a_merit_that_was_not_asked_for_is_a_dash_and_stands_last(wine: dict[str, Any]) -> None:
+def test_a_merit_that_was_not_asked_for_is_a_dash_and_is_shown_last(wine: dict[str, Any]) -> None:
     wine["subset"]["reasons"][-1]["alternative_merit"] = None
     rows = reason_rows(subset_of(wine["subset"]))
     last = [row for row in rows if row["chosen"] == wine["subset"]["reasons"][-1]["chosen"]][-1]

@@ -85,7 +85,7 @@ def test_the_cost_is_the_change_of_every_model_with_its_interval_the_largest_los
     assert numbers(cost_of(one)) == pytest.approx(told, abs=5e-4)
 
 
-def test_shares_of_rows_are_told_in_points_and_r2_by_its_name() -> None:
+def test_changes_of_shares_are_stated_in_percentage_points_and_r2_by_its_name() -> None:
     one = found()
     one["scores"][0]["id"] = "balanced_accuracy"
     assert "the balanced accuracy of 3 models is between 89.0% and 93.1%" in text_of(one)
@@ -94,7 +94,7 @@ def test_shares_of_rows_are_told_in_points_and_r2_by_its_name() -> None:
     assert "the R² of 3 models is between 0.890 and 0.931" in text_of(one)
 
 
-def test_where_every_smaller_selection_loses_all_columns_are_kept_and_the_nearest_selection_is_told() -> None:
+def test_if_every_smaller_selection_loses_all_columns_are_kept_and_the_nearest_selection_is_stated() -> None:
     every = found(recommended="all_columns", columns=NAMES)
     text = text_of(every)
     assert text.startswith("Keep all 6 columns: every smaller selection costs a model more than 0.03, or ")
@@ -172,13 +172,15 @@ def test_the_page_marks_the_recommended_row_and_a_loss_that_the_folds_are_sure_o
     assert '<span class="change loss">−0.060</span>' in section
 
 
-def test_folds_and_notes_are_told_but_not_what_the_page_tells_above(wine: dict[str, Any]) -> None:
+def test_folds_and_notes_are_shown_without_those_shown_above(wine: dict[str, Any]) -> None:
     assert collected(wine)["design"].startswith("178 rows, 10 stratified folds. Every selection is")
     wine["recommendation"]["notes"] = [wine["warnings"][0], "CFS is left out of the comparison: it failed."]
     assert collected(wine)["notes"] == ["CFS is left out of the comparison: it failed."]
 
 
-def test_what_was_not_compared_has_no_section_and_no_line(wine: dict[str, Any], bare: dict[str, Any]) -> None:
+def test_a_study_without_comparison_has_neither_section_nor_line_on_it(
+    wine: dict[str, Any], bare: dict[str, Any]
+) -> None:
     assert collect_recommendation(record_of(bare)) is None
     wine["recommendation"]["candidates"] = wine["recommendation"]["candidates"][:1]
     wine["recommendation"]["recommended"] = "all_columns"

@@ -1,4 +1,4 @@
-"""Reading and writing records: what is written is read, and what does not match is refused with its place."""
+"""Reading and writing records: a round trip is exact, and errors name the position of what does not match."""
 
 from __future__ import annotations
 

@@ -53,14 +53,14 @@ def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[
     assert collected(result)["lead"] == lead
 
 
-def test_without_a_group_the_lead_tells_the_threshold_and_the_most_similar_pair() -> None:
+def test_without_a_group_the_lead_states_the_threshold_and_the_most_similar_pair() -> None:
     lead = collected(found(["ash", "hue", "proline", "alcohol"], [0.6, 0.1, 0, 0.2, 0, 0]))["lead"]
     assert lead.startswith("No two of the 4 columns are redundant")
     for fact in ("symmetric uncertainty", "0.7)", "ash and hue", "0.60"):
         assert fact in lead
 
 
-def test_a_pair_that_shares_all_without_being_a_group_is_not_said_to_differ() -> None:
+def test_a_pair_with_all_information_shared_outside_a_group_is_not_called_different() -> None:
     lead = collected(found(["ash", "hue"], [1.0]))["lead"]
     assert (
         lead == "ash and hue have a symmetric uncertainty of 1.00, but there are too few rows to call them redundant."
@@ -77,7 +77,7 @@ def test_a_constant_column_is_neither_kept_nor_counted() -> None:
     assert (told["n_kept"], told["n_columns"]) == (2, result["redundancy"]["n_columns"])
 
 
-def test_columns_that_share_nothing_are_said_to() -> None:
+def test_columns_without_shared_information_are_reported() -> None:
     told = collected(found(["ash", "hue"], [0.0]))
     assert told["lead"] == "Every pair of the 2 columns has a symmetric uncertainty below 0.01."
     assert told["title"] == "Every pair of columns has a symmetric uncertainty below 0.01"
@@ -102,7 +102,7 @@ def test_a_choice_keeps_one_of_each_group_and_every_other_column_that_takes_part
     assert (told["n_kept"], told["n_columns"]) == (len(groups) + len(told["choice"]["others"]), len(used))
 
 
-def test_what_was_left_out_of_the_comparison_is_told() -> None:
+def test_columns_excluded_from_the_comparison_are_reported() -> None:
     result = found(["ash", "hue"], [0.1], n_columns=2000, n_not_compared=1000, n_rows=50, method="numbers cut")
     told = collected(result)
     assert told["method"] == (
@@ -112,7 +112,7 @@ def test_what_was_left_out_of_the_comparison_is_told() -> None:
     assert told["drawn"].endswith("The matrix shows the 2 of 2,000 columns with the largest values.")
 
 
-def test_the_matrix_is_symmetric_with_ones_on_its_diagonal_and_frames_groups_that_stand_together() -> None:
+def test_the_matrix_is_symmetric_with_ones_on_its_diagonal_and_frames_adjacent_groups() -> None:
     names = ["a", "b", "c", "d", "e"]
     shares = [0.9, 0.1, 0.2, 0.3, 0.15, 0.25, 0.35, 0.45, 0.8, 0.55]
     chart = matrix_chart(names, shares, [["b", "a"], ["e", "c"]])
@@ -145,7 +145,7 @@ def test_many_columns_have_no_names_at_the_side() -> None:
     assert many["layout"]["height"] <= 800
 
 
-def test_a_page_of_hostile_names_holds_them_as_text(hostile: dict[str, Any]) -> None:
+def test_a_page_of_hostile_names_contains_them_as_text(hostile: dict[str, Any]) -> None:
     page = render(hostile)
     section = page[page.index('<section id="redundancy"') :]
     section = section[: section.index("</section>")]

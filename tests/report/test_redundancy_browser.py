@@ -1,4 +1,4 @@
-"""Keep one of each group, in Chromium."""
+"""The choice of one column of each group, in Chromium."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_subset_is_chosen_at_first(read: Any) -> None:
     assert status(read("wine").page).startswith(f"Chosen now: {n} columns")
 
 
-def test_the_matrix_is_drawn_and_tells_both_names(read: Any) -> None:
+def test_the_matrix_is_drawn_and_shows_both_names(read: Any) -> None:
     reader = read("wine")
     reader.show("shared")
     box = reader.page.locator("#shared .nsewdrag").first.bounding_box()
@@ -91,7 +91,7 @@ def test_names_of_numbers_and_of_what_objects_have_are_rows_of_the_matrix(n: int
     assert reader.complaints == []
 
 
-def test_what_is_told_of_a_choice_is_not_wider_than_a_telephone(read: Any) -> None:
+def test_the_text_on_a_choice_fits_a_phone(read: Any) -> None:
     reader = read("hostile", width=390, scheme="dark")
     reader.show("shared")
     reader.page.locator(KEEP).click()

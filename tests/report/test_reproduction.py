@@ -1,4 +1,4 @@
-"""How to repeat it: code as it is, and what the numbers depend on."""
+"""The section on reproduction: code as it is, and what the numbers depend on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .reading import record_of, render
 from .test_html import section, words
 
 
-def test_the_code_stands_in_the_page_as_it_is(hostile: dict[str, Any]) -> None:
+def test_the_code_is_in_the_page_unchanged(hostile: dict[str, Any]) -> None:
     hostile["reproduction"]["command"] = "tamiz study 'a && \"b\" <c>'"
     page = section(render(hostile), "reproduction")
     for name in ("command", "python"):
@@ -19,14 +19,14 @@ def test_the_code_stands_in_the_page_as_it_is(hostile: dict[str, Any]) -> None:
         assert html.unescape(code) == hostile["reproduction"][name]
 
 
-def test_versions_and_seed_are_told(wine: dict[str, Any]) -> None:
+def test_versions_and_seed_are_shown(wine: dict[str, Any]) -> None:
     told = words(section(render(wine), "reproduction"))
     assert "Seed 0" in told
     assert "numpy 2.4.6, plotly 7.1.0, python 3.11.7, tamiz 0.1.0" in told
     assert "2 at the top of this page" in told
 
 
-def test_without_a_command_it_says_why_and_shows_python_alone(wine: dict[str, Any]) -> None:
+def test_without_a_command_line_the_reason_and_python_code_are_shown(wine: dict[str, Any]) -> None:
     wine["reproduction"] |= {
         "command": None,
         "no_command_reason": "The table was in memory.",
@@ -39,7 +39,7 @@ def test_without_a_command_it_says_why_and_shows_python_alone(wine: dict[str, An
     assert "The table was in memory." in words(section(render(wine), "reproduction"))
 
 
-def test_without_a_seed_it_promises_less(wine: dict[str, Any]) -> None:
+def test_without_a_seed_fewer_guarantees_are_stated(wine: dict[str, Any]) -> None:
     wine["seed"] = None
     shown = collect_reproduction(record_of(wine))
     assert (

@@ -119,9 +119,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         (lambda d: d["maps"][0]["points"][0].append(None), r"maps\[0\].points\[0\]\[2\] is not a number"),
     ],
 )
-def test_what_is_missing_or_of_another_kind_is_named(
-    spoil: Any, sentence: str, wine: dict[str, Any], tmp_path: Path
-) -> None:
+def test_missing_or_mistyped_values_are_named(spoil: Any, sentence: str, wine: dict[str, Any], tmp_path: Path) -> None:
     spoil(wine)
     path = tmp_path / "a.json"
     path.write_text(json.dumps(wine))
@@ -129,7 +127,7 @@ def test_what_is_missing_or_of_another_kind_is_named(
         Result.from_json(path)
 
 
-def test_the_plain_form_tells_the_answer_in_a_few_lines(wine: dict[str, Any]) -> None:
+def test_the_plain_text_states_the_answer_in_a_few_lines(wine: dict[str, Any]) -> None:
     lines = repr(result_of(wine)).splitlines()
     assert lines[0] == "Result of wine.csv"
     assert lines[1] == "  Table: 178 rows, 16 columns, target class (3 classes)"
@@ -164,7 +162,7 @@ def test_the_html_form_escapes_names(hostile: dict[str, Any]) -> None:
     assert "&lt;/script&gt;" in page
 
 
-def test_a_result_is_read_and_told_without_plotly_and_jinja(wine: dict[str, Any], tmp_path: Path) -> None:
+def test_a_result_is_read_and_summarized_without_plotly_and_jinja(wine: dict[str, Any], tmp_path: Path) -> None:
     path = result_of(wine).to_json(tmp_path / "wine.json")
     code = (
         "import sys; from tamiz.report import Result; repr(Result.from_json(sys.argv[1]));"
@@ -234,7 +232,7 @@ def test_parts_that_do_not_fit_each_other_are_refused(wine: dict[str, Any], tmp_
         Result.from_json(path)
 
 
-def test_what_cannot_be_drawn_is_told_with_its_section(wine: dict[str, Any], tmp_path: Path) -> None:
+def test_a_section_that_cannot_be_rendered_is_an_error_that_names_it(wine: dict[str, Any], tmp_path: Path) -> None:
     wine["maps"][0]["explanation"]["values"] = [[] for _ in wine["maps"][0]["explanation"]["values"]]
     result = Result.from_json(result_of(wine).to_json(tmp_path / "a.json"))
     with pytest.raises(

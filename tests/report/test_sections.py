@@ -20,7 +20,7 @@ from . import sample
 from .reading import collected, record_of
 
 
-def test_the_table_tells_rows_without_a_target(wine: dict[str, Any]) -> None:
+def test_the_table_states_rows_without_a_target(wine: dict[str, Any]) -> None:
     told = collected(collect_table, wine)
     facts = ("180 rows", "16 columns", "target class", "14 columns are used", "2 rows without a target are not used")
     assert all(fact in told["lead"] for fact in facts)
@@ -35,7 +35,7 @@ def test_the_table_tells_rows_without_a_target(wine: dict[str, Any]) -> None:
     }
 
 
-def test_columns_that_say_what_rows_are_stand_among_the_facts(wine: dict[str, Any]) -> None:
+def test_columns_with_roles_are_listed_among_the_facts(wine: dict[str, Any]) -> None:
     wine["table"] |= {"weight_column": "w", "group_column": "patient", "time_column": "day"}
     told = dict(collected(collect_table, wine)["facts"])
     assert [told[name] for name in ("Row weights", "Groups of rows", "Time of rows")] == [
@@ -45,7 +45,7 @@ def test_columns_that_say_what_rows_are_stand_among_the_facts(wine: dict[str, An
     ]
 
 
-def test_the_largest_class_stands_first_with_its_share(wine: dict[str, Any]) -> None:
+def test_the_largest_class_is_shown_first_with_its_share(wine: dict[str, Any]) -> None:
     balance = collected(collect_table, wine)["balance"]
     assert balance["title"] == "Grignolino is the largest of 3 classes: 40% of the rows"
     assert balance["chart"]["data"][0]["x"] == [71.0, 59.0, 48.0]
@@ -84,7 +84,7 @@ def test_years_have_no_separator_of_thousands(wine: dict[str, Any]) -> None:
 
 def test_an_excluded_column_keeps_its_reason(wine: dict[str, Any]) -> None:
     told = collected(collect_table, wine)
-    assert [column.name for column in told["left_out"]] == ["country", "bottle"]
+    assert [column.name for column in told["excluded"]] == ["country", "bottle"]
     assert [row["note"] for row in told["columns"][-3:]] == ["", "excluded", "excluded"]
 
 
@@ -116,7 +116,7 @@ def test_the_bar_of_the_best_is_full_and_a_score_below_zero_has_none(wine: dict[
     ]
 
 
-def test_no_cut_is_told_apart_from_a_column_that_is_not_cut(wine: dict[str, Any]) -> None:
+def test_no_cut_is_distinguished_from_a_column_that_is_not_cut(wine: dict[str, Any]) -> None:
     cuts = {row["name"]: row["cuts"] for row in collected(collect_ranking, wine)["rows"]}
     assert (cuts["ash"], cuts["cellar"]) == ("none", "")
     assert cuts["magnesium"] == "88, 98, 107"
@@ -128,7 +128,7 @@ def test_a_score_named_after_a_person_keeps_its_capital(wine: dict[str, Any]) ->
     assert ": Laplacian score 0.8718; the Laplacian score of " in collected(collect_ranking, wine)["lead"]
 
 
-def test_nothing_scored_is_told(wine: dict[str, Any]) -> None:
+def test_a_ranking_without_scores_is_reported(wine: dict[str, Any]) -> None:
     wine["ranking"]["scores"]["information_gain"] = [None] * 16
     assert collected(collect_ranking, wine)["lead"] == "No column could be scored by information gain."
 
@@ -174,7 +174,7 @@ def test_every_subset_is_a_point_under_the_line_of_the_best_of_each_size_and_the
         ([-3, -2, -1.9, -1], "The merit is highest with 3 columns"),
     ],
 )
-def test_the_title_says_how_many_columns_are_best_and_how_few_nearly(
+def test_the_title_states_how_many_columns_are_best_and_how_few_nearly(
     frontier: list[float], title: str, wine: dict[str, Any]
 ) -> None:
     wine["subset"] |= {
@@ -185,7 +185,7 @@ def test_the_title_says_how_many_columns_are_best_and_how_few_nearly(
     assert collected(collect_subset, wine)["title"] == title
 
 
-def test_what_is_proven_stands_in_plain_words(wine: dict[str, Any]) -> None:
+def test_a_certificate_is_stated_in_plain_words(wine: dict[str, Any]) -> None:
     assert [term for term, _ in collected(collect_subset, wine)["facts"]][-1] == "Reason for stopping"
     wine["subset"] |= {"value": 0.29, "certificate": {"bound": 0.31, "optimality_gap": 0.02, "proven": False}}
     told = collected(collect_subset, wine)["facts"][-1]
@@ -198,7 +198,7 @@ def test_what_is_proven_stands_in_plain_words(wine: dict[str, Any]) -> None:
     assert told == ("Proven best", "no permitted subset is better")
 
 
-def test_subsets_that_were_counted_and_not_written_down_or_not_drawn_are_told(wine: dict[str, Any]) -> None:
+def test_subsets_that_were_counted_and_not_written_down_or_not_drawn_are_reported(wine: dict[str, Any]) -> None:
     drawn = len(wine["subset"]["points"]["sizes"])
     wine["subset"] |= {"n_evaluations": 2**28, "n_recorded": drawn}
     told = collected(collect_subset, wine)
@@ -214,7 +214,7 @@ def test_two_sizes_are_no_picture(wine: dict[str, Any]) -> None:
     assert collected(collect_subset, wine)["chart"] is None
 
 
-def test_an_empty_subset_is_told(wine: dict[str, Any]) -> None:
+def test_an_empty_subset_is_reported(wine: dict[str, Any]) -> None:
     wine["subset"] |= {"columns": [], "value": 0.0, "course": wine["subset"]["course"][:1]}
     assert collected(collect_subset, wine)["lead"].startswith("CFS selects none of the 14 columns")
 
@@ -224,7 +224,7 @@ def test_a_subset_is_counted_among_the_columns_that_take_part(wine: dict[str, An
     assert f" {len(wine['subset']['columns'])} of 14 columns: " in collected(collect_subset, wine)["lead"]
 
 
-def test_a_score_is_what_columns_are_kept_by_and_how_it_was_found_is_told(wine: dict[str, Any]) -> None:
+def test_the_merit_and_the_search_are_stated(wine: dict[str, Any]) -> None:
     wine["subset"]["merit"]["label"] = "accuracy of Gaussian naive Bayes"
     wine["subset"]["scoring_note"] = "GaussianNB is not refitted."
     shown = collected(collect_subset, wine)
@@ -298,7 +298,7 @@ def test_columns_below_three_tenths_are_faint(wine: dict[str, Any]) -> None:
         ),
     ],
 )  # fmt: skip
-def test_the_title_says_which_column_explains_an_axis_or_that_none_does(
+def test_the_title_states_which_column_explains_an_axis_or_that_none_does(
     values: list[float], chance: float, title: str, note: str, wine: dict[str, Any]
 ) -> None:
     wine["maps"][0]["explanation"] |= {
@@ -311,7 +311,7 @@ def test_the_title_says_which_column_explains_an_axis_or_that_none_does(
     assert (table["title"], table["note"]) == (title, note)
 
 
-def test_a_category_tells_its_levels_apart_and_has_a_loading_a_level(wine: dict[str, Any]) -> None:
+def test_a_category_has_a_loading_for_each_level(wine: dict[str, Any]) -> None:
     told = wine["maps"][0]["explanation"]
     told["values"][-1][0] = 0.97
     row = explained(wine)[0]["rows"][0]
@@ -369,7 +369,7 @@ def test_the_arrows_of_one_scale_lead_along_the_slopes_and_else_along_the_loadin
     np.testing.assert_allclose(tips / np.hypot(*tips.T).max(), longest / np.hypot(*longest.T).max(), atol=1e-12)
 
 
-def test_what_has_no_direction_has_no_arrow() -> None:
+def test_axes_without_a_direction_have_no_arrow() -> None:
     points = [[1.0, 0.0], [-1.0, 0.0]]
     assert biplot_arrows(points, [[0.0, 0.0], [0.0, 1.0]], one_scale=True) == []
     (arrow,) = biplot_arrows(points, [[1.0, 0.0], [1e-12, 0.0]], one_scale=True)
@@ -383,7 +383,7 @@ def test_a_map_without_points_has_no_arrows_and_is_explained_all_the_same(bare: 
     assert len(shown["maps"][0]["axes"]["tables"]) == 2
 
 
-def test_the_curve_tells_how_many_components_hold_four_fifths(wine: dict[str, Any]) -> None:
+def test_the_curve_states_how_many_components_explain_four_fifths(wine: dict[str, Any]) -> None:
     wine["maps"][0]["spectrum"]["reference"] = []
     shown = collected(collect_maps, wine)["maps"][0]
     assert shown["spectrum"]["title"] == "5 components of 13 account for 80% of the total variance"
@@ -396,7 +396,7 @@ def test_the_curve_tells_how_many_components_hold_four_fifths(wine: dict[str, An
     assert title == "The first 3 components account for 67% of the total variance"
 
 
-def test_bars_stand_under_the_line_of_chance_and_the_title_counts_those_above(wine: dict[str, Any]) -> None:
+def test_bars_are_drawn_under_the_line_of_chance_and_the_title_counts_those_above(wine: dict[str, Any]) -> None:
     spectrum = wine["maps"][0]["spectrum"]
     shown = collected(collect_maps, wine)["maps"][0]["spectrum"]
     assert shown["title"] == spectrum["chance_title"]
@@ -412,7 +412,7 @@ def test_bars_stand_under_the_line_of_chance_and_the_title_counts_those_above(wi
     assert bars["customdata"][1][1:] == ["19%, by chance 11%", "55%"]
 
 
-def test_how_many_components_are_above_chance_is_told_by_the_map_and_not_counted_again(wine: dict[str, Any]) -> None:
+def test_the_number_of_components_above_chance_is_read_from_the_map(wine: dict[str, Any]) -> None:
     spectrum = wine["maps"][0]["spectrum"]
     spectrum["chance_title"] = "2 of 13 components are above chance"
     spectrum["reference"] = [0.5] * 13
@@ -439,20 +439,20 @@ def test_images_beyond_those_drawn_are_counted() -> None:
     ]
 
 
-def test_drawn_points_are_told_apart_from_all_rows(wine: dict[str, Any]) -> None:
+def test_drawn_points_are_distinguished_from_all_rows(wine: dict[str, Any]) -> None:
     wine["table"]["n_rows_used"] = 50_000
     assert "each of the 178 rows" in collected(collect_maps, sample.wine())["points"]
     assert collected(collect_maps, wine)["points"].endswith("178 of the 50,000 rows are shown.")
 
 
-def test_a_map_that_holds_little_is_not_read_as_the_whole(wine: dict[str, Any]) -> None:
+def test_a_map_with_little_explained_variance_has_a_caution(wine: dict[str, Any]) -> None:
     assert "Points near each other are rows with similar values." in collected(collect_maps, wine)["maps"][0]["near"]
     wine["maps"][0]["spectrum"]["cumulative"][1] = 0.2
     near = collected(collect_maps, wine)["maps"][0]["near"]
     assert near.startswith("The two axes account for only 20% of the total variance: rows that look near may be far")
 
 
-def test_eigenvalues_are_told_with_their_residuals_and_hold_no_share(wine: dict[str, Any]) -> None:
+def test_eigenvalues_are_shown_with_their_residuals_and_without_shares(wine: dict[str, Any]) -> None:
     shown = collected(collect_maps, wine)["maps"][1]
     values = wine["maps"][1]["spectrum"]["values"]
     assert values[:2] == pytest.approx([0.0359, 0.1061], abs=1e-4)
@@ -473,7 +473,7 @@ def test_eigenvalues_are_told_with_their_residuals_and_hold_no_share(wine: dict[
         ([1e-7, 0.5], [0.03, 0.001], "The first two eigenvalues are 1\u00a0×\u00a010⁻⁷ and 0.5; residuals below 0.1"),
     ],
 )
-def test_the_title_of_eigenvalues_says_how_many_there_are_and_how_good(
+def test_the_title_of_eigenvalues_states_how_many_there_are_and_how_good(
     values: list[float], residuals: list[float], title: str, wine: dict[str, Any]
 ) -> None:
     wine["maps"][1]["spectrum"] |= {"values": values, "residuals": residuals}
@@ -489,7 +489,7 @@ def test_coordinates_without_a_common_unit_are_not_drawn_to_one_scale(wine: dict
     assert "One unit" not in eigenmap["near"]
 
 
-def test_a_graph_in_one_piece_is_told_in_a_sentence_and_facts(wine: dict[str, Any]) -> None:
+def test_a_connected_graph_is_described_in_a_sentence_and_facts(wine: dict[str, Any]) -> None:
     told = collected(collect_graph, wine)
     assert told["lead"] == "1,802 edges join 178 rows, in one component."
     assert told["cautions"] == []
@@ -511,7 +511,7 @@ def test_a_builder_without_a_description_is_shown_by_its_name_and_parameters(win
     assert dict(collected(collect_graph, wine)["facts"])["Built by"] == "Delaunay"
 
 
-def test_a_weighted_graph_of_a_sample_tells_t_radius_and_how_many_rows_it_joins(wine: dict[str, Any]) -> None:
+def test_a_weighted_graph_of_a_sample_is_described_by_t_radius_and_its_number_of_rows(wine: dict[str, Any]) -> None:
     wine["graph"] |= {"unweighted": False, "t": 0.5, "radius": 1.25, "degrees": {"min": 0.5, "median": 2, "max": 3.5}}
     wine["table"]["n_rows_used"] = 300_000
     facts = dict(collected(collect_graph, wine)["facts"])
@@ -613,7 +613,7 @@ EYES = {
 
 @pytest.mark.parametrize("eye", EYES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_colours_of_levels_are_told_apart_by_every_eye(scheme: str, eye: str) -> None:
+def test_the_colours_of_levels_are_distinguished_by_every_eye(scheme: str, eye: str) -> None:
     seen = [_seen(color, EYES[eye]) for color in charts.themes()[scheme]["levels"]]
     distances = [np.linalg.norm(a - b) for i, a in enumerate(seen) for b in seen[:i]]
     # Two is what a trained eye just sees; ten is another colour.
@@ -625,7 +625,7 @@ def test_there_is_a_shape_for_every_colour() -> None:
     assert len(set(themes["shapes"])) == len(themes["light"]["levels"]) == len(themes["dark"]["levels"]) == 10
 
 
-def test_the_maps_stand_side_by_side_with_the_best_of_each_number_marked(wine: dict[str, Any]) -> None:
+def test_the_maps_are_shown_side_by_side_with_the_best_of_each_number_marked(wine: dict[str, Any]) -> None:
     shown = collected(collect_quality, wine)
     values = {measure["name"]: measure["values"] for measure in wine["quality"]["measures"]}
     assert shown["names"] == ["PCA", "Laplacian eigenmaps"]
@@ -713,7 +713,7 @@ def test_one_map_has_nothing_to_be_better_than(bare: dict[str, Any]) -> None:
     assert shown["curves"]["title"] == "Preserved neighbours by neighbourhood size"
 
 
-def test_a_map_that_was_not_judged_has_a_dash(wine: dict[str, Any]) -> None:
+def test_a_map_without_quality_has_a_dash(wine: dict[str, Any]) -> None:
     set_values(wine, **{name: [None, 0.5] for name in sample.MEASURES})
     wine["quality"]["agreement"]["r_nx"][0] = []
     wine["quality"]["pairs"]["on_map"][0] = []
@@ -730,7 +730,7 @@ def test_the_rows_that_were_drawn_are_counted(wine: dict[str, Any]) -> None:
     assert collected(collect_quality, wine)["compared"].startswith("Evaluated on a sample of 178 rows.")
 
 
-def test_the_curves_have_a_title_that_says_who_keeps_near_and_wide_neighbourhoods(wine: dict[str, Any]) -> None:
+def test_the_title_of_the_curves_names_the_best_maps_for_near_and_wide_neighbourhoods(wine: dict[str, Any]) -> None:
     curves = wine["quality"]["agreement"]
     curves |= {"n_neighbors": [1, 15, 45, 176], "r_nx": [[0.1, 0.2, 0.6, 0.5], [0.1, 0.4, 0.3, 0.2]]}
     shown = collected(collect_quality, wine)["curves"]
@@ -745,7 +745,7 @@ def test_the_curves_have_a_title_that_says_who_keeps_near_and_wide_neighbourhood
     assert all(fact in title for fact in ("Laplacian eigenmaps", "the 15 nearest", "the 45 nearest"))
 
 
-def test_a_shepard_diagram_holds_the_pairs_and_the_line_of_equal_distances(wine: dict[str, Any]) -> None:
+def test_a_shepard_diagram_contains_the_pairs_and_the_line_of_equal_distances(wine: dict[str, Any]) -> None:
     pairs = wine["quality"]["pairs"]
     pairs |= {"in_table": [1.0, 2.0, 4.0], "on_map": [[1.5, 2.0, 3.0], [0.0, 9.0, 1.0]]}
     first, second = (shown["chart"] for shown in collected(collect_quality, wine)["pairs"])
@@ -769,7 +769,7 @@ def test_maps_are_coloured_by_how_badly_each_row_is_placed_on_one_scale(wine: di
     assert colourings(wine)[-1]["option"] == "k-means cluster (K = 3, mean silhouette 0.28)"
 
 
-def test_the_target_and_the_clusters_are_told_as_such_and_only_at_a_point_by_their_column(wine: dict[str, Any]) -> None:
+def test_the_target_and_the_clusters_are_named_as_such_and_at_a_point_by_their_column(wine: dict[str, Any]) -> None:
     first, *columns, clusters, stress = colourings(wine)
     assert first["option"] == "class (target)"
     assert [color["option"] for color in columns] == [color["name"] for color in wine["colors"][1:-1]]

@@ -52,7 +52,7 @@ def test_reasons_are_sorted_searched_and_folded(read: Any) -> None:
     assert [name.replace("\u200b", "") for name in reader.names("reasons")] == ["probe_0119_channel_0"]
 
 
-def test_a_point_of_the_lattice_tells_its_columns_and_its_merit(few: Any) -> None:
+def test_a_point_of_the_lattice_shows_its_columns_and_its_merit(few: Any) -> None:
     reader = few(4)
     reader.show("lattice")
     reader.page.locator("#lattice .scatterlayer .trace").nth(3).locator("path.point").nth(5).hover(force=True)
@@ -62,7 +62,7 @@ def test_a_point_of_the_lattice_tells_its_columns_and_its_merit(few: Any) -> Non
     assert told.first.text_content() == f"{names[0]}, {names[1]}2 columns, merit 0.9"
 
 
-def test_arrow_keys_go_from_subset_to_subset_and_tell_each(few: Any) -> None:
+def test_arrow_keys_move_from_subset_to_subset_and_show_each(few: Any) -> None:
     reader = few(4)
     reader.show("lattice")
     names = [column["name"] for column in sample.wine()["table"]["columns"]][:4]
@@ -86,7 +86,7 @@ def test_arrow_keys_go_from_subset_to_subset_and_tell_each(few: Any) -> None:
 
 @pytest.mark.parametrize("n", [*(pytest.param(n, marks=pytest.mark.slow) for n in (2, 4, 5)), 6])
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
-def test_names_stand_apart_and_the_lattice_scrolls_in_its_own_box(few: Any, n: int, width: int, scheme: str) -> None:
+def test_names_do_not_overlap_and_the_lattice_scrolls_in_its_own_box(few: Any, n: int, width: int, scheme: str) -> None:
     reader = few(n, width=width, scheme=scheme)
     reader.show("lattice")
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
@@ -111,7 +111,7 @@ def test_all_subsets_are_in_a_table_that_opens_and_sorts(few: Any) -> None:
     assert "5" in rows.first.inner_text()
 
 
-def test_hostile_names_stand_in_the_lattice_as_they_are(read: Any) -> None:
+def test_hostile_names_are_shown_in_the_lattice_unchanged(read: Any) -> None:
     reader = read("hostile", width=390)
     reader.show("lattice")
     reader.page.locator("#lattice").focus()

@@ -36,7 +36,7 @@ def test_repeated_rows_are_counted_and_named_by_their_numbers_from_one(wine: dic
     assert facts(wine)["Duplicate rows"] == "1 row repeats an earlier one, such as rows 1 and 2"
 
 
-def test_rows_not_looked_at_are_said_not_to_be(wine: dict[str, Any]) -> None:
+def test_rows_that_were_not_compared_are_reported_as_such(wine: dict[str, Any]) -> None:
     wine["table"]["duplicate_rows"] = None
     assert facts(wine)["Duplicate rows"].startswith("not checked")
 
@@ -95,7 +95,7 @@ def test_a_recoding_is_described_by_its_adjusted_mutual_information(wine: dict[s
     assert "on 50 rows (one of each group)" in of_groups
 
 
-def test_an_id_that_takes_no_part_is_told_without_alarm(wine: dict[str, Any]) -> None:
+def test_an_excluded_id_is_noted_without_a_warning(wine: dict[str, Any]) -> None:
     wine["table"]["leakage"] = [{**LEAK, "name": "bottle"}]
     told = collected(wine)
     assert "leak" not in told["lead"]

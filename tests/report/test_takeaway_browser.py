@@ -1,4 +1,4 @@
-"""What a reader takes away from the report: files that hold what the page shows."""
+"""Files that a reader saves from the report contain what the page shows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_coordinates_are_saved_with_the_colours(read: Any, tmp_path: Path) -
     assert sum(not row[head.index("alcalinity_of_ash")] for row in rows) == 4
 
 
-def test_a_spreadsheet_runs_nothing_that_a_name_says(browser: Any, tmp_path: Path) -> None:
+def test_a_spreadsheet_runs_no_formula_in_a_name(browser: Any, tmp_path: Path) -> None:
     result = sample.wine()
     for column in result["table"]["columns"]:
         if column["name"] == "alcohol":
@@ -74,7 +74,7 @@ def test_a_spreadsheet_runs_nothing_that_a_name_says(browser: Any, tmp_path: Pat
     page.close()
 
 
-def test_what_is_not_there_is_not_offered(read: Any) -> None:
+def test_downloads_of_absent_results_are_not_offered(read: Any) -> None:
     reader = read("bare")
     assert reader.page.locator("#takeaway button").all_inner_texts() == [
         "Save the 0 ticked columns as CSV", "Save the ranking as CSV", "Save all numbers as JSON",

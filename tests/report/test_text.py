@@ -69,7 +69,7 @@ def test_json_in_a_script_gives_back_every_name_and_ends_no_element(name: str) -
 
 
 @pytest.mark.parametrize("name", sample.HOSTILE)
-def test_a_breakable_name_holds_no_tag_but_its_breaks(name: str) -> None:
+def test_a_breakable_name_contains_no_tag_but_its_breaks(name: str) -> None:
     assert "<" not in str(text.breakable_name(name)).replace("<wbr>", "")
 
 

@@ -64,7 +64,7 @@ def test_the_verdict_states_score_rows_and_baseline_and_how_much_of_the_apparent
     )
 
 
-def test_without_a_gain_the_verdict_says_so_first_with_the_interval() -> None:
+def test_without_a_gain_the_verdict_begins_with_that_and_the_interval() -> None:
     words = verdict(assessed(0.69, 0.4, 0.55, helps=False, beats_chance=False))
     assert words.startswith(
         "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets: accuracy 40.0% "
@@ -85,7 +85,7 @@ def test_a_gain_within_its_error_is_not_denied_where_shuffled_targets_give_less(
     assert verdict(found).startswith("No gain over the baseline was found on new rows: ")
 
 
-def test_columns_that_help_by_a_merit_that_chance_gives_too_are_told_with_a_yet() -> None:
+def test_a_gain_with_a_merit_within_the_permutation_null_is_stated_with_that_limitation() -> None:
     found = assessed(0.87, 0.79, 0.5, beats_chance=False)
     merits = [0.1 * k for k in range(19)]
     found["null"] |= {"merits": merits, "observed": merits[16], "p_value": 0.2}
@@ -121,7 +121,7 @@ def test_where_another_score_decides_both_it_and_the_apparent_one_are_named() ->
         (0.96, "no optimism was found."),
     ],
 )
-def test_accuracy_that_does_not_reach_the_most_frequent_class_is_told_beside_a_gain(nested: float, words: str) -> None:
+def test_accuracy_below_the_most_frequent_class_is_stated_beside_a_gain(nested: float, words: str) -> None:
     found = assessed(0.8, 0.8, 0.5, "roc_auc", other_scores=[beside("accuracy", nested, 0.95)])
     assert verdict(found).startswith(f"{BETTER}AUC 0.800 in nested")
     assert verdict(found).endswith(words)
@@ -136,7 +136,7 @@ def imbalanced() -> tuple[Any, Any]:
     return X, y
 
 
-def test_a_rare_class_that_columns_tell_of_is_a_gain_although_accuracy_is_below_its_baseline() -> None:
+def test_a_rare_class_that_columns_predict_is_a_gain_although_accuracy_is_below_its_baseline() -> None:
     report = selection_report(RankSelector(FisherScore(), n_features=2), *imbalanced(), n_splits=5, n_permutations=0)
     found = describe_assessment(report, ())
     accuracy = found.scores_by("accuracy")

@@ -22,7 +22,7 @@ def names_of(archive, candidates):
     return {tuple(key) for key in archive.keys(candidates).tolist()}
 
 
-def test_sets_and_merits_stand_in_the_order_of_evaluation():
+def test_sets_and_merits_are_in_the_order_of_evaluation():
     archive = Archive(3)
     record(archive, ("000", 0), ("110", 2))
     record(archive, ("011", 1))
@@ -88,7 +88,7 @@ def test_only_sets_of_an_allowed_size_are_best():
     assert archive.best_merit == 2
 
 
-def test_the_course_holds_every_set_that_was_best_at_its_time():
+def test_the_history_contains_every_set_that_was_best_at_its_time():
     rng = np.random.default_rng(0)
     archive, best, course = Archive(12), -np.inf, []
     masks = np.unique(rng.random((200, 12)) < 0.5, axis=0)
@@ -184,7 +184,7 @@ def test_masks_in_any_order_of_memory_have_the_same_keys():
     )
 
 
-def test_a_batch_that_control_c_cut_short_is_not_there(monkeypatch):
+def test_a_batch_interrupted_by_control_c_is_not_recorded(monkeypatch):
     archive = record(Archive(3), ("100", 1), ("110", 2))
 
     def interrupted(keys):

@@ -77,7 +77,7 @@ def test_pairs_far_beyond_what_columns_are_by_themselves_end_the_search_all_the_
 
 
 @pytest.mark.parametrize("sizes", [None, 3, 9, 16, (5, 7)])
-def test_of_columns_that_go_with_each_other_it_looks_at_few_sets(sizes):
+def test_of_correlated_columns_it_evaluates_few_sets(sizes):
     for seed in range(4):
         expected = search_in(Exhaustive(), Smooth(seed, 18, n_factors=6), 18, n_features=sizes)
         archive = search_in(BranchAndBound(), Smooth(seed, 18, n_factors=6), 18, n_features=sizes)
@@ -86,7 +86,7 @@ def test_of_columns_that_go_with_each_other_it_looks_at_few_sets(sizes):
         assert archive.n_evaluations < 200
 
 
-def test_stopped_at_any_number_of_sets_the_bound_holds_and_never_rises(monkeypatch):
+def test_stopped_at_any_number_of_sets_the_bound_is_valid_and_never_rises(monkeypatch):
     n_bounds = 0
     for seed in range(0, 60, 5):
         cut_small(monkeypatch, seed)
@@ -171,7 +171,7 @@ def test_a_unit_that_is_not_wanted_is_in_no_best_set():
     assert dropped > 100
 
 
-def test_units_are_alike_when_one_can_stand_for_the_other():
+def test_units_are_equivalent_when_they_can_be_exchanged():
     evaluator = Smooth(0, 6)
     same = np.array([0, 1, 0, 3, 1, 0])
     evaluator.c, evaluator.A = evaluator.c[same], evaluator.A[np.ix_(same, same)]
@@ -180,7 +180,7 @@ def test_units_are_alike_when_one_can_stand_for_the_other():
     assert ConvexRelaxation.from_form(sums_of(evaluator)).first_equivalent.tolist() == [0, 1, 0, 3, 4, 0]
 
 
-def test_of_columns_that_stand_for_each_other_the_first_are_tried_first():
+def test_of_equivalent_columns_the_first_are_tried_first():
     evaluator = Smooth(3, 5)
     copies = np.tile(np.arange(5), 3)
     evaluator.c, evaluator.A = evaluator.c[copies], evaluator.A[np.ix_(copies, copies)]
@@ -193,7 +193,7 @@ def test_of_columns_that_stand_for_each_other_the_first_are_tried_first():
 
 
 @pytest.mark.parametrize("sizes", [None, 10, (5, 20)])
-def test_where_no_column_tells_anything_the_first_set_is_proven_at_once(sizes):
+def test_without_informative_columns_the_first_set_is_proven_optimal_at_once(sizes):
     evaluator = Smooth(2, 40)
     evaluator.c = evaluator.c * 0
     archive = search_in(BranchAndBound(), evaluator, 40, n_features=sizes)

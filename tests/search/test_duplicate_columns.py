@@ -90,7 +90,7 @@ def test_merits_and_journals_do_not_depend_on_it(tmp_path):
         assert searched(Forward(), journal=path).merit_ == few.merit_
 
 
-def test_rows_of_a_fold_that_make_columns_equal_are_no_reason_for_a_word():
+def test_columns_that_are_equal_in_a_fold_only_are_not_reported():
     rare = np.zeros(N)
     rare[:2] = 1
     other = np.where(np.arange(N) == 0, 0, rare)

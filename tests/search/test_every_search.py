@@ -12,7 +12,7 @@ from tamiz.search.journal import Journal
 from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator
 
-from ..statistics.mixed import make_mixed
+from ..statistics.mixed_tables import make_mixed
 from .merits import Quadratic, best_of, losses, problem_of, search_in, sets_of, subset_of
 
 P = 7
@@ -102,7 +102,7 @@ def allowed(masks, n_features):
 
 
 @every_search
-def test_a_search_ends_and_says_why(name):
+def test_a_search_ends_and_states_the_reason(name):
     for case, archive, _ in runs(name):
         assert archive.stop_reason, case
         assert not archive.interrupted
@@ -127,7 +127,7 @@ def test_a_search_chooses_a_set_of_the_size_asked_for_no_better_than_the_best_of
 
 
 @every_search
-def test_a_search_evaluates_no_more_than_it_says(name):
+def test_a_search_evaluates_no_more_sets_than_its_limit(name):
     for case, archive, _ in runs(name):
         most = made(name).max_evaluations(problem_of(made(name), P, case[2]))
         assert most is None or archive.n_evaluations <= most, case

@@ -1,4 +1,4 @@
-"""Exhaustive search by codes, by combinations and one by one, against the plain enumeration of all sets."""
+"""Exhaustive search by codes, by combinations and set by set, against the plain enumeration of all sets."""
 
 from math import comb
 
@@ -31,7 +31,7 @@ def merit(way, seed, p):
     return varied(Quadratic(seed, p) if way == "one by one" else (Smooth if seed % 3 else Known)(seed, p), seed)
 
 
-def test_all_sets_are_looked_at_and_the_best_is_that_of_the_plain_search(way):
+def test_all_sets_are_evaluated_and_the_best_is_that_of_the_plain_search(way):
     for seed in range(120):
         p = 1 + seed % 8
         parts, sizes = asked(seed, p)

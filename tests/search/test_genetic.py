@@ -37,37 +37,37 @@ class Smooth(Quadratic):
         return self.c, self.A
 
 
-def bred(search, evaluator, p, seed, n_features=None):
+def archive_of(search, evaluator, p, seed, n_features=None):
     problem = problem_of(search, p, n_features, evaluator)
     archive = Archive(p, min_size=problem.min_size, max_size=problem.max_size)
     return run_search(search.walk(problem, np.random.default_rng(seed)), evaluator, archive)
 
 
-def test_breeding_finds_the_best_of_ten_columns():
+def test_a_genetic_search_finds_the_best_of_ten_columns():
     for seed in range(6):
         evaluator = Smooth(seed, 10)
         best = search_in(Exhaustive(), evaluator, 10).best_merit
-        assert bred(Genetic(20, generations=20), evaluator, 10, seed).best_merit == best
+        assert archive_of(Genetic(20, generations=20), evaluator, 10, seed).best_merit == best
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("merit", [Smooth, Quadratic])
 @pytest.mark.parametrize("problem", range(2))
-def test_breeding_finds_the_best_of_fifteen_columns_in_19_of_20_seeds(merit, problem):
+def test_a_genetic_search_finds_the_best_of_fifteen_columns_in_19_of_20_seeds(merit, problem):
     evaluator = Smooth(problem, 15)
     if merit is Quadratic:
         evaluator.c, evaluator.A = (made := Quadratic(problem, 15)).c, made.A
     best = search_in(Exhaustive(), evaluator, 15).best_merit
-    found = [bred(Genetic(), evaluator, 15, seed).best_merit for seed in range(20)]
+    found = [archive_of(Genetic(), evaluator, 15, seed).best_merit for seed in range(20)]
     assert sum(merit == best for merit in found) >= 19
 
 
 @pytest.mark.parametrize("n_features", [None, 4, (2, 5)], ids=str)
-def test_breeding_beats_as_many_sets_at_random(n_features):
+def test_a_genetic_search_beats_as_many_random_sets(n_features):
     for seed in range(2):
         evaluator = Smooth(seed, 60)
         ours, random = (
-            bred(search, evaluator, 60, seed, n_features).best_merit
+            archive_of(search, evaluator, 60, seed, n_features).best_merit
             for search in (Genetic(30, generations=30), RandomSubsets(900))
         )
         assert ours > random
@@ -81,7 +81,7 @@ class Meaningless(Quadratic):
 
 
 def test_sets_stay_small_where_nothing_is_selected_for():
-    archive = bred(Genetic(100, generations=60), Meaningless(0, 400), 400, 1)
+    archive = archive_of(Genetic(100, generations=60), Meaningless(0, 400), 400, 1)
     # Flipping every column at the same rate would bring them near to 200.
     first, last = archive.sizes[:100], archive.sizes[-100:]
     assert 10 < np.exp(np.log(np.maximum(first, 1)).mean()) < 30
@@ -89,28 +89,30 @@ def test_sets_stay_small_where_nothing_is_selected_for():
 
 
 def test_the_first_generation_has_as_many_sets_of_one_octave_of_sizes_as_of_another():
-    archive = bred(Genetic(1000, generations=1), Meaningless(0, 255), 255, 0)
+    archive = archive_of(Genetic(1000, generations=1), Meaningless(0, 255), 255, 0)
     octaves = np.bincount(np.log2(np.maximum(archive.sizes, 1)).astype(int))
     assert len(octaves) == 8
     assert octaves.min() > 90
 
 
 def test_children_of_a_fixed_size_are_of_that_size_and_new():
-    archive = bred(Genetic(50, generations=20, mutation=0.0), Smooth(0, 200), 200, 0, 12)
+    archive = archive_of(Genetic(50, generations=20, mutation=0.0), Smooth(0, 200), 200, 0, 12)
     assert set(archive.sizes.tolist()) == {12}
     assert len(archive) == 1000
 
 
-def test_breeding_with_groups_keeps_to_the_sizes():
+def test_a_genetic_search_with_column_groups_keeps_the_sizes():
     groups = [list(range(3 * k, 3 * k + 3)) for k in range(8)]
     for n_features in (7, (8, 9), 40):
-        archive = bred(Genetic(20, generations=10, column_groups=groups, fixed=[39]), Smooth(0, 40), 40, 0, n_features)
+        archive = archive_of(
+            Genetic(20, generations=10, column_groups=groups, fixed=[39]), Smooth(0, 40), 40, 0, n_features
+        )
         least, most = n_features if isinstance(n_features, tuple) else (n_features, n_features)
         assert least <= archive.sizes.min() <= archive.sizes.max() <= most
         assert archive.masks[:, 39].all()
 
 
-def test_breeding_ends_when_every_set_was_seen():
+def test_a_genetic_search_ends_when_every_set_was_evaluated():
     archive = search_in(Genetic(), Quadratic(0, 5), 5)
     assert archive.stop_reason == "every set was evaluated"
     assert len(archive) == 2**5
@@ -129,7 +131,7 @@ def test_breeding_ends_when_every_set_was_seen():
         ({"mutation": -0.5}, "mutation must be at least 0, got -0.5"),
     ],
 )
-def test_breeding_refuses_numbers_that_cannot_be(parameters, message):
+def test_a_genetic_search_refuses_invalid_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         search_in(Genetic(**parameters), Quadratic(0, 4), 4)
 
@@ -159,7 +161,7 @@ def test_the_baseline_is_as_good_as_chance():
     every = sorted(evaluator.merit(s) for s in combinations(range(8), 3))
     ranks = []
     for seed in range(100):
-        archive = bred(RandomSubsets(9), evaluator, 8, seed, 3)
+        archive = archive_of(RandomSubsets(9), evaluator, 8, seed, 3)
         ranks.append(np.searchsorted(every, archive.best_merit, side="right") / len(every))
     # The best of nine draws has 9 / 10 of the ranks on average; ties lift it a little.
     assert 0.88 < np.mean(ranks) < 0.95
@@ -184,12 +186,12 @@ def test_every_set_of_a_size_has_the_same_chance(widths):
 
 def test_different_seeds_draw_different_sets():
     for search in (Genetic(10, generations=3), RandomSubsets(30)):
-        runs = [sets_of(bred(search, Quadratic(0, 12), 12, seed)) for seed in (0, 0, 1)]
+        runs = [sets_of(archive_of(search, Quadratic(0, 12), 12, seed)) for seed in (0, 0, 1)]
         assert runs[0] == runs[1]
         assert runs[0] != runs[2]
 
 
-def test_breeding_from_a_start_that_is_too_large_keeps_to_the_size():
+def test_a_genetic_search_from_a_start_that_is_too_large_keeps_the_size():
     start = [0, 1, 2, 3, 4, 5]
     archive = search_in(Genetic(10, generations=2, start=start), Quadratic(0, 12), 12, n_features=4)
     assert set(sets_of(archive)[0]) < set(start)

@@ -13,7 +13,7 @@ from tamiz.exceptions import DataError
 from tamiz.search import Backward, BestFirst, Evaluations, Forward
 from tamiz.search.journal import Journal
 
-from ..statistics.mixed import make_mixed
+from ..statistics.mixed_tables import make_mixed
 from .merits import Quadratic, search_in, sets_of
 
 FACTS = {"columns": [f"x{j}" for j in range(8)], "merit": "Quadratic", "data": "0"}
@@ -44,7 +44,7 @@ def test_two_runs_write_the_same_bytes(tmp_path, search):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_a_journal_holds_every_set_once_with_its_exact_merit(tmp_path):
+def test_a_journal_contains_every_set_once_with_its_exact_merit(tmp_path):
     archive, _ = searched(tmp_path / "journal")
     head, *lines = (tmp_path / "journal").read_text().splitlines()
     assert json.loads(head) == {"format": "tamiz journal 2", **FACTS}
@@ -87,7 +87,7 @@ def test_a_search_with_groups_goes_on_from_any_byte(tmp_path):
         assert path.read_bytes() == written, length
 
 
-def test_what_is_written_down_is_not_evaluated_again(tmp_path):
+def test_recorded_sets_are_not_evaluated_again(tmp_path):
     whole, first = searched(tmp_path / "journal")
     lines = (tmp_path / "journal").read_bytes().splitlines(keepends=True)
     assert searched(tmp_path / "journal")[1].asked == []
@@ -305,6 +305,6 @@ def test_searches_of_one_table_and_merit_share_a_journal(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["", 5])
-def test_what_names_no_file_is_no_journal(path):
+def test_an_invalid_path_is_no_journal(path):
     with pytest.raises(TypeError, match=f"^journal must be a file name, got {path!r}"):
         searched(path)

@@ -48,13 +48,13 @@ def dropped(path):
     return [tuple(sorted(set(more) - set(fewer))) for more, fewer in pairwise(path)]
 
 
-def test_the_column_of_least_importance_goes_and_the_last_of_equal_ones():
+def test_the_column_of_least_importance_is_dropped_and_the_last_of_equal_ones():
     path = path_of(RecursiveElimination())
     assert path[0] == tuple(range(P))
     assert dropped(path) == [(5,), (4,), (3,), (1,), (2,), (0,), (6,)]
 
 
-def test_the_best_set_of_the_way_is_the_result_and_the_smaller_of_equal_ones():
+def test_the_best_set_of_the_path_is_the_result_and_the_smaller_of_equal_ones():
     archive = search_in(RecursiveElimination(), Additive(), P)
     assert best_of(archive) == (0, 1, 2, 3, 6)
     assert archive.stop_reason == "no column is left to drop"
@@ -68,7 +68,7 @@ def test_it_ends_at_the_size_asked_for():
     assert archive.stop_reason == "the requested size is reached"
 
 
-def test_several_go_at_a_time_and_no_more_than_may():
+def test_several_columns_are_dropped_in_a_step_within_the_limit():
     assert dropped(path_of(RecursiveElimination(3))) == [(3, 4, 5), (0, 1, 2), (6,)]
     assert dropped(path_of(RecursiveElimination(3), 2)) == [(3, 4, 5), (1, 2)]
     assert dropped(path_of(RecursiveElimination(100), (2, 4))) == [(1, 2, 3, 4, 5)]
@@ -82,12 +82,12 @@ def test_a_share_is_of_those_that_are_left():
 
 @pytest.mark.parametrize("step", [1, 2, 0.3, 0.5, 100])
 @pytest.mark.parametrize("n_features", [None, 1, 3, (2, 4), P])
-def test_it_says_how_many_sets_it_evaluates(step, n_features):
+def test_the_number_of_evaluations_is_known_in_advance(step, n_features):
     search = RecursiveElimination(step)
     assert search.max_evaluations(problem_of(search, P, n_features)) == len(path_of(search, n_features))
 
 
-def test_columns_of_a_group_are_judged_as_one_and_go_as_one():
+def test_columns_of_a_group_are_scored_and_dropped_together():
     evaluator = Additive()
     path = path_of(RecursiveElimination(column_groups=[[6, 5], [1, 3]], n_repeats=8), evaluator=evaluator)
     assert dropped(path) == [(4,), (1, 3), (5, 6), (2,), (0,)]
@@ -105,13 +105,13 @@ def test_it_begins_at_its_start():
     assert path_of(RecursiveElimination(start=[1, 5, 6], fixed=[1]))[:2] == [(1, 5, 6), (1, 6)]
 
 
-def test_fixed_columns_are_not_judged():
+def test_fixed_columns_are_not_scored():
     evaluator = Additive()
     path_of(RecursiveElimination(fixed=[5]), evaluator=evaluator)
     assert all((5,) not in units for _, units, _ in evaluator.asked)
 
 
-def test_a_merit_that_does_not_tell_what_columns_are_worth_is_refused():
+def test_a_merit_without_column_importances_is_refused():
     X, y = load_wine(return_X_y=True)
     sentence = r"^RecursiveElimination needs a merit that provides the importance of each column; CFS does not\. Use Backward\.$"
     with pytest.raises(ValueError, match=sentence):
@@ -138,7 +138,7 @@ def test_parameters_out_of_range_are_refused(parameters, kind, sentence):
         path_of(RecursiveElimination(**parameters))
 
 
-def test_the_way_is_that_of_scikit_learns_importances_and_the_merits_those_of_its_folds(monkeypatch):
+def test_the_path_follows_scikit_learns_importances_and_the_merits_are_those_of_its_folds(monkeypatch):
     monkeypatch.setattr(
         permutation_losses,
         "_draw_permutations",

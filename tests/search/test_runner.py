@@ -237,7 +237,7 @@ def test_a_set_that_comes_twice_in_one_batch_or_again_later_is_evaluated_once():
     assert archive.stop_reason == "done"
 
 
-def test_progress_tells_how_many_sets_were_evaluated():
+def test_progress_reports_the_number_of_evaluated_sets():
     reports = []
     with progress.use_listener(lambda label, done, total: reports.append((label, done, total))):
         archive = search_in(Forward(), Quadratic(2, 6), 6)
@@ -268,7 +268,7 @@ def test_best_of_a_search_over_no_column_is_the_empty_set():
     assert best_of(archive) == ()
 
 
-def test_what_a_proposal_passes_over_is_counted_and_what_it_proves_is_kept():
+def test_skipped_sets_of_a_proposal_are_counted_and_its_bound_is_kept():
     class Survey(Proposal):
         def scan(self, budget):
             budgets.append(budget)

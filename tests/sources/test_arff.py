@@ -53,7 +53,7 @@ def test_levels_keep_the_order_in_which_they_are_declared(write):
     assert MixedNB().fit(source).classes_.tolist() == ["high", "low", "mid"]
 
 
-def test_of_a_nominal_attribute_said_to_be_boolean_the_first_level_is_the_one_that_counts_0(write):
+def test_the_first_level_of_a_nominal_attribute_declared_boolean_is_false(write):
     text = "@relation r\n@attribute flag {True, False}\n@attribute x numeric\n@data\nTrue,1\nFalse,2\nTrue,3\n"
     source = open_source(write(text), kinds={"flag": "boolean"})
     assert source.schema.columns[0].levels == ("False", "True")
@@ -114,7 +114,7 @@ def test_a_sparse_row_leaves_zeros_and_first_levels_out(write):
     }
 
 
-def test_weights_of_rows_are_used_and_told(write):
+def test_weights_of_rows_are_used_and_reported(write):
     source = open_source(write(WEATHER + "sunny,1,{0.5}\nrainy,2\n{0 rainy, 1 3}, {4}\n'sunny',5, { 2 }\n"))
     (block,) = source.blocks()
     assert block.weight.tolist() == [0.5, 1, 4, 2]
@@ -152,7 +152,7 @@ def test_dates_are_read_by_their_pattern(write, pattern, text, expected):
     assert table_of(source)["t"] == [expected, None]
 
 
-def test_text_attributes_are_judged_by_their_values(write):
+def test_the_kind_of_text_attributes_depends_on_their_values(write):
     header = "@relation r\n@attribute name string\n@attribute colour string\n@attribute n numeric\n@data\n"
     source = open_source(write(header + "".join(f"n{i},{'red' if i % 2 else 'blue'},{i}.5\n" for i in range(12))))
     name, colour, _ = source.schema.columns

@@ -54,7 +54,7 @@ def test_a_column_in_a_file_is_no_array_without_a_copy(columns):
         np.asarray(columns[1][0], copy=False)
 
 
-def test_a_file_that_was_cut_off_is_told(tmp_path):
+def test_a_file_that_was_cut_off_is_reported(tmp_path):
     file = ColumnFile(tmp_path / "columns")
     stored = file.store(np.arange(100.0))
     (tmp_path / "columns").write_bytes(b"")

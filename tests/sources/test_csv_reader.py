@@ -74,7 +74,7 @@ def test_semicolons_allow_a_decimal_comma(write):
     assert table_of(open_source(write("a;b\n1,5;2\n-3;1e2\n"))) == {"a": [1.5, -3], "b": [2, 100]}
 
 
-def test_quotes_hold_delimiters_newlines_and_quotes(write):
+def test_quotes_contain_delimiters_newlines_and_quotes(write):
     source = open_source(write('a,b\n"x, y",1\n"p\nq",2\n"say ""hi""",3\n'))
     assert table_of(source)["a"] == ["x, y", "p\nq", 'say "hi"']
 
@@ -161,7 +161,7 @@ def test_an_assumed_row_of_values_is_noted_with_the_way_out(write):
 
 
 @pytest.mark.parametrize("role", ["target", "weight", "groups", "time"])
-def test_a_column_that_is_named_tells_a_header_of_numbers(write, role):
+def test_a_column_named_by_the_user_identifies_a_header_of_numbers(write, role):
     path = write("7,3,9\n" + "".join(f"{k % 3 + 1},{k % 2 + 1},{k * k}\n" for k in range(12)))
     schema = open_source(path, **{role: "3"}).schema
     assert (schema.names, schema.n_rows) == (["7", "9"], 12)
@@ -178,12 +178,12 @@ def test_header_is_for_text_alone(write):
         open_source(write("a\n1\n2\n"), header=0)
 
 
-def test_words_that_come_again_beneath_are_no_header(write):
+def test_words_that_are_repeated_below_are_no_header(write):
     source = open_source(write("red,round\nred,flat\nblue,round\n"))
     assert table_of(source) == {"x0": ["red", "red", "blue"], "x1": ["round", "flat", "round"]}
 
 
-def test_words_that_do_not_come_again_are_a_header(write):
+def test_words_that_are_not_repeated_are_a_header(write):
     assert open_source(write("colour,shape\nred,flat\nblue,round\n")).schema.names == ["colour", "shape"]
 
 
@@ -285,7 +285,7 @@ def test_the_frame_gives_chosen_rows_and_columns_back(write):
     assert source.frame([0]).to_pydict() == {"a": [1, 3]}
 
 
-def test_a_disk_without_room_is_told_before_work_begins(write, monkeypatch):
+def test_a_full_disk_is_reported_before_work_begins(write, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(
         OSError, match=r"^Parsing .*table\.csv needs about [\d.]+ kB in the temporary folder .*, where 1 kB are free\."
@@ -308,7 +308,7 @@ def test_a_column_declared_text_is_not_read_for_its_values(write):
     assert source.frame([1], np.array([0, 1])).to_pydict() == {"note": [None, "note 1"]}
 
 
-def test_more_different_words_than_memory_can_tell_apart_are_refused_with_the_way_out(write, monkeypatch):
+def test_more_distinct_words_than_fit_in_memory_are_refused_with_the_way_out(write, monkeypatch):
     monkeypatch.setattr("tamiz.sources.text_values._UNCHECKED_BYTES", 100)
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 1000.0)
     path = write("n,note\n" + "".join(f"{i % 5},note {i}\n" for i in range(100)))
@@ -345,7 +345,7 @@ BLANKS = " \t\r\n\v\f\u00a0"
 @example([("'a'", "'b'"), ("'c'", "'d'")])
 @example([("", ";"), ("\x1e", ";")])
 @example([("\u2028", ";"), ("a;b", ";")])
-def test_what_the_csv_module_writes_is_read_back(rows):
+def test_files_written_by_the_csv_module_are_read_back(rows):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "table.csv")
         with path.open("w", encoding="utf-8", newline="") as file:
@@ -515,7 +515,7 @@ def test_numbers_as_people_write_them_are_read(write, values, delimiter, numbers
         ["2020/12/31", "2020/2/1", "NA"],
     ],
 )
-def test_dates_are_read_where_a_day_above_12_tells_the_order(write, values):
+def test_dates_are_read_where_a_day_above_12_shows_the_order(write, values):
     column, found = written(write, values)
     assert column.kind == "date"
     assert [None if day is None else day.isoformat()[:10] for day in found] == ["2020-12-31", "2020-02-01", None]
@@ -531,7 +531,7 @@ def test_dates_are_read_where_a_day_above_12_tells_the_order(write, values):
         (["5km", "10km", "20km"], "look like numbers with a unit"),
     ],
 )
-def test_what_looks_like_a_number_or_a_date_and_is_text_is_warned_of(write, values, what):
+def test_text_that_resembles_numbers_or_dates_is_warned_of(write, values, what):
     with pytest.warns(TamizWarning, match=r"^Column a: values such as ") as warned:
         assert written(write, values)[0].kind == "categorical"
     (warning,) = warned
@@ -552,7 +552,7 @@ def test_categories_with_digits_are_categories_without_a_warning(write, values):
     assert written(write, values)[0].kind == "categorical"
 
 
-def test_a_kind_that_is_said_decides_how_percentages_are_read(write):
+def test_a_declared_kind_decides_how_percentages_are_read(write):
     column, found = written(write, ["12 %", "3 %"], kinds={"a": "categorical"})
     assert (column.levels, found) == (("12 %", "3 %"), ["12 %", "3 %"])
     assert written(write, ["12 %", "3 %"], kinds={"a": "numeric"})[1] == [12, 3]

@@ -85,7 +85,7 @@ def test_a_table_that_has_a_column_of_that_name_gets_a_numbered_one():
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.Table.from_pandas, np.asarray])
-def test_the_frame_has_the_parts_as_whole_numbers_in_the_order_asked_for(make):
+def test_the_frame_has_the_parts_as_integers_in_the_order_asked_for(make):
     frame = frame_of().drop(columns="y").dropna().reset_index(drop=True)
     source = split_dates(open_source(make(frame), (frame["x"] > 0).to_numpy()))
     names = source.schema.names

@@ -83,7 +83,7 @@ def test_names_that_are_no_text_become_text():
     assert open_source(pd.DataFrame([[1.0, 2.0], [3.0, 4.0]])).schema.names == ["0", "1"]
 
 
-def test_rows_without_a_target_are_left_out_and_told():
+def test_rows_without_a_target_are_left_out_and_reported():
     source = open_source(np.arange(8.0).reshape(4, 2), target=["a", None, "b", "a"], weight=[1, 2, 3, 4])
     (block,) = source.blocks()
     assert source.schema.n_dropped == 1
@@ -133,7 +133,7 @@ def test_a_target_of_another_length_is_refused():
         (["a", None, None], "1 sample is too few"),
     ],
 )
-def test_a_target_that_says_nothing_is_refused(target, message):
+def test_a_target_without_information_is_refused(target, message):
     with pytest.raises(ValueError, match=message):
         open_source(pd.DataFrame(np.eye(3)), target=target)
 
@@ -196,13 +196,13 @@ def test_a_number_whose_square_is_not_finite_is_refused():
     assert open_source(np.array([[1.0], [-1e150], [np.nan]])).schema.columns[0].n_missing == 1
 
 
-def test_whole_numbers_beyond_64_bits_are_numbers_in_an_array_of_objects():
+def test_integers_beyond_64_bits_are_numbers_in_an_array_of_objects():
     array = np.array([[10**30], [1], [1]], dtype=object)
     assert open_source(array).schema.columns[0].kind == "numeric"
     assert open_source(array, kinds="categorical").schema.columns[0].levels == ("1", str(10**30))
 
 
-def test_whole_numbers_and_fractions_are_numbers_in_an_array_of_objects():
+def test_integers_and_fractions_are_numbers_in_an_array_of_objects():
     array = np.array([[2**60], [1.5], [None]], dtype=object)
     (column,) = open_source(array).schema.columns
     assert (column.kind, column.n_missing) == ("numeric", 1)
@@ -224,7 +224,7 @@ def test_types_without_a_number_are_refused_by_name(frame):
     ("data", "error", "message"),
     [({"a": [1, 2]}, TypeError, "got a dict"), (pd.Series([1.0, 2.0]), ValueError, "got a Series")],
 )
-def test_what_is_no_table_is_refused(data, error, message):
+def test_input_that_is_no_table_is_refused(data, error, message):
     with pytest.raises(error, match=message):
         open_source(data)
 
@@ -235,6 +235,6 @@ def test_a_table_of_one_row_is_refused():
 
 
 @pytest.mark.parametrize("kind", ["text", "id"])
-def test_gaps_of_a_category_left_out_are_counted(kind):
+def test_missing_values_of_a_category_left_out_are_counted(kind):
     frame = pd.DataFrame({"a": pd.Categorical(["x", None, "y"]), "b": [1.0, 2.0, 4.0]})
     assert open_source(frame, kinds={"a": kind}).schema.columns[0].n_missing == 1

@@ -35,13 +35,13 @@ def test_few_rows_do_not_make_an_id():
 @pytest.mark.parametrize(
     "name", ["id", "ID", "customer_id", "customerId", "rownames", "Unnamed: 0", "index", "order.key"]
 )
-def test_whole_numbers_that_all_differ_are_ids_by_their_name(name):
+def test_integers_that_all_differ_are_ids_by_their_name(name):
     column = column_of(RNG.permutation(10**6)[:N], name)
     assert (column.kind, column.exclusion_reason[:24]) == ("id", "all values are distinct,")
 
 
 @pytest.mark.parametrize("name", ["price", "paid", "humid", "grid", "monkey", "valid"])
-def test_whole_numbers_that_all_differ_are_numbers_under_other_names(name):
+def test_integers_that_all_differ_are_numbers_under_other_names(name):
     assert column_of(RNG.permutation(10**6)[:N], name).kind == "numeric"
 
 
@@ -63,7 +63,7 @@ def test_names_of_rows_with_blanks_are_ids_by_their_name():
     assert column_of([f"player number {i}" for i in range(N)], "rownames").kind == "id"
 
 
-def test_text_of_many_values_is_text_and_says_how_many():
+def test_text_of_many_values_is_text_and_states_how_many():
     column = column_of([f"w{i}" for i in range(30)] + ["w0"] * 10)
     assert (column.kind, column.exclusion_reason) == ("text", "30 distinct values in 40 rows")
 
@@ -109,7 +109,7 @@ def test_levels_are_in_the_order_that_a_frame_declares_and_sorted_where_it_decla
     assert target.levels == ("low", "mid", "high")
 
 
-def test_constants_take_part_and_say_so():
+def test_constants_are_used_with_a_note():
     assert column_of([2.5] * N).constant
     assert column_of(["x"] * N).constant
     assert not column_of([2.5] * (N - 1) + [None]).constant
@@ -120,13 +120,13 @@ def test_a_column_without_values_is_left_out():
     assert (column.exclusion_reason, column.n_missing) == ("no value is present", N)
 
 
-def test_whole_numbers_of_up_to_20_values_are_classes_as_a_target():
+def test_integers_of_up_to_20_values_are_classes_as_a_target():
     schema = target_of(np.arange(N) % 20)
     assert schema.target.levels == tuple(map(str, range(20)))
     assert "The target 'y' is treated as 20 classes; change this with --kinds or kinds=." in schema.notes
 
 
-def test_whole_numbers_of_more_values_are_a_number_as_a_target():
+def test_integers_of_more_values_are_a_number_as_a_target():
     schema = target_of(np.arange(42) % 21)
     assert schema.target.kind == "numeric"
     assert "The target 'y' is treated as a number; change this with --kinds or kinds=." in schema.notes
@@ -183,7 +183,7 @@ def test_text_that_is_no_number_is_refused_as_a_number_with_its_row(word):
         column_of(["1", word], kinds={"a": "numeric"})
 
 
-def test_columns_that_take_no_part_are_told_in_one_sentence():
+def test_columns_that_take_no_part_are_reported_in_one_sentence():
     frame = pd.DataFrame(
         {"rownames": range(N), "note": [f"note {i} of all" for i in range(N)], "x": RNG.normal(size=N)}
     )

@@ -44,7 +44,7 @@ def test_weights_and_a_target_that_begin_with_nothing_hide_no_file(tmp_path, end
     assert columns_per_pass([Variance()], seen.schema) == [(0, 1)]
 
 
-def test_a_target_that_is_not_there_tells_nothing(tmp_path):
+def test_a_preview_of_an_absent_target_contains_no_class(tmp_path):
     assert read_preview(written(tmp_path, "csv"), OpenOptions("y")) is None
 
 

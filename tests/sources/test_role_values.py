@@ -122,7 +122,7 @@ def test_fit_takes_groups_and_times_as_values():
         ([True, False, True], [1, 0, 2]),
     ],
 )
-def test_what_sorts_in_time_sorts(values, order):
+def test_sortable_types_are_accepted_as_times(values, order):
     source = open_source(np.eye(3), time=values)
     assert np.argsort(source.time, kind="stable").tolist() == order
 
@@ -138,13 +138,13 @@ def test_a_missing_value_in_groups_or_times_is_refused_with_its_row(role, values
         open_source(np.eye(6), **{role: values})
 
 
-def test_a_gap_in_a_file_is_refused_with_its_line(tmp_path):
+def test_a_missing_value_in_a_file_is_refused_with_its_line(tmp_path):
     (tmp_path / "a.csv").write_text("a,g\n1.5,x\n2,\n3,y\n")
     with pytest.raises(ValueError, match=r"^line 3: the group is missing"):
         open_source(tmp_path / "a.csv", groups="g")
 
 
-def test_a_gap_in_a_row_without_a_target_does_not_count():
+def test_a_missing_value_in_a_row_without_a_target_does_not_count():
     assert open_source(np.eye(4), ["a", None, "b", "b"], groups=[1, np.nan, 2, 1]).groups.tolist() == [0, 1, 0]
 
 
@@ -157,7 +157,7 @@ def test_a_gap_in_a_row_without_a_target_does_not_count():
         (["early", "late", "later"], 0, "early"),
     ],
 )
-def test_what_is_no_time_is_named(values, row, word):
+def test_values_that_are_no_times_are_named(values, row, word):
     with pytest.raises(
         ValueError,
         match=rf"^row {row}, column time: '{word}' is not a time in the format of the others; times are numbers",
@@ -191,7 +191,7 @@ def test_a_group_named_text_is_read_and_a_slip_among_numbers_is_a_group(tmp_path
     assert again.group_names == source.group_names
 
 
-def test_a_look_at_the_beginning_leaves_roles_out_of_the_columns(tmp_path):
+def test_a_preview_excludes_roles_from_the_columns(tmp_path):
     rows = np.random.default_rng(0).integers(0, 10**6, size=(80_000, 3))
     path = tmp_path / "a.csv"
     pd.DataFrame(rows, columns=["a", "g", "t"]).to_csv(path, index=False)

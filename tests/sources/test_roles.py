@@ -23,7 +23,7 @@ CLASSES = np.arange(200.0) % 2
 
 @pytest.mark.parametrize("table", [TABLE, pd.DataFrame(TABLE), TABLE.astype(object)], ids=["array", "frame", "objects"])
 @pytest.mark.parametrize("role", ["target", "weight"])
-def test_values_beside_a_table_are_counted_with_their_gaps(table, role):
+def test_values_beside_a_table_are_counted_with_their_missing_values(table, role):
     given = {"target": CLASSES, "weight": np.ones(200)} | {role: np.append(CLASSES[:198], np.nan)}
     with pytest.raises(ValueError, match=rf"^The {role} has 199 values and the table 200 rows: inconsistent numbers"):
         open_source(table, **given)
@@ -77,7 +77,7 @@ def test_weights_out_of_reach_are_refused(weight):
         open_source(TABLE, weight=np.full(200, weight))
 
 
-def test_weights_that_sum_to_less_than_the_rows_are_told():
+def test_weights_that_sum_to_less_than_the_rows_are_reported():
     note = "The weights sum to 100 over 200 rows: a weight of w counts as w rows."
     assert note in open_source(TABLE, weight=np.full(200, 0.5)).schema.notes
     assert open_source(TABLE, weight=np.ones(200)).schema.notes == ()
@@ -99,14 +99,14 @@ def test_a_vector_of_weights_is_checked():
 @pytest.mark.parametrize(
     "box", [np.array, lambda v: pd.Series(v), lambda v: pl.Series(v), lambda v: pa.chunked_array([v])]
 )
-def test_whole_numbers_beyond_2_to_53_stay_different_classes(box):
+def test_integers_beyond_2_to_53_stay_different_classes(box):
     first = 2**60
     values = [first, first + 1, first + 2, first + 1]
     schema = open_source(TABLE[:4], box(values)).schema
     assert schema.target.levels == tuple(str(first + k) for k in range(3))
 
 
-def test_whole_numbers_beyond_2_to_53_stay_different_levels():
+def test_integers_beyond_2_to_53_stay_different_levels():
     frame = pd.DataFrame({"a": [2**60, 2**60 + 1] * 5, "b": TABLE[:10, 0]})
     assert open_source(frame, kinds={"a": "categorical"}).schema.columns[0].levels == (str(2**60), str(2**60 + 1))
 
@@ -163,7 +163,7 @@ def test_long_codes_stay_different_whatever_they_are_used_as(way, wide, tmp_path
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_numbers_that_float64_cannot_tell_apart_are_warned_of_by_name(way, tmp_path):
+def test_numbers_that_float64_cannot_distinguish_are_warned_of_by_name(way, tmp_path):
     message = r"^Column code: its 6 different values become 1 as float64"
     with pytest.warns(TamizWarning, match=message):
         open_source(WAYS[way](tmp_path, CODES), kinds={"code": "numeric"})
@@ -190,7 +190,7 @@ def test_decimals_as_levels_are_written_without_zeros_at_their_end():
     assert open_source(frame, kinds={"a": "categorical"}).schema.columns[0].levels == ("1.5", "3", "20")
 
 
-def test_ids_that_float64_cannot_tell_apart_are_ids(tmp_path):
+def test_ids_that_float64_cannot_distinguish_are_ids(tmp_path):
     rows = "".join(f"{FIRST + k},{k % 5}.5\n" for k in np.random.default_rng(0).permutation(40))
     (tmp_path / "t.csv").write_text("customer_id,a\n" + rows)
     assert open_source(tmp_path / "t.csv").schema.columns[0].kind == "id"
@@ -209,7 +209,7 @@ def test_columns_of_a_file_are_carried_as_they_are_written(tmp_path):
     assert carried["gap"].to_pylist() == [k or None for k in range(20)]
 
 
-def test_what_a_masked_array_hides_is_missing():
+def test_masked_values_of_an_array_are_missing():
     table = np.ma.masked_array(TABLE[:4], mask=np.eye(4, 3, dtype=bool))
     source = open_source(table, np.ma.masked_array([0, 1, 1, 0], mask=[0, 0, 0, 1]))
     assert [column.n_missing for column in source.schema.columns] == [1, 1, 1]

@@ -110,7 +110,7 @@ def test_a_sorted_table_is_no_reason_to_doubt():
     assert "sorted by the target 'target'" in found.message
 
 
-def test_rows_without_a_target_stand_between_nobody():
+def test_rows_without_a_target_separate_no_neighbours():
     y = series(0.9)
     y[::7] = np.nan
     assert described(y).is_doubtful

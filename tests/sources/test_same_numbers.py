@@ -121,7 +121,7 @@ def described(source, *, without_kind=()):
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_every_way_gives_the_same_schema_and_bits(way, tmp_path):
+def test_every_source_gives_the_same_schema_and_bits(way, tmp_path):
     expected = open_source(as_pandas(tmp_path), target="class")
     source = open_source(way(tmp_path), target="class")
     # ARFF has no booleans: they are nominal with the same levels.

@@ -109,7 +109,7 @@ def test_a_table_without_rows_has_the_columns_of_fit(read, ending):
     assert {len(column) for column in values.values()} == {0}
 
 
-def test_a_level_that_was_not_there_is_missing_and_told_with_its_rows(read):
+def test_a_level_that_was_not_there_is_missing_and_reported_with_its_rows(read):
     table = frame().assign(colour=["violet", "mauve", "mauve"] + ["red"] * (N - 3))
     message = r"^Column colour: 2 levels in 3 rows were not present in fit: 'mauve', 'violet'; these values are treated as missing"
     with pytest.warns(TamizWarning, match=message):
@@ -208,7 +208,7 @@ def test_a_value_that_its_kind_cannot_take_is_named_with_its_line(read, column, 
         read(table)
 
 
-def test_a_decimal_comma_is_read_where_semicolons_stand_between_fields(tmp_path):
+def test_a_decimal_comma_is_read_where_semicolons_separate_fields(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x;y\n" + "".join(f"{i},5;{i * i % 7},25\n" for i in range(12)))
     schema = open_source(path).schema
@@ -326,7 +326,7 @@ def layout(tmp_path):
     return of
 
 
-def test_known_names_tell_a_header_that_looks_like_a_row(layout):
+def test_known_names_identify_a_header_that_looks_like_a_row(layout):
     assert layout("a,b\nred,blue\nred,b\n", ["a", "b"]) == (("a", "b"), ",", True)
     assert layout("2019,2020\n1,2\n", ["2019", "2020"]) == (("2019", "2020"), ",", True)
     assert layout("7,20,3\n1,2,5\n", ["20"]) == (("7", "20", "3"), ",", True)
@@ -337,7 +337,7 @@ def test_rows_of_a_table_without_names_stay_rows_however_few(layout):
     assert layout("x0,x1\n1,2\n", ["x0", "x1"])[2] is True
 
 
-def test_known_names_tell_the_delimiter_of_a_header_alone(layout):
+def test_known_names_identify_the_delimiter_of_a_header_without_rows(layout):
     assert layout("petal length\n", ["petal length"])[0] == ("petal length",)
     assert layout("petal length;petal width, mm\n", ["petal width, mm"])[:2] == (
         ("petal length", "petal width, mm"),

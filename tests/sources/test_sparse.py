@@ -22,7 +22,7 @@ def counts(dtype=np.float64):
     return table.astype(dtype)
 
 
-def gappy():
+def incomplete():
     table = counts()
     table[3, 1] = table[7, 1] = table[7, 4] = np.nan
     table[:, 5] = np.nan
@@ -59,7 +59,10 @@ def test_dtypes(dtype):
 
 
 def test_missing_values_and_columns_without_any():
-    assert_same(open_source(sparse.csc_array(gappy()), ["a", "b"] * 20), open_source(gappy(), ["a", "b"] * 20))
+    assert_same(
+        open_source(sparse.csc_array(incomplete()), ["a", "b"] * 20),
+        open_source(incomplete(), ["a", "b"] * 20),
+    )
 
 
 def test_numbers_stored_twice_are_added_and_the_given_matrix_stays_as_it_is():
@@ -72,8 +75,8 @@ def test_numbers_stored_twice_are_added_and_the_given_matrix_stays_as_it_is():
 
 def test_rows_without_a_target_are_left_out():
     target = [None if k in (0, 11) else "pq"[k % 2] for k in range(N)]
-    opened = open_source(sparse.csr_array(gappy()), target)
-    assert_same(opened, open_source(gappy(), target))
+    opened = open_source(sparse.csr_array(incomplete()), target)
+    assert_same(opened, open_source(incomplete(), target))
     assert opened.row_numbers[0] == 1
     assert opened.schema.n_dropped == 2
 
@@ -141,7 +144,9 @@ def test_a_target_that_is_no_column():
 
 def test_new_rows_of_either_kind_are_the_same_rows():
     schema = open_source(counts(), ["a", "b"] * 20).schema
-    sparse_rows, dense_rows = (align_to_schema(rows, schema) for rows in (sparse.csr_array(gappy()[:9]), gappy()[:9]))
+    sparse_rows, dense_rows = (
+        align_to_schema(rows, schema) for rows in (sparse.csr_array(incomplete()[:9]), incomplete()[:9])
+    )
     for mine, theirs in zip(read(sparse_rows), read(dense_rows), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     with pytest.raises(DataError, match=r"^X has 5 features, but fit had 6"):

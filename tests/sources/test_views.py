@@ -231,7 +231,7 @@ def test_as_many_rows_as_there_are_in_another_order_are_not_all_rows(tmp_path, k
     assert (given["a"].tolist() if kind == "pandas" else [float(a) for a in given["a"].to_pylist()]) == [3.0, 1.0, 1.0]
 
 
-def test_rows_that_come_twice_are_told_from_every_row_between_the_first_and_the_last():
+def test_repeated_rows_are_distinguished_from_a_range_of_rows():
     frame = pd.DataFrame({"number": np.arange(5.0), "level": [*"abcab"]})
     view = select_rows(open_source(frame), np.array([0, 0, 2, 4, 4]))
     assert view.frame()["number"].tolist() == [0, 0, 2, 4, 4]

@@ -15,7 +15,7 @@ def cuts(rule, values, weight=None):
     return statistic.edges[0]
 
 
-def test_intervals_of_equal_frequency_hold_equal_numbers_of_different_values():
+def test_intervals_of_equal_frequency_contain_equal_numbers_of_different_values():
     values = np.random.default_rng(0).permutation(100).astype(float)
     edges = cuts(EqualFrequency(10), values)
     assert edges.tolist() == [9.5 + 10 * k for k in range(9)]
@@ -61,7 +61,7 @@ def test_a_constant_or_empty_column_stays_in_one_piece(rule):
 
 
 @pytest.mark.parametrize("rule", [EqualFrequency(4), EqualWidth(4)])
-def test_whole_weights_cut_as_repeated_rows_and_gaps_do_not_count(rule):
+def test_integer_weights_cut_as_repeated_rows_and_missing_values_do_not_count(rule):
     for seed in range(100):
         rng = np.random.default_rng(seed)
         values = rng.normal(size=40).round(1)

@@ -54,7 +54,7 @@ def test_the_old_file_stays_when_something_cannot_be_stored(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_old_file_stays_when_there_is_no_more_room(tmp_path):
+def test_the_old_file_stays_when_the_disk_is_full(tmp_path):
     resource = pytest.importorskip("resource")
     path = save("old", tmp_path / "x")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -91,14 +91,14 @@ def test_the_old_file_stays_when_the_process_is_killed(tmp_path):
     assert load(path) == "old"
 
 
-def test_what_goes_wrong_inside_leaves_nothing(tmp_path):
+def test_an_error_inside_the_context_leaves_no_file(tmp_path):
     with pytest.raises(UnicodeEncodeError), atomic_path(tmp_path / "x") as beside:
         beside.write_text("half a pair: \ud800")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("call", [lambda path: save(1, path), load], ids=["save", "load"])
-def test_a_path_that_is_none_is_refused(call):
+def test_an_invalid_path_is_refused(call):
     with pytest.raises(TypeError, match=r"^path must be a str or a Path, got 3\.$"):
         call(3)
 

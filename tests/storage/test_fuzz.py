@@ -43,7 +43,7 @@ def test_any_changed_model_is_applied_or_refused_in_one_sentence(seed, tmp_path)
 def arrays_of(tree, found):
     """The class and the field of every array of a document."""
     if isinstance(tree, dict) and "record" in tree:
-        for name, field in tree["record"]["holds"].items():
+        for name, field in tree["record"]["fields"].items():
             if isinstance(field, dict) and field.keys() & {"array", "csr"}:
                 found.add((tree["record"]["class"], name))
     for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():

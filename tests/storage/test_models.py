@@ -179,7 +179,7 @@ def test_a_graph_that_was_given_comes_back(tmp_path):
     assert alike(again(measured, tmp_path).edges, measured.edges)
 
 
-def test_what_can_be_made_again_is_not_stored(tmp_path):
+def test_derived_attributes_are_not_stored(tmp_path):
     graph = KNearest(4, search=KDTree()).build(rows(200))
     assert graph.degrees.sum() > 0
     assert len(graph.components)
@@ -235,7 +235,7 @@ def test_principal_components_place_new_rows_as_before(tmp_path):
     assert describe_reducer(loaded) == describe_reducer(fitted)
 
 
-def test_what_is_set_for_the_output_stays_set(tmp_path):
+def test_the_container_of_set_output_is_kept(tmp_path):
     fitted = PCA(2).fit(rows(30)).set_output(transform="pandas")
     assert again(fitted, tmp_path).transform(rows(3)).columns.tolist() == ["pca0", "pca1"]
 
@@ -283,7 +283,7 @@ def test_a_selection_comes_back_with_its_archive(tmp_path):
     assert alike(after.merits_at(numbers), before.merits_at(numbers))
 
 
-def test_a_file_holds_few_arrays_for_a_long_search(tmp_path):
+def test_a_file_contains_few_arrays_for_a_long_search(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 100)
     fitted = SubsetSelector(CFS(), Forward(), n_features=15).fit(rng.normal(size=(100, 30)) + y[:, None], y)
@@ -291,7 +291,7 @@ def test_a_file_holds_few_arrays_for_a_long_search(tmp_path):
     assert len(parts_of(save(fitted, tmp_path / "x"))) < 15
 
 
-def test_a_table_of_many_columns_is_stored_in_reasonable_room(tmp_path):
+def test_a_table_of_many_columns_is_stored_in_a_file_of_reasonable_size(tmp_path):
     fitted = RankSelector(criteria.Variance()).fit(rows(10, n_columns=2000))
     path = save(fitted, tmp_path / "x")
     assert path.stat().st_size < 100_000

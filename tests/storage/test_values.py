@@ -91,7 +91,7 @@ def test_a_sparse_matrix_keeps_the_width_of_its_indices_and_the_order_of_its_ent
     assert alike(again(matrix, tmp_path), matrix)
 
 
-def test_what_stands_in_two_places_is_stored_once_and_is_one_thing_again(tmp_path):
+def test_an_object_with_two_references_is_stored_once_and_loaded_as_one(tmp_path):
     array, matrix, part = np.arange(5.0), sparse.csr_array(np.eye(3)), KNearest(3)
     loaded = again({"a": [array, matrix, part], "b": (array[:], matrix, part)}, tmp_path)
     assert [a is b for a, b in zip(loaded["a"], loaded["b"], strict=True)] == [True, True, True]
@@ -112,7 +112,7 @@ def test_equal_things_make_equal_files(tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_whole_numbers_in_floats_are_packed_and_odd_ones_are_not(tmp_path):
+def test_integers_in_floats_are_packed_and_odd_ones_are_not(tmp_path):
     rng = np.random.default_rng(0)
     whole, odd = rng.integers(0, 5, 100_000).astype(float), rng.random(100_000)
     assert save(whole, tmp_path / "whole").stat().st_size < 0.2 * whole.nbytes
@@ -155,7 +155,7 @@ def test_a_large_array_is_written_and_read_in_pieces(tmp_path):
     ],
     ids=lambda _: "",
 )
-def test_what_cannot_be_stored_is_named_with_its_place(thing, sentence, tmp_path):
+def test_an_object_that_cannot_be_stored_is_named_with_its_location(thing, sentence, tmp_path):
     with pytest.raises(TypeError, match=sentence):
         save(thing, tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
@@ -180,7 +180,7 @@ def test_a_class_outside_the_package_is_not_stored_for_its_base_class(tmp_path):
         save(Own(), tmp_path / "x")
 
 
-def test_what_somebody_wrote_on_an_estimator_is_refused(tmp_path):
+def test_foreign_attributes_of_an_estimator_are_refused(tmp_path):
     selector = RankSelector(InformationGain())
     selector.note = "mine"
     with pytest.raises(
@@ -189,7 +189,7 @@ def test_what_somebody_wrote_on_an_estimator_is_refused(tmp_path):
         save(selector, tmp_path / "x")
 
 
-def test_a_list_that_holds_itself_is_refused(tmp_path):
+def test_a_list_that_contains_itself_is_refused(tmp_path):
     endless = []
     endless.append(endless)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Adjusted mutual information against scikit-learn, and numbers of codings by listing them."""
+"""Adjusted mutual information against scikit-learn, and numbers of codings by enumeration."""
 
 import itertools
 

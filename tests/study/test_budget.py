@@ -1,4 +1,4 @@
-"""What a study may take: estimates before each step, samples that follow from them, and what is left out."""
+"""The budget of a study: estimates before each step, the samples that follow from them, and skipped steps."""
 
 import re
 
@@ -43,14 +43,14 @@ def schema_of(n_rows, n_numeric, levels=()):
     ],
     ids=str,
 )
-def test_a_study_that_nobody_limits_is_to_end_within_about_two_minutes(shape):
+def test_the_default_budget_of_a_study_is_about_two_minutes(shape):
     schema = schema_of(*shape)
     steps = estimate_steps(schema, DEFAULT_BUDGET, min(schema.n_rows, 2000), 4, sample_graph=True, search_subset=True)
     assert 0 < sum(step.seconds for step in steps.values()) < 150
     assert all(0 < step.n_bytes < 2.5e9 and 0 <= step.n_rows <= schema.n_rows for step in steps.values())
 
 
-def test_what_was_asked_for_is_estimated_for_all_rows():
+def test_requested_settings_are_estimated_for_all_rows():
     schema = schema_of(1_000_000, 20)
     all_rows = estimate_steps(schema, DEFAULT_BUDGET, 2000, 4, sample_graph=False, search_subset=False)
     some = estimate_steps(schema, DEFAULT_BUDGET, 2000, 4, sample_graph=True, search_subset=False)
@@ -76,7 +76,7 @@ def test_searches_are_repeated_as_often_as_there_is_time_for(seconds, n):
     assert affordable_searches(99, 5, seconds, 40.0) == n
 
 
-def test_a_step_says_what_it_takes_before_it_starts():
+def test_a_step_reports_its_estimate_before_it_starts():
     told = []
     with progress.use_listener(lambda label, done, total: told.append(label)):
         study(X, Y, assess=False)
@@ -89,7 +89,7 @@ def test_a_step_says_what_it_takes_before_it_starts():
     )
 
 
-def test_seconds_that_are_over_leave_out_what_can_be_left_out_and_say_so():
+def test_when_time_is_over_optional_steps_are_skipped_with_a_note():
     X, y = load_wine(return_X_y=True, as_frame=True)
     with pytest.warns(TamizWarning, match="max_seconds"):
         found = study(X, y, max_seconds=1e-6).to_dict()
@@ -105,7 +105,7 @@ def test_seconds_that_are_over_leave_out_what_can_be_left_out_and_say_so():
         assert part in note
 
 
-def test_a_step_that_memory_has_no_room_for_is_left_out(monkeypatch):
+def test_a_step_that_does_not_fit_in_memory_is_skipped(monkeypatch):
     monkeypatch.setattr(budgets, "free_memory", lambda: 5e9)
     assert DEFAULT_BUDGET.refusal_reason(StepEstimate(1e9, 4e9, 1)) is None
     assert DEFAULT_BUDGET.refusal_reason(StepEstimate(1, 6e9, 1)) == "5 GB of memory are free (memory=, --memory)"
@@ -145,7 +145,7 @@ def test_the_search_ends_when_its_share_of_the_seconds_is_over():
         (True, TypeError, "max_seconds must be a number of seconds, got True"),
     ],
 )
-def test_seconds_that_are_none_are_refused(seconds, error, message):
+def test_invalid_seconds_are_refused(seconds, error, message):
     with pytest.raises(error, match=message):
         study(X, Y, max_seconds=seconds)
 

@@ -24,7 +24,7 @@ def frame(x):
     return pd.DataFrame(x, columns=[f"x{j}" for j in range(x.shape[1])])
 
 
-def test_blobs_are_found_numbered_by_size_and_told_with_their_silhouette():
+def test_blobs_are_found_numbered_by_size_and_reported_with_their_silhouette():
     x, own = make_blobs([60, 90, 30, 45], centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=3)
     told = found(frame(x))
     assert adjusted_rand_score(own, told["values"]) == 1.0
@@ -75,7 +75,7 @@ def test_two_different_rows_are_no_clusters(values):
     assert found(pd.DataFrame({"x": values, "y": values})) is None
 
 
-def test_categories_and_gaps_take_part():
+def test_categories_and_missing_values_take_part():
     rng = np.random.default_rng(0)
     side = np.repeat(["left", "right"], 40)
     table = pd.DataFrame({"side": side, "x": np.where(side == "left", 0, 9) + rng.normal(size=80)})
@@ -93,7 +93,7 @@ def test_a_study_colours_by_the_target_the_twelve_best_columns_and_the_clusters(
     assert colors[1]["values"] == pytest.approx(table[colors[1]["name"]].tolist(), rel=1e-5)
 
 
-def test_as_many_rows_are_drawn_as_are_asked_for_and_no_more_than_2000_are_judged():
+def test_as_many_rows_are_drawn_as_requested_and_at_most_2000_have_a_silhouette():
     rng = np.random.default_rng(1)
     table = frame(rng.normal(size=(2500, 3)))
     result = study(table, maps=["pca"], points=2300).to_dict()

@@ -1,4 +1,4 @@
-"""Rows and columns that repeat, against pandas on the same table."""
+"""Repeated rows and columns, against pandas on the same table."""
 
 import numpy as np
 import pandas as pd
@@ -84,7 +84,7 @@ def test_rows_in_pieces_are_the_same_rows(monkeypatch):
     assert some["n"] == repeated(open_source(mixed(3, n=1000).iloc[kept], "y"))["n"]
 
 
-def test_too_many_rows_are_not_looked_at(monkeypatch):
+def test_too_many_rows_are_not_compared(monkeypatch):
     monkeypatch.setattr(duplicate_detection, "_MAX_ROWS", 399)
     assert compute_fingerprints(open_source(mixed(0), "y")).rows is None
 
@@ -118,7 +118,7 @@ def test_constant_columns_do_not_repeat_each_other():
     assert same(open_source(frame)) == {}
 
 
-def test_columns_of_numbers_and_of_levels_are_told_apart_from_each_other_only():
+def test_numeric_and_categorical_columns_are_compared_within_their_kind_only():
     a = np.random.default_rng(2).integers(0, 2, 60)
     frame = pd.DataFrame({"number": a, "word": np.where(a, "yes", "no"), "wort": np.where(a, "ja", "nein")})
     assert same(open_source(frame)) == {"wort": "word"}

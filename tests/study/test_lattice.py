@@ -82,7 +82,7 @@ def test_one_column_and_more_than_six_have_none(n):
     assert describe_lattice(selector, source) is None
 
 
-def test_what_is_too_much_work_is_left_out_and_told(monkeypatch):
+def test_a_costly_lattice_is_skipped_with_a_note(monkeypatch):
     monkeypatch.setattr(subset, "_MAX_EFFORT", 1.0)
     with pytest.warns(TamizWarning, match="Of 16 sets of columns, the merits of 1 were not computed"):
         assert lattice_of(WEATHER, "play", SubsetSelector(CFS(), BestFirst())) is None

@@ -1,4 +1,4 @@
-"""Bootstrap intervals of the mean rank: they contain it, and cover what tables of their size have on average."""
+"""Bootstrap intervals of the mean rank: they contain it, and cover the average rank of tables of their size."""
 
 import numpy as np
 import pandas as pd
@@ -75,7 +75,7 @@ def test_the_text_states_samples_rows_and_the_kind_of_bootstrap(monkeypatch):
     assert f"There is no interval: {why}." in found["method"]
 
 
-def test_a_criterion_without_reweighting_keeps_its_ranks_and_the_text_says_so():
+def test_a_criterion_without_reweighting_keeps_its_ranks_and_the_text_states_it():
     class LastFirst(RowRelevance):
         def score(self, source):
             return np.arange(source.schema.n_columns, dtype=float)

@@ -1,4 +1,4 @@
-"""Why columns are in or out: the merits are those of sets made by hand, and what is repeated is counted anew."""
+"""Reasons for selecting or dropping each column: merits equal those of sets evaluated alone."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ NAMES = list(WINE.data.columns)
 TABLE = WINE.data.assign(wine=np.array(["a", "b", "c"])[WINE.target])
 
 
-def told_of(selector, table=TABLE, target="wine", **more):
+def reasons_of(selector, table=TABLE, target="wine", **more):
     source = open_source(table, target, **more)
     fitted = selector.fit(source)
     return fitted, {reason.name: to_json(reason) for reason in describe_reasons(fitted, source)}
@@ -26,7 +26,7 @@ def told_of(selector, table=TABLE, target="wine", **more):
 
 @pytest.mark.parametrize("search", [Forward(), Backward(), BestFirst(), Genetic(population=8)], ids=repr)
 def test_the_merit_of_each_flip_is_that_of_the_set_evaluated_alone(search):
-    selector, told = told_of(SubsetSelector(CFS(), search, random_state=0))
+    selector, told = reasons_of(SubsetSelector(CFS(), search, random_state=0))
     for j, name in enumerate(NAMES):
         flipped = selector.support_.copy()
         flipped[j] ^= True
@@ -38,8 +38,8 @@ def test_the_merit_of_each_flip_is_that_of_the_set_evaluated_alone(search):
         assert told[name]["alternative_size"] == len(names)
 
 
-def test_a_wrapper_is_asked_on_the_folds_of_its_search():
-    selector, told = told_of(SubsetSelector(CrossValidated("gaussian_nb", 5), Genetic(population=6), random_state=3))
+def test_a_wrapper_is_evaluated_on_the_folds_of_its_search():
+    selector, told = reasons_of(SubsetSelector(CrossValidated("gaussian_nb", 5), Genetic(population=6), random_state=3))
     every = SubsetSelector(CrossValidated("gaussian_nb", 5), Exhaustive(), n_features=(1, 2), random_state=3)
     assert set(told) == set(NAMES)
     again = every.fit(TABLE[NAMES], TABLE["wine"])
@@ -48,11 +48,11 @@ def test_a_wrapper_is_asked_on_the_folds_of_its_search():
     np.testing.assert_array_equal(found, again.merits(masks, TABLE[NAMES], TABLE["wine"]))
 
 
-def test_what_a_column_repeats_is_the_nearest_of_those_kept():
+def test_the_redundancy_of_a_column_is_with_the_most_similar_selected_one():
     classes = (
         pd.DataFrame({name: pd.qcut(WINE.data[name], 4, labels=False) for name in NAMES}).astype(str).astype("category")
     )
-    selector, told = told_of(SubsetSelector(CFS(), BestFirst()), classes.assign(wine=TABLE["wine"]))
+    selector, told = reasons_of(SubsetSelector(CFS(), BestFirst()), classes.assign(wine=TABLE["wine"]))
     kept = [name for name, taken in zip(NAMES, selector.support_, strict=True) if taken]
     for name in NAMES:
         shared = {other: symmetric_uncertainty(classes[name], classes[other]) for other in kept if other != name}
@@ -65,16 +65,16 @@ def test_what_a_column_repeats_is_the_nearest_of_those_kept():
 
 def test_with_a_numeric_target_columns_are_cut_as_cfs_cuts_them():
     table = WINE.data
-    _, told = told_of(SubsetSelector(CFS(), BestFirst()), table, "alcohol")
+    _, told = reasons_of(SubsetSelector(CFS(), BestFirst()), table, "alcohol")
     source = open_source(table, "alcohol")
     pairs = SymmetricUncertainty(discretization=EqualFrequency(10)).pairwise(source.reduce, source.schema)
     with_target = pairs.associations(np.arange(12), np.full(12, 12))
     assert [told[name]["relevance"] for name in NAMES[1:]] == with_target.tolist()
 
 
-def test_fixed_excluded_and_grouped_columns_say_so():
+def test_fixed_excluded_and_grouped_columns_have_that_reason():
     search = BestFirst(fixed=["ash"], excluded=["proline"], column_groups=[["hue", "flavanoids"]])
-    selector, told = told_of(SubsetSelector(CFS(), search))
+    selector, told = reasons_of(SubsetSelector(CFS(), search))
     assert {name: reason["role"] for name, reason in told.items() if reason["role"]} == {
         "ash": "fixed",
         "proline": "excluded",
@@ -89,15 +89,15 @@ def test_fixed_excluded_and_grouped_columns_say_so():
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_columns_that_take_no_part_have_no_reason():
-    _, told = told_of(SubsetSelector(CFS(), BestFirst()), TABLE.assign(row=np.arange(len(TABLE))))
+    _, told = reasons_of(SubsetSelector(CFS(), BestFirst()), TABLE.assign(row=np.arange(len(TABLE))))
     assert set(told) == set(NAMES)
 
 
-def test_no_column_kept_is_told_too():
+def test_an_empty_selection_is_reported_too():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.integers(0, 2, 40).astype(str), "b": ["x"] * 40, "y": ["p", "q"] * 20})
     with pytest.warns(TamizWarning, match="no column worth keeping"):
-        _, told = told_of(SubsetSelector(CFS(), Forward(excluded=["a"])), table, "y")
+        _, told = reasons_of(SubsetSelector(CFS(), Forward(excluded=["a"])), table, "y")
     assert told["b"] | {"relevance": None} == {
         "name": "b", "chosen": False, "role": None, "same_as": None, "group": [],
         "alternative_merit": 0.0, "alternative_size": 1, "relevance": None,
@@ -105,7 +105,7 @@ def test_no_column_kept_is_told_too():
     }  # fmt: skip
 
 
-def test_what_is_much_work_is_left_out_and_told(monkeypatch):
+def test_costly_reasons_are_skipped_with_a_note(monkeypatch):
     monkeypatch.setattr(subset, "_MAX_EFFORT", 3.0)
     source = open_source(TABLE, "wine")
     selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
@@ -116,7 +116,7 @@ def test_what_is_much_work_is_left_out_and_told(monkeypatch):
     assert all(reason.chosen for reason in told if reason.name in known)
 
 
-def test_masks_of_very_many_columns_are_never_held_at_once(monkeypatch):
+def test_masks_of_very_many_columns_are_never_in_memory_at_once(monkeypatch):
     source = open_source(TABLE, "wine")
     selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
     monkeypatch.setattr(subset, "_MAX_BYTES", 5 * source.schema.n_columns)
@@ -125,7 +125,7 @@ def test_masks_of_very_many_columns_are_never_held_at_once(monkeypatch):
     assert sum(reason.alternative_merit is not None for reason in told) == 5
 
 
-def test_a_set_without_a_merit_is_told_and_the_study_goes_on(monkeypatch):
+def test_a_set_without_a_merit_is_reported_and_the_study_goes_on(monkeypatch):
     source = open_source(TABLE, "wine")
     selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
 
@@ -141,11 +141,11 @@ def test_a_set_without_a_merit_is_told_and_the_study_goes_on(monkeypatch):
 def test_long_tables_are_counted_by_evenly_spaced_rows(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     table = X.assign(y=y.astype(str))
-    _, whole = told_of(SubsetSelector(CFS(), BestFirst()), table, "y")
+    _, whole = reasons_of(SubsetSelector(CFS(), BestFirst()), table, "y")
     monkeypatch.setattr(subset, "_MAX_ROWS", 300)
     monkeypatch.setattr(subset, "_MIN_ROWS", 300)
     with pytest.warns(TamizWarning, match="on 300 of the 569 rows, evenly spaced"):
-        _, some = told_of(SubsetSelector(CFS(), BestFirst()), table, "y")
+        _, some = reasons_of(SubsetSelector(CFS(), BestFirst()), table, "y")
     assert [some[name]["alternative_merit"] for name in some] == [whole[name]["alternative_merit"] for name in whole]
     shared = np.array(
         [
@@ -164,7 +164,7 @@ def test_a_table_of_which_no_column_takes_part_has_no_reasons():
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-def test_what_was_found_stays_when_the_reasons_are_interrupted(monkeypatch):
+def test_results_are_kept_when_the_reasons_are_interrupted(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 

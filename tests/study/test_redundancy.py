@@ -1,4 +1,4 @@
-"""The shares of pairs of columns against the public function, and groups of columns that were made to repeat each other."""
+"""Shared information of pairs of columns against the public function, and groups of synthetic redundant columns."""
 
 import base64
 import itertools
@@ -110,7 +110,7 @@ def test_copies_are_groups_whatever_the_target_is(target):
     assert [len(group["columns"]) for group in found["groups"]] == [3, 2, 2]
 
 
-def test_the_column_that_says_most_of_the_target_is_kept_else_the_first():
+def test_the_column_with_the_most_information_on_the_target_is_kept_else_the_first():
     frame = mixed()
     y = np.where(frame["near a"] > 0, "p", "q")
     told = {"symmetric_uncertainty": (0.1, 0.2, 0.3, 0.0, 0.0, 0.5, 0.5, None)}
@@ -132,7 +132,7 @@ def test_columns_in_another_order_give_the_same_groups_and_the_same_matrix():
     assert (one["columns"], one["pair_steps"]) == (other["columns"], other["pair_steps"])
 
 
-def test_radius_perimeter_and_area_of_a_nucleus_say_the_same():
+def test_radius_perimeter_and_area_of_a_nucleus_are_redundant():
     data = load_breast_cancer(as_frame=True)
     found = described(data.data, data.target)
     sizes = ("radius", "perimeter", "area")
@@ -166,7 +166,7 @@ def test_pairs_exactly_at_the_threshold_are_alike():
     assert (group.tolist(), least) == ([0, 1, 2], 0.7)
 
 
-def test_like_columns_stand_side_by_side():
+def test_similar_columns_are_adjacent():
     # Three blocks of two.
     square = np.full((6, 6), 0.1)
     for i, j in ((0, 5), (1, 3), (2, 4)):
@@ -197,7 +197,7 @@ def test_few_rows_are_cut_into_few_intervals():
     assert described(rng.normal(size=(200, 3)))["method"] == "numbers cut into 6 intervals of equal frequency"
 
 
-def test_what_holds_one_value_is_not_compared():
+def test_constant_columns_are_not_compared():
     x = np.random.default_rng(0).normal(size=(50, 3))
     x[:, 1] = 4.0
     assert described(x)["columns"] == ["x0", "x2"]
@@ -206,7 +206,7 @@ def test_what_holds_one_value_is_not_compared():
     assert described(x[:, :1]) is None
 
 
-def test_very_many_columns_are_the_ones_that_say_most_and_it_is_told(monkeypatch):
+def test_of_very_many_columns_the_most_relevant_are_compared_with_a_note(monkeypatch):
     monkeypatch.setattr(redundancy, "_MAX_COLUMNS", 4)
     frame = mixed()
     told = {"symmetric_uncertainty": (0.1, 0.2, 0.3, 0.0, 0.1, 0.5, 0.5, None)}
@@ -229,7 +229,7 @@ def test_of_many_rows_a_sample_is_compared_that_is_always_the_same(monkeypatch):
     assert groups(first) == groups(described(mixed()))
 
 
-def test_what_cannot_be_counted_is_left_out_and_said(monkeypatch):
+def test_columns_that_cannot_be_counted_are_excluded_with_a_note(monkeypatch):
     monkeypatch.setattr("tamiz.criteria.uncertainty.MAX_CODES", 2)
     with pytest.warns(TamizWarning, match="^The redundancy of the columns is left out: Column .* values"):
         assert described(mixed()) is None

@@ -147,13 +147,13 @@ def test_the_command_runs_and_gives_the_same_numbers(studied, folder):
     assert again["reproduction"]["command"] == studied["reproduction"]["command"]
 
 
-def test_nothing_tells_of_a_folder(studied, folder):
+def test_no_path_of_a_folder_is_printed(studied, folder):
     told = json.dumps(studied["reproduction"])
     assert "elsewhere0" not in told
     assert str(folder) not in told
 
 
-def test_what_is_the_default_is_not_written(folder):
+def test_defaults_are_not_written(folder):
     TABLE.to_csv("t.csv", index=False)
     asked = {"merit": CFS(), "search": BestFirst(), "points": True, "random_state": 0, "assess": False}
     repeat = study("t.csv", "class", **asked).to_dict()["reproduction"]
@@ -247,7 +247,7 @@ def test_a_source_is_named_as_one():
         ),
     ],
 )
-def test_what_no_command_line_can_say_is_told(folder, asked, why):
+def test_settings_without_a_command_line_option_are_reported(folder, asked, why):
     TABLE.to_csv("t.csv", index=False)
     result = study("t.csv", "class", **{**QUICK, **asked}).to_dict()
     repeat = result["reproduction"]
@@ -268,7 +268,7 @@ def test_a_graph_that_was_built_is_a_place_in_the_script(folder):
     assert repeat["placeholders"] == ["graph"]
 
 
-def test_without_a_seed_the_selection_has_the_lots_that_were_drawn(folder):
+def test_without_a_seed_the_script_contains_the_drawn_seed(folder):
     TABLE.to_csv("t.csv", index=False)
     result = study(
         "t.csv", "class", search=RandomSubsets(6), kinds={"price": "id"}, random_state=None, **QUICK

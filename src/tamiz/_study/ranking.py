@@ -66,10 +66,10 @@ def describe_uncut_columns(source: Source, known: StatisticsCache) -> UncutColum
 
     Notes
     -----
-    The test is one-way analysis of variance for classes, and the t test of Pearson's correlation, as an F test, for a number;
-    p-values are adjusted over all numeric columns (Benjamini and Hochberg 1995). The smallest effect that is detected follows from
-    the noncentral F distribution with noncentrality :math:`n \\eta^2 / (1 - \\eta^2)` (Cohen 1988, chapter 8). Both assume
-    independent rows that count once, so there is no test with weights, groups or times.
+    The test is one-way analysis of variance for classes, and the t test of Pearson's correlation, as an F test, for a numeric
+    target; p-values are adjusted over all numeric columns (Benjamini and Hochberg 1995). The smallest effect that is detected
+    follows from the noncentral F distribution with noncentrality :math:`n \\eta^2 / (1 - \\eta^2)` (Cohen 1988, chapter 8).
+    Both assume independent rows that count once, so there is no test with weights, groups or times.
     """
     schema = source.schema
     if schema.target is None or not schema.numeric:

@@ -61,7 +61,7 @@ def describe_reproduction(
 
 
 def _changed_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that differ from their defaults, and from the values that None stands for."""
+    """Return the arguments that differ from their defaults, and from the values that None represents."""
     usual = {name: one.default for name, one in inspect.signature(function).parameters.items()}
     missing = arguments["missing"]
     parts = {"merit": to_expression(CFS(missing=missing)), "search": to_expression(BestFirst())}

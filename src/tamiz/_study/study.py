@@ -100,7 +100,7 @@ def study(
         As in `open_source`; `data` may be a Source. Dates are split into year, month, weekday and hour (`split_dates`); dates of
         kind "numeric" are seconds since 1970.
     relevances : list of Relevance, default=None
-        The criteria of the ranking. None uses every registered criterion that is defined for the table and cheap.
+        The criteria of the ranking. None uses every registered criterion of low cost that is defined for the table.
     merit, search : Merit and Search, default=None
         How the subset is selected. None is CFS() and BestFirst(), and for a numeric target CrossValidated("ridge") and Forward().
         Without a target there is no subset if the merit needs a target.

@@ -142,11 +142,12 @@ def compare_columns(
     models : list of str, default=None
         Names of models, as in `CrossValidated`: "naive_bayes", "gaussian_nb", "knn", "linear", "ridge", "logistic", "tree" or
         "forest". None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest for classes, and ridge
-        regression, 5 nearest neighbours and a random forest for a number. Nearest neighbours accept no weights: for rows with
-        weights, None leaves them out.
+        regression, 5 nearest neighbours and a random forest for a numeric target. Nearest neighbours accept no weights: None
+        excludes them if rows have weights.
     scoring : list of str, default=None
-        Names of scikit-learn's scorers. None is ROC AUC (for more than two classes the weighted average of one against the rest),
-        balanced accuracy and accuracy for classes, and R2 for a number. ROC AUC is left out, with a note, if a fold lacks a class.
+        Names of scikit-learn scorers. None is ROC AUC (for more than two classes the weighted average of one against the rest),
+        balanced accuracy and accuracy for classes, and R2 for a numeric target. ROC AUC is excluded, with a note, if a fold lacks
+        a class.
     n_splits : int, default=10
         As in `selection_report`.
     max_rows : int, default=None
@@ -165,8 +166,8 @@ def compare_columns(
     Raises
     ------
     DataError
-        When there is no target, when the rows do not allow folds, or when a search or a model fails in a fold, which is
-        named.
+        When there is no target, when the rows do not allow folds, or when a search or a model fails in a fold; the
+        message names the fold.
 
     Notes
     -----

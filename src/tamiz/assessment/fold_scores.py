@@ -115,7 +115,7 @@ def resolve_scorings(
     scorings = []
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"scoring must contain names of scikit-learn's scorers, got {name!r}.")
+            raise TypeError(f"scoring must contain names of scikit-learn scorers, got {name!r}.")
         scorings.append(scoring := resolve_scoring(name, has_classes=schema.has_classes))
         scoring.check_weights(schema)
         check_scoring_target(scoring, schema, source.target_values()[folds.used_rows])
@@ -145,7 +145,7 @@ def score_models(
 
 @contextmanager
 def ignore_known_warnings() -> Iterator[None]:
-    """Suppress two harmless warnings of scikit-learn's; enter it around the work of all threads, which share the filters.
+    """Suppress two harmless warnings of scikit-learn; enter it around the work of all threads, which share the filters.
 
     A model may predict a class that the test rows lack, and a forest may be fitted inside a thread of this package.
     """

@@ -65,10 +65,10 @@ def selection_report(
     Parameters
     ----------
     selector : selector
-        A `SubsetSelector` or `RankSelector`, a selector of scikit-learn's with `get_support`, or a pipeline that ends in one. It is
+        A `SubsetSelector` or `RankSelector`, a scikit-learn selector with `get_support`, or a pipeline that ends in one. It is
         cloned and not changed. Only the search on the whole table uses its journal.
     X : array, sparse matrix, data frame or Source
-        Estimators and selectors of scikit-learn's get the rows in the type of X.
+        Estimators and selectors of scikit-learn receive the rows in the type of X.
     y : array of shape (n_samples,), default=None
         The target; a source has its own.
     groups : array of shape (n_samples,), default=None
@@ -80,15 +80,15 @@ def selection_report(
     model : str or estimator, default=None
         The model that is scored on the selected columns: an estimator, or the name of a model, as in `CrossValidated`. None is the
         model of the selector's merit if the merit scores predictions, else naive Bayes for classes and 5 nearest neighbours for a
-        number. Models, scorers and selectors of scikit-learn's get the class labels of the user, in their type.
+        numeric target. Models, scorers and selectors of scikit-learn receive the class labels of the user in their original type.
     scoring : str or callable, default=None
-        The name of a scorer of scikit-learn's, or a scorer; larger is better. It may differ from that of the selector's merit. None
+        The name of a scikit-learn scorer, or a scorer; larger is better. It may differ from that of the selector's merit. None
         is the scoring of the merit if the merit scores predictions and has one; else ROC AUC for classes (one against the rest if
-        there are more than two), which stays informative for imbalanced classes, and R2 for a number. For classes ROC AUC, balanced
-        accuracy and accuracy are also computed.
+        there are more than two), which stays informative for imbalanced classes, and R2 for a numeric target. For classes ROC AUC,
+        balanced accuracy and accuracy are also computed.
     n_splits : int, default=10
         Folds; fewer if a class has fewer rows, if there are fewer groups or times, or if folds would have too few rows (2 for
-        training, and 2 for testing if the target is a number). Classes that are too rare are left out of the folds. A note reports
+        training, and 2 for testing if the target is numeric). Classes that are too rare are excluded from the folds. A note reports
         both.
     n_permutations : int, default=None
         Shuffled targets for which the search is repeated. None is 99 for a table of up to 200,000 values, and 19 for a larger one,
@@ -105,8 +105,8 @@ def selection_report(
     Raises
     ------
     DataError
-        When there is no target, when the rows do not allow folds, or when the search or the model fails in a fold, which is named:
-        no fold is left out of a mean.
+        When there is no target, when the rows do not allow folds, or when the search or the model fails in a fold. The message
+        names the fold; means are over all folds.
 
     Notes
     -----

@@ -201,7 +201,7 @@ def run_noise_experiment(
     models : list of str, default=None
         Names of models, as in `compare_columns`.
     scoring : str, default=None
-        The name of a scorer of scikit-learn's; None is the first of `compare_columns`: ROC AUC for classes, R2 for a number.
+        The name of a scikit-learn scorer; None is the first of `compare_columns`: ROC AUC for classes, R2 for a numeric target.
     n_added : list of int, default=(0, 10, 25, 50)
         Numbers of added columns; 0 is always included.
     selection_n_added : list of int, default=None

@@ -152,14 +152,14 @@ def recommend_columns(
     candidates : dict of selectors by name, default=None
         The selections to compare with all columns; the name "all_columns" is reserved. None is CFS by best-first search, and
         forward searches by the cross-validated score of naive Bayes (ROC AUC; for more than two classes balanced accuracy), ridge
-        regression and 5 nearest neighbours. Naive Bayes is omitted for a number, and the last two if a row has more than 1,000
-        numbers and indicators.
+        regression and 5 nearest neighbours. Naive Bayes is omitted for a numeric target, and the last two if a row has more than
+        1,000 numbers and indicators.
     models : list of str, default=None
         Names of models, as in `CrossValidated`. None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest
-        for classes, and ridge regression, 5 nearest neighbours and a random forest for a number.
+        for classes, and ridge regression, 5 nearest neighbours and a random forest for a numeric target.
     scoring : list of str, default=None
-        Names of scikit-learn's scorers; the first one decides. None is ROC AUC, balanced accuracy and accuracy for classes, and R2
-        for a number.
+        Names of scikit-learn scorers; the first one decides. None is ROC AUC, balanced accuracy and accuracy for classes, and R2
+        for a numeric target.
     n_splits : int, default=5
         Folds; every candidate is searched in each, and once on all rows.
     max_rows : int, default=None

@@ -206,7 +206,7 @@ class _SklearnSelectorAdapter(SelectorAdapter):
         last = selector[-1] if isinstance(selector, Pipeline) else selector
         if not isinstance(selector, BaseEstimator) or not callable(getattr(last, "get_support", None)):
             raise TypeError(
-                "selector must be a selector such as SubsetSelector(CFS(), BestFirst()), one of scikit-learn's with get_support, "
+                "selector must be a selector such as SubsetSelector(CFS(), BestFirst()), a scikit-learn selector with get_support, "
                 f"or a pipeline that ends in one, got {selector!r}."
             )
         self._selector = selector

@@ -46,7 +46,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     n_clusters : int, default=8
         Number of clusters.
     graph : GraphBuilder or Graph, default=None
-        How rows are joined. None is KNearest(15), with fewer neighbours if there are fewer rows.
+        A graph builder or a built graph. None is KNearest(15), with fewer neighbours if there are fewer rows.
     embedding : LaplacianEigenmaps, default=None
         A fitted map of the same rows with at least n_clusters - 1 coordinates. Its graph and eigenvectors are reused.
     assign_labels : {"kmeans", "cluster_qr"}, default="kmeans"

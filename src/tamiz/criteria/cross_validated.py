@@ -68,8 +68,8 @@ class CrossValidated(MultiOutputMerit):
     Infinite values are passed to a scikit-learn estimator that accepts missing values, to a pipeline, and to any other object that
     gets the rows unchanged; for all other estimators they raise DataError.
 
-    Refits run in worker processes when fits that are short, or have less than 2,000 rows, have taken three seconds together with
-    the fits of the next batch; a model or scorer that cannot be pickled is refitted in this process.
+    Refits that are short, or that have fewer than 2,000 rows, run in worker processes once they have taken more than three seconds,
+    the estimate for the current batch included. A model or scorer that cannot be pickled is refitted in this process.
 
     Scores without a target are computed on the test rows. They compare sets of columns only where they do not depend on the number
     and the units of the columns: a silhouette does not, a sum of squared distances or a density does.

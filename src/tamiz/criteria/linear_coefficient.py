@@ -45,7 +45,7 @@ class LinearCoefficient(ModelRelevance):
     Parameters
     ----------
     alpha : float, default=1.0
-        Penalty on the squared coefficients, above 0: `alpha` of scikit-learn's Ridge, and 1 / `C` of LogisticRegression.
+        Penalty on the squared coefficients, above 0: `alpha` of Ridge in scikit-learn, and 1 / `C` of LogisticRegression.
     max_iter : int, default=1000
         Largest number of steps of logistic regression.
     missing : {"distribute", "category"}, default="distribute"

@@ -33,7 +33,7 @@ _MAX_CODES = 2**8
 
 
 class TreeImportance(ModelRelevance):
-    """Share of the target's variance (of classes: Gini impurity) explained by splits on a column in shallow trees, in [0, 1].
+    """Share of the target's variance, or Gini impurity for classes, explained by splits on a column in shallow trees, in [0, 1].
 
     .. math:: T_j = \\frac{1}{R} \\sum_{t \\ni j} E_t \\frac{U_{tj}}{\\sum_k U_{tk}}, \\qquad
         U_{tj} = \\sum_{v \\in t, \\, c(v) = j} 2^{-d(v)} s(v)
@@ -71,8 +71,8 @@ class TreeImportance(ModelRelevance):
     The trees are scikit-learn's, grown by squared error on the class indicators (the Gini impurity) or on a numeric target. A split
     must explain at least 2 ln(n) / n of the variance, the BIC penalty for two parameters (a cut and a difference), which the best
     split of a noise column seldom does. Cost O(R p n log n). Splits of numbers are invariant under increasing transformations;
-    splits of categories separate one level from the others and count for the category. Columns that are equal in every row are one
-    column to the trees and have the same score; other redundant columns share their importance. A constant column scores 0. Row
+    splits of categories separate one level from the others and count for the category. Columns that are equal in every row count as
+    one column and have the same score; other redundant columns share their importance. A constant column scores 0. Row
     weights count as repeated rows. The random sets of columns depend on the order of the columns.
 
     The usual importance, the sum of impurity decreases, favours columns with many values: deep nodes with few rows have a good

@@ -37,7 +37,7 @@ class SymmetricUncertainty(EntropyRelevance, Association):
     missing : {"distribute", "category"}, default="distribute"
         Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numbers are cut into intervals; None is MDL. A numeric target is cut in the same way and needs one of the other two.
+        How numeric columns and a numeric target are cut into intervals. None is MDL, which requires classes.
 
     Raises
     ------

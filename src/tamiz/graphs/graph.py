@@ -182,7 +182,7 @@ class Graph(Serializable, ABC):
 
     @abstractmethod
     def attach(self, X: Any) -> Attachment:
-        """Return the neighbours of new rows among the graph's rows, with edge weights; each new row is treated by itself.
+        """Return the neighbours of new rows among the graph's rows, with edge weights, each independently.
 
         The graph may share the array that the caller passed to `build`. Changes to that array change the result.
         """

@@ -249,7 +249,7 @@ class LowDimensionalSpace(EuclideanSpace):
     @contextmanager
     def open_block(self, rows: RowIndices) -> Iterator[DistanceBlock]:
         """Open the block of some rows."""
-        with self._buffers.borrow() as buffer:
+        with self._buffers.acquire() as buffer:
             yield _LowDimensionalBlock(self, rows, buffer)
 
 
@@ -313,7 +313,7 @@ class MatrixProductSpace(EuclideanSpace):
     @contextmanager
     def open_block(self, rows: RowIndices) -> Iterator[DistanceBlock]:
         """Open the block of some rows."""
-        with self._buffers.borrow() as buffer:
+        with self._buffers.acquire() as buffer:
             yield _MatrixProductBlock(self, rows, buffer)
 
 

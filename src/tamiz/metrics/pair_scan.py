@@ -185,7 +185,7 @@ def scan_pairs(data: DistanceSpace, embedding: DistanceSpace, request: PairScanR
             for space, points in zip((data, embedding), others, strict=True):
                 block = stack.enter_context(space.open_block(rows))
                 counter = None if points is None else RankCounter(block, points[part])
-                ranker = FullRanker(block, stack.enter_context(buffer_pool.borrow())) if ordered else None
+                ranker = FullRanker(block, stack.enter_context(buffer_pool.acquire())) if ordered else None
                 sides.append(_Side(block, counter, ranker))
             _scan_tiles(sides, part, request, found, n)
             return _compare_ranks(sides, part, request, found, lock) if ordered else None

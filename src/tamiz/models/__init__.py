@@ -2,7 +2,7 @@
 
 from tamiz.runtime.registry import Registry
 
-# A backend is listed under the name of scikit-learn's estimator class; a model under the name that users pass.
+# A backend is listed under the name of the scikit-learn class; a model under the name that users pass.
 registry = Registry(
     __name__,
     """

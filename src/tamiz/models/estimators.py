@@ -28,7 +28,7 @@ _UNSUPERVISED_TYPES = ("clusterer", "outlier_detector", "density_estimator")
 
 
 class EstimatorAdapter(BaseEstimator):
-    """Gives an object with fit and predict the interface of scikit-learn's estimators.
+    """Gives an object with fit and predict the interface of scikit-learn estimators.
 
     All other methods and attributes are those of the object, so that a scorer finds `predict_proba` if there is one.
 
@@ -82,7 +82,7 @@ def can_predict(estimator: Any) -> bool:
 
 
 def adapt_estimator(estimator: Any, *, has_classes: bool) -> BaseEstimator:
-    """Return an estimator of scikit-learn's as it is, and any other object with fit and predict in an adapter.
+    """Return a scikit-learn estimator unchanged, and any other object with fit and predict in an adapter.
 
     An object that does not declare an estimator type is a classifier if the target has classes, else a regressor.
     """
@@ -147,7 +147,7 @@ def is_unsupervised(estimator: Any, scoring: Any = None) -> bool:
 def check_accepts_weights(estimator: Any, schema: Schema) -> None:
     """Raise DataError if rows have weights and the estimator's fit accepts none.
 
-    A pipeline or a search of scikit-learn's passes weights to the steps that request them if metadata routing is enabled.
+    A scikit-learn pipeline or search passes weights to the steps that request them if metadata routing is enabled.
     """
     estimator = unwrap_estimator(estimator)
     if schema.weight is None:
@@ -180,7 +180,7 @@ def check_is_predictive(estimator: Any) -> None:
 def check_accepts_columns(estimator: Any, schema: Schema) -> None:
     """Raise DataError for text or missing values that a scikit-learn estimator does not accept, and for columns chosen by position.
 
-    Only plain estimators of scikit-learn's are checked: the tags of others and of composite estimators are unreliable, so a refit
+    Only plain scikit-learn estimators are checked: the tags of others and of composite estimators are unreliable, so a refit
     reports the error.
     """
     for part in nested_estimators(estimator):
@@ -208,14 +208,14 @@ def check_accepts_columns(estimator: Any, schema: Schema) -> None:
 
 
 def needs_encoding(estimator: Any, schema: Schema) -> bool:
-    """Return whether a table has text, and the estimator is one of scikit-learn's that accepts no text but negative numbers."""
+    """Return whether a table has text that a plain scikit-learn estimator, which accepts negative numbers, does not accept."""
     if all(is_number_like(schema.columns[j]) for j in schema.used.tolist()) or not is_plain_sklearn(estimator):
         return False
     return not _accepts_categories(estimator) and not get_tags(estimator).input_tags.positive_only
 
 
 def accepts_missing(estimator: Any) -> bool:
-    """Return whether an estimator is a plain one of scikit-learn's that accepts missing values."""
+    """Return whether an estimator is a plain scikit-learn estimator that accepts missing values."""
     return is_plain_sklearn(estimator) and bool(get_tags(estimator).input_tags.allow_nan)
 
 
@@ -253,7 +253,7 @@ def _check_no_positions(transformer: ColumnTransformer) -> None:
 
 
 def is_plain_sklearn(estimator: Any) -> bool:
-    """Return whether an estimator is one of scikit-learn's that validates its input and has no nested estimators."""
+    """Return whether an estimator is a scikit-learn estimator that validates its input and has no nested estimators."""
     is_own = type(estimator).__module__.startswith("sklearn.") and not get_tags(estimator).no_validation
     return is_own and len(nested_estimators(estimator)) == 1
 

@@ -141,7 +141,7 @@ class NeighborsBackend(FoldBackend):
     """The nearest training rows by sums of squared differences; of equally near rows, those with the lower number."""
 
     method: ClassVar[str] = (
-        "squared distances are added up column by column, and rows too far by some of the columns are passed over"
+        "squared distances are added up column by column, and rows that some of the columns show to be too far are skipped"
     )
 
     def __init__(self, task: CVTask) -> None:

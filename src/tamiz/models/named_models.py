@@ -167,7 +167,7 @@ def make_knn(schema: Schema) -> Model:
 
 
 def make_linear(schema: Schema) -> Model:
-    """Ordinary least squares for a number, linear discriminant analysis for classes."""
+    """Ordinary least squares for a numeric target, linear discriminant analysis for classes."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import LinearRegression
 
@@ -199,7 +199,7 @@ def make_tree(schema: Schema) -> Model:
 
 
 def make_forest(schema: Schema) -> Model:
-    """A random forest of 30 trees, refitted for every set and fold; a split tries sqrt(p) columns, for a number p / 3."""
+    """A random forest of 30 trees, refitted for every set and fold; a split tries sqrt(p) columns (numeric target: p / 3)."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     kind, n_tried = (RandomForestClassifier, "sqrt") if schema.has_classes else (RandomForestRegressor, 1 / 3)

@@ -108,7 +108,7 @@ class RefitBackend(FoldBackend):
             )
 
     def _check_dates(self) -> None:
-        """Raise DataError for dates in a frame and a plain estimator of scikit-learn's; a pipeline may transform them."""
+        """Raise DataError for dates in a frame and a plain scikit-learn estimator; a pipeline may transform them."""
         task, schema = self.task, self.task.source.schema
         dates = [j for j in schema.used.tolist() if schema.columns[j].kind == "date"]
         if not dates or self._native_table.needs_conversion or not is_plain_sklearn(task.estimator):

@@ -1,6 +1,6 @@
 """Scores as functions of sums over the test rows: of confusion counts, squared errors, or joint log-likelihoods.
 
-Each function returns the value of scikit-learn's scorer of that name, for many column sets and folds at once. `confusion_scorer`,
+Each function returns the value of the scikit-learn scorer of that name, for many column sets and folds at once. `confusion_scorer`,
 `squared_error_scorer` and `likelihood_scorer` return the function for a task. `count_predictions` counts predictions in parallel,
 with refits where rounding could change one. A likelihood score is None where only a refit is exact: where the predicted
 probabilities of two rows of different classes differ by no more than rounding errors.

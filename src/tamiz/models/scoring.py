@@ -21,7 +21,7 @@ from tamiz.runtime.registry import suggestion
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
-# The type of scikit-learn's scorers that call only predict.
+# The type of scikit-learn scorers that call only predict.
 PREDICTION_SCORER = type(make_scorer(accuracy_score))
 # Methods that scikit-learn's scorers call.
 _RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")
@@ -63,7 +63,7 @@ class Scoring:
 
     def check_weights(self, schema: Schema) -> None:
         """Raise DataError if rows have weights and the score accepts none."""
-        # A scorer of scikit-learn's passes weights to its metric, which may not accept them.
+        # A scikit-learn scorer passes weights to its metric, which may not accept them.
         if schema.weight is not None and not accepts_weights(getattr(self.scorer, "_score_func", self.scorer)):
             raise DataError(f"{self.name} accepts no sample_weight, and the rows have weights; leave them out.")
 
@@ -86,7 +86,7 @@ class Scoring:
 
 
 class _CachedPredictions:
-    """A fitted estimator that predicts once from the rows that several scorers of scikit-learn's read.
+    """A fitted estimator that predicts once from the rows that several scikit-learn scorers read.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class _CachedPredictions:
 def score_fitted(
     scorings: Sequence[Scoring], estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None
 ) -> Iterator[float]:
-    """Yield the scores of a fitted estimator on test rows; scorers of scikit-learn's share its predictions."""
+    """Yield the scores of a fitted estimator on test rows; scikit-learn scorers share its predictions."""
     cached = _CachedPredictions(estimator)
     for scoring in scorings:
         is_shared = scoring.uses_predictions_only and len(scorings) > 1
@@ -128,7 +128,7 @@ def exact_match_accuracy(y: NDArray[Any], predicted: NDArray[Any], *, sample_wei
 
 
 def resolve_scoring(scoring: Any, *, has_classes: bool, multioutput: bool = False) -> Scoring:
-    """Return the requested scorer; None is accuracy for classes and R2 for numbers."""
+    """Return the requested scorer; None is accuracy for classes and R2 for a numeric target."""
     if isinstance(scoring, Scoring):
         return scoring
     if scoring is None and has_classes and multioutput:
@@ -141,7 +141,7 @@ def resolve_scoring(scoring: Any, *, has_classes: bool, multioutput: bool = Fals
     if not isinstance(scoring, str) or scoring not in names:
         hint = suggestion(scoring, names) if isinstance(scoring, str) else ""
         raise ValueError(
-            "scoring must be the name of a scorer of scikit-learn's such as 'accuracy' or 'r2', or a callable, got "
+            "scoring must be the name of a scikit-learn scorer such as 'accuracy' or 'r2', or a callable, got "
             f"{scoring!r}{hint}."
         )
     return Scoring(scoring, get_scorer(scoring), is_sklearn=True)
@@ -173,7 +173,7 @@ def _accepts_two_arguments(scorer: Callable[..., Any]) -> bool:
 
 
 def check_scoring_target(scoring: Scoring, schema: Schema, labels: NDArray[Any]) -> None:
-    """Raise DataError for a scorer of scikit-learn's that is undefined for the target.
+    """Raise DataError for a scikit-learn scorer that is undefined for the target.
 
     Parameters
     ----------

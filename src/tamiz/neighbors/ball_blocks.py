@@ -130,7 +130,7 @@ class OutsideChunk:
 
     def search(self) -> OutsideChunk:
         """Find the nearest outside rows, and return the chunk."""
-        with self._balls.workspaces.borrow() as self._workspace:
+        with self._balls.workspaces.acquire() as self._workspace:
             self._search_blocks()
         return self
 

@@ -55,7 +55,7 @@ class BoundTiles:
             with ExitStack() as stack:
                 for block in sorted({low, high}):
                     stack.enter_context(locks[block])
-                buffer = stack.enter_context(self._buffers.borrow())
+                buffer = stack.enter_context(self._buffers.acquire())
                 for start, stop in self._block_spans(low):
                     first = start if low == high else block_start
                     left = left_factors(self.bounds.right_factors[start:stop])
@@ -75,7 +75,7 @@ class BoundTiles:
     def query_tiles(self, right_factors: NDArray[np.floating]) -> Iterator[tuple[Floats32, int]]:
         """Yield the tiles of at most TILE_ROWS queries, each with the number of its first point; they share one buffer."""
         left = left_factors(right_factors)
-        with self._buffers.borrow() as buffer:
+        with self._buffers.acquire() as buffer:
             for start, stop in self.blocks:
                 yield self.bounds.tile(left, start, stop, buffer), start
 

@@ -50,7 +50,7 @@ class NNDescent(NeighborSearch):
     -----
     Cost about O(n log n) for data of low intrinsic dimension. For data of high intrinsic dimension, such as noise, the recall stays
     low. The lists start from the leaves of random-projection trees. A pass compares the rows of a leaf with all rows that two links
-    from any of them lead to, in float32. Of many columns, only the leading directions are used if they suffice. Final distances are
+    from any of them lead to, in float32. Many columns are reduced to their leading directions if these suffice. Final distances are
     those of an exact search, to the bit. If there are many equal rows, they are searched once. The result for a seed does not
     depend on the number of threads.
 

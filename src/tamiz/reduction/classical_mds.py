@@ -147,7 +147,7 @@ class ClassicalMDS(Reducer):
         ),
         "_extension": (
             InstanceOf(Extension),
-            Condition(lambda it: it._extension.accepts(it._dissimilarities), "does not place such rows"),
+            Condition(lambda it: it._extension.accepts(it._dissimilarities), "does not map such rows"),
         ),
         "_extension.directions": FloatArray("k", "m"),
         "eigenvalues_": FloatArray("k"),

@@ -142,7 +142,7 @@ class LandmarkMDS(Reducer):
         "landmarks_": IntegerArray("l", below="n"),
         "_extension": (
             InstanceOf(Extension),
-            Condition(lambda it: it._extension.accepts(it._landmark_dissimilarities), "does not place such rows"),
+            Condition(lambda it: it._extension.accepts(it._landmark_dissimilarities), "does not map such rows"),
         ),
         "_extension.directions": FloatArray("k", "m"),
         "_rotation": InstanceOf(LinearProjection),

@@ -124,11 +124,10 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     for the cross products and once for the projection, so the table may be larger than memory. O(n^2 q) by singular vectors;
     O(n q k) for each of about fifteen passes of block Krylov. Rows of float32 are multiplied in float32, with relative errors of
     variances of about 1e-6. Categories become indicators, weighted by `categories`. With standardize=True and categories="famd"
-    variances and axes are
-    those of FAMD, and rows those of programs that standardise with n (prince, FactoMineR), times the square root of (n - 1) / n.
-    The distances of nearest neighbours, MDS and graphs use FAMD's weights, whatever PCA does. Sparse rows stay sparse except
-    with "svd". "iterative" keeps all rows in memory, and converges when a step changes the missing values by less than 1e-7 of
-    their norm.
+    variances and axes are those of FAMD, and rows those of programs that standardise with n (prince, FactoMineR), times the square
+    root of (n - 1) / n. The distances of nearest neighbours, MDS and graphs always use FAMD's weights. Sparse rows stay sparse
+    except with "svd". "iterative" keeps all rows in memory, and converges when a step changes the missing values by less than
+    1e-7 of their norm.
 
     References
     ----------
@@ -164,7 +163,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         "coordinate_names_": Strings("d"),
         "explained_variance_": FloatArray("k"),
         "explained_variance_ratio_": FloatArray("k"),
-        # Of a covariance that was given without the rows behind it they are not known.
+        # Unknown for a covariance without its number of rows.
         "singular_values_": FloatArray("k", allow_missing=True),
         "noise_variance_": Number(0.0),
         "loadings_": FloatArray("d", "k", allow_float32=True, any_order=True),
@@ -353,10 +352,11 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         check_is_fitted(self)
         compare_columns(self, X)
         with parallel.thread_session():
-            places = self._row_encoder.project(self._row_encoder.read(X), self.components_)
+            coordinates = self._row_encoder.project(self._row_encoder.read(X), self.components_)
         if self.whiten:
-            places /= _standard_deviations(self.explained_variance_, self.components_.shape[1]).astype(places.dtype)
-        return self._match_dtype(places, X)
+            scale = _standard_deviations(self.explained_variance_, self.components_.shape[1])
+            coordinates /= scale.astype(coordinates.dtype)
+        return self._match_dtype(coordinates, X)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Return the reconstruction of points on the components, in the units of the columns.
@@ -364,7 +364,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_components)
-            What `transform` returns. A frame of columns of these names in another order is read by name.
+            Coordinates as `transform` returns them. The columns of a frame are matched by name.
 
         Returns
         -------

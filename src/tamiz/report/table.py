@@ -59,8 +59,8 @@ def collect_table(result: StudyRecord) -> dict[str, Any]:
         "leaks": _leakage_box(table),
         "harmless": [leak for leak in _leakage_rows(table) if not leak["takes_part"]],
         "doubts": _kind_suggestions(table),
-        "left_out": [column for column in columns if column.exclusion][:MAX_LISTED],
-        "n_left_out": sum(bool(column.exclusion) for column in columns),
+        "excluded": [column for column in columns if column.exclusion][:MAX_LISTED],
+        "n_excluded": sum(bool(column.exclusion) for column in columns),
         "columns": [_row(column, table.n_rows_used) for column in columns[:MAX_LISTED]],
         "unlisted_note": unlisted_note(len(columns)),
         "has_values": any(column.n_distinct is not None for column in columns),
@@ -111,13 +111,13 @@ def _leakage_box(table: TableRecord) -> dict[str, Any] | None:
 
 
 def _leakage_rows(table: TableRecord) -> list[dict[str, Any]]:
-    left_out = {column.name for column in table.columns if column.exclusion}
+    excluded = {column.name for column in table.columns if column.exclusion}
     target = shorten(table.target, 40)
     return [
         {
             "name": leak.name,
             "evidence": leakage_evidence(leak, target),
-            "takes_part": leak.name not in left_out,
+            "takes_part": leak.name not in excluded,
         }
         for leak in table.leakage
     ]
@@ -257,7 +257,7 @@ def _row(column: ColumnSummary, n_rows: int) -> dict[str, Any]:
         "levels": _levels_text(column.levels, column.n_levels),
         "numbers": [_statistic_cell(column, key) for key in ("min", "mean", "max", "sd")],
         "note": _note(column),
-        "is_left_out": bool(column.exclusion),
+        "is_excluded": bool(column.exclusion),
     }
 
 

@@ -179,7 +179,7 @@ def map_groups(function: Callable[[Item], Output], items: Sequence[Item], size: 
 class BufferPool(Generic[Buffer]):
     """Work buffers that are reused: allocating fresh memory costs more than much of the work in it.
 
-    Several threads may borrow at the same time; each gets its own buffer. A copy of the pool, also a pickled one, has no buffers.
+    Several threads may acquire buffers at the same time. A copy of the pool, also a pickled one, has no buffers.
 
     Parameters
     ----------
@@ -197,8 +197,8 @@ class BufferPool(Generic[Buffer]):
         return {"_make": self._make, "_buffers": []}
 
     @contextmanager
-    def borrow(self) -> Iterator[Buffer]:
-        """Borrow a buffer for the block; it returns to the pool at the end, also after an error."""
+    def acquire(self) -> Iterator[Buffer]:
+        """Provide a buffer for the block; it returns to the pool at the end, also after an error."""
         try:
             buffer = self._buffers.pop()
         except IndexError:

@@ -21,7 +21,7 @@ _NODES_PER_BATCH = 32
 
 
 class BranchAndBound(Search):
-    """Find the best set and prove that it is: parts of all sets are passed over where none can be better than the best known.
+    """Find the best set and prove that it is optimal: groups of sets that cannot contain a better one are skipped.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class BranchAndBound(Search):
     credit-g with 780 additional columns (noise, and copies with errors) takes two seconds. The archive records the sets that were
     the best when they were found and counts the others.
 
-    For any other merit its `upper_bounds` are used, and columns are dropped one by one. The same holds for CFS in Weka's convention
-    with a numeric target where standard deviations differ by a factor of more than 256: `Exhaustive` is faster there up to about
-    20 columns; with more columns neither ends soon, but branch and bound reports a bound.
+    For any other merit its `upper_bounds` are used, and columns are dropped one by one. The same applies to CFS in Weka's
+    convention with a numeric target where standard deviations differ by a factor of more than 256: `Exhaustive` is faster there
+    up to about 20 columns; with more columns neither ends soon, but branch and bound reports a bound.
 
     References
     ----------

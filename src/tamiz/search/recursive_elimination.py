@@ -22,8 +22,8 @@ class RecursiveElimination(Search):
 
     The merit provides the importances: for `CrossValidated` it is permutation importance, the loss of the score of each fold when
     the values of the column are permuted among the test rows. A step therefore needs one model in each fold, where `Backward`
-    needs one for every column. The search continues to the smallest requested size, or to the empty set; the best set on the way
-    is the result.
+    needs one for every column. The search continues to the smallest requested size, or to the empty set; the result is the
+    best of the sets that it evaluated.
 
     Parameters
     ----------

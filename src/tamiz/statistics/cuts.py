@@ -279,7 +279,7 @@ class _ClassMergeSorter:
     @contextmanager
     def sorted_column(self, pieces: list[NDArray[Any]]) -> Iterator[tuple[Floats, Codes, Floats]]:
         """Yield the values of a column that are not missing, ascending, with the class and weight of each."""
-        with self._buffers.borrow() as (parts, values, labels):
+        with self._buffers.acquire() as (parts, values, labels):
             ends = self._starts.copy()
             for piece, classes in zip(pieces, self._labels, strict=True):
                 split_classes(np.ascontiguousarray(piece, dtype=np.float64), classes, ends, parts)

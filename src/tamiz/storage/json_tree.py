@@ -10,7 +10,7 @@ null, booleans, whole numbers, finite floats, text and lists are written as they
 - {"array": 3}: arrays/3.npy
 - {"objects": {"shape", "items"}}: an array of Python objects, such as names
 - {"csr": {"shape", "data", "indices", "indptr"}}
-- {"record": {"class": "tamiz.module:Class", ...}}: an object of this package, with a dict of its fields (see `_RecordCodec`)
+- {"record": {"class": "tamiz.module:Class", "fields": {...}}}: an object of this package with its fields (see `_RecordCodec`)
 - {"same": 5}: another reference to the sixth record or sparse matrix, counted in the order in which they are completed
 """
 
@@ -215,10 +215,10 @@ class _RecordCodec(Codec):
             name: writer.write_value(field, f"{location}.{name}")
             for name, field in form.get_state(value, location).items()
         }
-        return {"class": class_path(type(value)), "holds": state}
+        return {"class": class_path(type(value)), "fields": state}
 
     def read(self, tree: Json, reader: TreeReader) -> Any:
-        return restore_object(tree["class"], {name: reader.read_value(field) for name, field in tree["holds"].items()})
+        return restore_object(tree["class"], {name: reader.read_value(field) for name, field in tree["fields"].items()})
 
 
 CODECS: tuple[Codec, ...] = (

@@ -1,4 +1,4 @@
-"""The three ways to the same components, and how many are kept."""
+"""The three solvers of principal components, and the number of components that are kept."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ WAYS = ("covariance", "svd", "randomized")
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", [(300, 40), (40, 300), (300, 8)])
-def test_every_way_gives_the_same_components(shape, weighted):
+def test_every_solver_gives_the_same_components(shape, weighted):
     rng = np.random.default_rng(0)
     X = rng.normal(size=shape) * np.linspace(3, 0.1, shape[1]) + rng.normal(size=shape[1])
     weight = rng.integers(0, 4, shape[0]).astype(float) if weighted else None
@@ -29,7 +29,7 @@ def test_every_way_gives_the_same_components(shape, weighted):
     assert not exact.residuals_.any()
 
 
-def test_the_way_follows_from_the_numbers_of_rows_columns_and_components():
+def test_the_solver_depends_on_the_numbers_of_rows_columns_and_components():
     rng = np.random.default_rng(0)
     assert PCA(2).fit(rng.normal(size=(500, 20))).solver_ == "covariance"
     assert PCA(2).fit(rng.normal(size=(20, 500))).solver_ == "svd"
@@ -40,7 +40,7 @@ def test_the_way_follows_from_the_numbers_of_rows_columns_and_components():
     assert any("block Krylov" in note for note in describe_reducer(pca).notes)
 
 
-def test_a_share_takes_the_fewest_components_that_hold_it():
+def test_a_share_of_variance_keeps_the_fewest_components_that_reach_it():
     X = load_wine().data
     every = PCA(None, standardize=True).fit(X)
     held = np.cumsum(every.explained_variance_ratio_)
@@ -54,14 +54,14 @@ def test_a_share_takes_the_fewest_components_that_hold_it():
     assert PCA(0.9, standardize=True).fit(X).n_components_ == theirs.n_components_
 
 
-def test_a_share_needs_a_way_that_finds_all_variances():
+def test_a_share_of_variance_needs_a_solver_that_finds_all_variances():
     with pytest.raises(
         ValueError, match=r"solver='randomized' finds a number of components, and n_components=0\.9 is a share"
     ):
         PCA(0.9, solver="randomized").fit(load_wine().data)
 
 
-def test_a_way_that_is_none_is_refused_with_the_nearest():
+def test_an_unknown_solver_is_refused_with_the_nearest_name():
     with pytest.raises(
         ValueError, match=r"solver must be one of 'auto', .*got 'covarianc' \(did you mean 'covariance'\?\)"
     ):
@@ -106,7 +106,7 @@ def test_float32_keeps_the_part_of_its_centre_that_float32_has_not():
 
 @pytest.mark.parametrize("factor", [1e-25, 1e20])
 @pytest.mark.parametrize("solver", WAYS)
-def test_every_way_keeps_float32_within_its_range(factor, solver):
+def test_every_solver_keeps_float32_within_its_range(factor, solver):
     X = (np.random.default_rng(0).normal(size=(200, 6)) * factor).astype(np.float32)
     exact = PCA(2).fit(X.astype(np.float64)).explained_variance_
     np.testing.assert_allclose(PCA(2, solver=solver).fit(X).explained_variance_, exact, rtol=1e-5)
@@ -118,7 +118,7 @@ def test_float32_far_from_zero_keeps_the_digits_that_came():
     np.testing.assert_allclose(PCA(3).fit(X).explained_variance_, exact, rtol=1e-5)
 
 
-def test_a_direction_that_was_not_found_is_told(monkeypatch):
+def test_a_direction_that_was_not_found_is_reported(monkeypatch):
     monkeypatch.setattr("tamiz.reduction.krylov._MAX_PRODUCTS", 1)
     with pytest.warns(
         TamizWarning, match="PCA: a component did not converge: its residual is .*, and the largest variance"

@@ -1,4 +1,4 @@
-"""The normal distribution that principal components describe, beside scikit-learn's and a plain density."""
+"""The normal distribution of probabilistic PCA, against scikit-learn and a plain density."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ WAYS = {
 
 @pytest.mark.parametrize("whiten", [False, True])
 @pytest.mark.parametrize("way", WAYS)
-def test_the_model_is_scikit_learns_by_every_way(way, whiten):
+def test_the_model_is_scikit_learns_by_every_solver(way, whiten):
     X = load_iris().data
     given, solver = WAYS[way]
     ours = PCA(2, solver=solver, whiten=whiten).fit(given(X))
@@ -99,7 +99,7 @@ def test_mixed_tables_have_a_covariance_and_no_density():
         pca.score_samples(mixed())
 
 
-def test_whitened_coordinates_of_mixed_tables_and_of_gaps_have_variance_one():
+def test_whitened_coordinates_of_mixed_and_incomplete_tables_have_variance_one():
     frame = mixed()
     frame.loc[::7, "width"] = np.nan
     with pytest.warns(match="imputed with the mean of the column"):
@@ -111,7 +111,7 @@ def test_whitened_coordinates_of_mixed_tables_and_of_gaps_have_variance_one():
     np.testing.assert_allclose(filled.inverse_transform(filled.embedding_), plain.reconstruct(frame), atol=1e-12)
 
 
-def test_a_gap_has_no_density_where_it_is_not_filled():
+def test_an_incomplete_row_has_no_density_unless_it_is_imputed():
     X = load_iris().data.copy()
     X[5, 2] = np.nan
     pca = PCA(2, missing="pairwise").fit(X)

@@ -1,4 +1,4 @@
-"""Horn's parallel analysis against tables that are really drawn."""
+"""Horn's parallel analysis against random tables."""
 
 import numpy as np
 import pandas as pd
@@ -77,7 +77,7 @@ def test_draws_that_cannot_be_made_are_refused(parameters, message):
         PCA(2).fit(load_iris().data).parallel_analysis(**parameters)
 
 
-def test_of_two_rows_no_component_holds_more_than_chance():
+def test_of_two_rows_no_component_is_above_chance():
     # Every table of two rows has one direction, and what is left is rounding.
     for seed in range(5):
         pca = PCA(2, standardize=True).fit(np.random.default_rng(seed).normal(size=(2, 3)))

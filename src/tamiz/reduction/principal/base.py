@@ -13,7 +13,7 @@ from tamiz.statistics.base import Floats
 
 
 class CoordinateEncoder(ABC):
-    """How rows become coordinates about the mean; kept by a fitted model, for new rows.
+    """Encoder of rows as centred coordinates; a fitted model stores it for new rows.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class CoordinateEncoder(ABC):
     level_spans : list of tuple (int, int)
         The coordinates start : stop that are indicators of one column each.
     n_missing : int
-        Missing values among the rows of fit.
+        Number of missing values in the rows of the fit.
     """
 
     names: list[str]
@@ -39,7 +39,7 @@ class CoordinateEncoder(ABC):
 
     @abstractmethod
     def read(self, X: Any) -> Any:
-        """Return new rows as `project` takes them."""
+        """Return new rows in the form that `project` accepts."""
 
     @abstractmethod
     def coordinates(self, rows: Any) -> Iterator[Floats]:
@@ -47,11 +47,11 @@ class CoordinateEncoder(ABC):
 
     @abstractmethod
     def project(self, rows: Any, directions: Floats) -> NDArray[Any]:
-        """Return rows along directions, each independently, in float32 for float32 rows."""
+        """Return the projections of rows on directions, each independently, in float32 for float32 rows."""
 
 
 class CentredRows(ABC):
-    """Rows of coordinates about their mean, divided by their scale.
+    """Rows of centred coordinates, divided by their scale.
 
     Attributes
     ----------
@@ -59,11 +59,11 @@ class CentredRows(ABC):
     density : float
         Share of the coordinates that products read.
     schema : Schema or None
-        The columns, where the rows are of a table.
+        The columns, if the rows are from a table.
     semidefinite : bool
-        Whether the covariance is that of one table, and so has no eigenvalue below 0.
+        Whether the covariance is that of one set of rows, not pairwise, so that no eigenvalue is below 0.
     residual_tolerance : float
-        Residuals of products, next to the largest variance, that can be reached; variances are then right to their squares.
+        Smallest residuals that the products allow, relative to the largest variance; the errors of variances are their squares.
     """
 
     n_rows: int
@@ -76,12 +76,12 @@ class CentredRows(ABC):
     @property
     @abstractmethod
     def total_weight(self) -> float:
-        """Weight of all rows, their number where they have none."""
+        """Total weight of the rows; their number if they have no weights."""
 
     @property
     @abstractmethod
     def encoder(self) -> CoordinateEncoder:
-        """How they are read."""
+        """The encoder of the rows."""
 
     @property
     @abstractmethod
@@ -89,7 +89,7 @@ class CentredRows(ABC):
         """The variance of every coordinate."""
 
     def collect_warnings(self) -> list[str]:
-        """Return warnings about the reading of the rows."""
+        """Return warnings about the encoding of the rows."""
         return []
 
     @abstractmethod
@@ -98,7 +98,7 @@ class CentredRows(ABC):
 
     @abstractmethod
     def times_covariance(self, X: Floats) -> Floats:
-        """Return X of shape (m, n_coordinates) times the covariance, which is not written down."""
+        """Return X of shape (m, n_coordinates) times the covariance, without forming the covariance."""
 
     @abstractmethod
     def weighted_rows(self) -> Floats:
@@ -106,4 +106,4 @@ class CentredRows(ABC):
 
     @abstractmethod
     def project(self, directions: Floats) -> NDArray[Any]:
-        """Return the rows along directions."""
+        """Return the projections of the rows on directions."""

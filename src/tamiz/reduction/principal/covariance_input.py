@@ -21,13 +21,13 @@ from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Strings
 
-# What rounding leaves of a difference between the two halves, next to the largest entry.
+# Asymmetry that counts as rounding, relative to the largest entry.
 _SYMMETRY_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
 class CovarianceCoordinateEncoder(CoordinateEncoder):
-    """How rows beside a covariance are read: as an array of its columns."""
+    """Encoder of rows for a covariance: arrays of its columns."""
 
     names: list[str]
     mean: Floats
@@ -50,7 +50,7 @@ class CovarianceCoordinateEncoder(CoordinateEncoder):
         """Return new rows."""
         if not self.has_mean:
             raise ValueError(
-                "The covariance came without a mean, so that no row can be placed: pass mean= to fit_covariance."
+                "The covariance was fitted without a mean, so no row can be mapped: pass mean= to fit_covariance."
             )
         given = X.frame() if isinstance(X, Source) else X
         if sparse.issparse(given):
@@ -59,7 +59,7 @@ class CovarianceCoordinateEncoder(CoordinateEncoder):
         if not np.isfinite(rows).all():
             row, column = np.argwhere(~np.isfinite(rows))[0]
             raise DataError(
-                f"Row {row}, column {self.names[column]} holds {rows[row, column]}; fill it in or leave the row out."
+                f"Row {row}, column {self.names[column]} is {rows[row, column]}; fill it in or leave the row out."
             )
         return rows
 
@@ -68,7 +68,7 @@ class CovarianceCoordinateEncoder(CoordinateEncoder):
         yield (rows - self.mean) / self.scale
 
     def project(self, rows: Floats, directions: Floats) -> NDArray[Any]:
-        """Return rows along directions."""
+        """Return the projections of rows on directions."""
         out = np.empty((len(rows), len(directions)))
         project_rows(np.ascontiguousarray(*self.coordinates(rows)), np.ascontiguousarray(directions), out)
         return out
@@ -76,16 +76,16 @@ class CovarianceCoordinateEncoder(CoordinateEncoder):
 
 @dataclass(frozen=True)
 class CovarianceInput:
-    """A covariance of coordinates, and how rows become these.
+    """A covariance of coordinates, and the encoder of rows.
 
     Attributes
     ----------
     covariance : ndarray of shape (n_coordinates, n_coordinates)
     encoder : CovarianceCoordinateEncoder
     n_rows : float
-        The number of rows behind it, NaN where it is not known.
+        The number of rows of the covariance, NaN if unknown.
     has_names : bool
-        Whether the columns came with names.
+        Whether the columns have names of their own.
     """
 
     covariance: Floats
@@ -94,7 +94,7 @@ class CovarianceInput:
     has_names: bool
 
     def set_feature_attributes(self, estimator: Any) -> None:
-        """Set what an estimator knows of its columns."""
+        """Set the attributes of an estimator that describe its columns."""
         estimator.n_features_in_ = len(self.covariance)
         if self.has_names:
             estimator.feature_names_in_ = np.array(self.encoder.names, dtype=object)
@@ -112,7 +112,7 @@ def _as_float_matrix(matrix: Any, what: str) -> Floats:
 
 
 def _row_names(frame: nw.DataFrame[Any]) -> list[str] | None:
-    """Return what a frame of pandas calls its rows, None where they are only counted."""
+    """Return the row labels of a pandas data frame as text, None if they are integers."""
     if not frame.implementation.is_pandas():
         return None
     index = frame.to_native().index
@@ -120,7 +120,7 @@ def _row_names(frame: nw.DataFrame[Any]) -> list[str] | None:
 
 
 def _read_mean(mean: Any, names: list[str]) -> Floats:
-    """Return the mean of every column, in the order of the columns where it has their names."""
+    """Return the mean of every column; a mean with the names of the columns is matched by name."""
     series = nw.from_native(mean, pass_through=True, allow_series=True)
     if isinstance(series, nw.Series) and series.implementation.is_pandas():
         called = [*map(str, mean.index)]
@@ -139,7 +139,7 @@ def _read_mean(mean: Any, names: list[str]) -> Floats:
 
 
 def read_covariance(covariance: Any, mean: Any, n_samples: int | None, *, standardize: bool) -> CovarianceInput:
-    """Check a covariance, and divide it by the standard deviations where that is asked for."""
+    """Check a covariance, and divide it by the standard deviations if requested."""
     named = is_frame(covariance)
     frame = eager_frame(covariance) if named else None
     if sparse.issparse(covariance):

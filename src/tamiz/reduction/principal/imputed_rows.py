@@ -66,7 +66,7 @@ class ImputedRows(CentredRows):
 
     @property
     def encoder(self) -> TableCoordinateEncoder:
-        """How they are read: about the mean of the completed rows."""
+        """The encoder, which centres rows at the mean of the imputed rows."""
         encoding = self._table.encoding
         centre = encoding.centre + self.imputation.mean * encoding.scale
         fill = np.zeros_like(centre)
@@ -76,21 +76,21 @@ class ImputedRows(CentredRows):
 
     @property
     def variances(self) -> Floats:
-        """The variance of every coordinate, completed."""
+        """The variance of every coordinate after imputation."""
         return np.asarray((self._weighted_values**2).sum(axis=0)) / (self.total_weight - 1)
 
     def collect_warnings(self) -> list[str]:
-        """Return which columns take no part, and whether the imputation converged."""
+        """Return warnings on excluded columns, and on an imputation that did not converge."""
         warnings = self._table.collect_warnings()
         if not self.imputation.converged:
             warnings.append(
-                f"PCA: the missing values did not come to rest in {self.imputation.n_steps:,} steps; the last one moved them by "
+                f"PCA: the missing values did not converge in {self.imputation.n_steps:,} steps; the last one moved them by "
                 f"{self.imputation.change:.1g} of their size. Fewer components are easier to find."
             )
         return warnings
 
     def covariance(self) -> Floats:
-        """Return the covariance of the completed rows."""
+        """Return the covariance of the imputed rows."""
         return np.asarray(self._weighted_values.T @ self._weighted_values) / (self.total_weight - 1)
 
     def times_covariance(self, X: Floats) -> Floats:
@@ -98,11 +98,11 @@ class ImputedRows(CentredRows):
         return np.asarray((X @ self._weighted_values.T) @ self._weighted_values) / (self.total_weight - 1)
 
     def weighted_rows(self) -> Floats:
-        """Return the completed rows, each times the root of its weight."""
+        """Return the imputed rows, each times the square root of its weight."""
         return self._weighted_values.copy()
 
     def project(self, directions: Floats) -> NDArray[Any]:
-        """Return the rows along directions, by what is present of each."""
+        """Return the projections of rows on directions, from the present values of each row."""
         return self.encoder.project(self._table.source, directions)
 
 

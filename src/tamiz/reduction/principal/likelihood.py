@@ -123,12 +123,12 @@ class LikelihoodMixin:
 
     def _mahalanobis_squares(self, points: Floats, component_variances: Floats, noise: Floats) -> Floats:
         """Return the squared lengths of points in the metric of the precision."""
-        places = points @ self.components_.T
-        left = points - places @ self.components_
-        return places**2 @ (1.0 / component_variances) + (left**2).sum(axis=1) * (1.0 / noise).sum()
+        scores = points @ self.components_.T
+        residual = points - scores @ self.components_
+        return scores**2 @ (1.0 / component_variances) + (residual**2).sum(axis=1) * (1.0 / noise).sum()
 
     def _model_variances(self) -> tuple[Floats, Floats, str]:
-        """Return the variances along the components and in each other direction, above 0, and which of them are none."""
+        """Return the variances along the components and in each other direction, all above 0, and a text on those that were 0."""
         k, q = self.components_.shape
         least = max(rounding_variance(self.explained_variance_, q), np.finfo(np.float64).tiny)
         along, beside = np.maximum(self.explained_variance_, self.noise_variance_), np.full(q - k, self.noise_variance_)
@@ -150,5 +150,5 @@ class LikelihoodMixin:
 
 
 def rounding_variance(variances: Floats, n_coordinates: int) -> float:
-    """Return what rounding makes of a variance of 0 in a decomposition of so many coordinates."""
+    """Return the rounding error of a variance of 0 in a decomposition of this number of coordinates."""
     return float(np.finfo(np.float64).eps * n_coordinates * variances.max(initial=0.0))

@@ -1,4 +1,4 @@
-"""How large eigenvalues would be if no column had to do with another (Horn's parallel analysis)."""
+"""Eigenvalues of random tables with independent columns, as a reference (Horn's parallel analysis)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tamiz.runtime.validation import check_integer, check_memory, check_real
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants
 
-# Variances of nothing but rounding, and those of two rows, which are the same in every table, differ by less than this.
+# Smaller differences of variances are rounding; with two rows the variances are equal in every table.
 _EQUAL_TOLERANCE = 1e-9
 # Budget of `parallel_analysis_`: operations, random tables, and the size above which it is omitted.
 _NULL_OPERATIONS, _MAX_NULL_TABLES, _MAX_NULL_COST = 1e9, 100, 1.5e9
@@ -24,14 +24,14 @@ _NULL_OPERATIONS, _MAX_NULL_TABLES, _MAX_NULL_COST = 1e9, 100, 1.5e9
 
 @dataclass(frozen=True)
 class ParallelAnalysis:
-    """Variances of components, and those of tables of as many rows whose columns are independent.
+    """Variances of components, and those of tables with as many rows and independent columns.
 
     Attributes
     ----------
     explained_variance, reference : ndarray of shape (n_components,)
-        Observed, and by chance: the mean over the tables drawn, or the quantile that was asked for.
+        Observed variances, and the reference: the mean or the requested quantile over random tables.
     n_components : int
-        How many come before the first that is not above its reference.
+        Number of components before the first one that is not above its reference.
     n_draws : int
     """
 
@@ -50,17 +50,17 @@ class ParallelAnalysis:
 
 @dataclass(frozen=True)
 class IndependentColumns:
-    """Normal columns that are independent, each with a variance of its own.
+    """Generator of independent normal columns with given variances.
 
     Attributes
     ----------
     variances : ndarray of shape (n_coordinates,)
     level_spans : list of tuple (int, int)
-        The coordinates start : stop that are indicators of one column, which depend on each other.
+        The coordinates start : stop that are the indicators of one column, which are dependent.
     level_shares : ndarray of shape (n_coordinates,)
-        The share of each such level.
+        The share of each level of these columns.
     standardized : ndarray of shape (n_coordinates,), bool
-        The coordinates that are divided by their standard deviation, in every table drawn.
+        The coordinates that are divided by their standard deviation in every random table.
     n_rows : float
         Number of rows.
     """
@@ -75,14 +75,14 @@ class IndependentColumns:
     def from_encoder(
         cls, encoder: CoordinateEncoder, variances: Floats, n_rows: float, *, standardized: bool
     ) -> IndependentColumns:
-        """Return columns like those of a table."""
+        """Return the generator for the columns of a table."""
         divided = np.full(len(variances), standardized)
         for start, stop in encoder.level_spans:
             divided[start:stop] = False
         return cls(variances, encoder.level_spans, encoder.mean, divided, n_rows)
 
     def draw_eigenvalues(self, k: int, n_draws: int, rng: np.random.Generator) -> Floats:
-        """Return the k largest of each of some tables, of shape (n_draws, k)."""
+        """Return the k largest eigenvalues of each of several random tables, of shape (n_draws, k)."""
         q = len(self.variances)
         check_memory(
             8.0 * q * min(self.n_rows, q) * (parallel.n_threads() + 1),
@@ -97,7 +97,7 @@ class IndependentColumns:
 
     def _draw_one(self, k: int, rng: np.random.Generator) -> Floats:
         q, freedom = len(self.variances), self.n_rows - 1
-        # A root of a Wishart matrix, without its rows (Bartlett 1933); with fewer rows than columns the rows themselves.
+        # A square root of a Wishart matrix (Bartlett 1933); with fewer rows than columns, the rows themselves.
         if freedom > q:
             root = np.tril(rng.standard_normal((q, q)), -1)
             root[np.diag_indices(q)] = np.sqrt(rng.chisquare(freedom - np.arange(q)))
@@ -105,7 +105,7 @@ class IndependentColumns:
             root = rng.standard_normal((q, max(int(freedom), 1)))
         root *= np.sqrt(self.variances / freedom)[:, None]
         for start, stop in self.level_spans:
-            # A column's own indicators have the same products in every table of its shares.
+            # The products of the indicators of one column are the same in every table with these shares.
             spread = np.sqrt(self.variances[start:stop])[:, None]
             root[start:stop] = spread * (self._indicator_root(start, stop) @ _random_orthonormal_rows(root[start:stop]))
         lengths = np.sqrt((root**2).sum(axis=1))
@@ -114,11 +114,11 @@ class IndependentColumns:
         if root.shape[1] < q:
             values = linalg.eigvalsh(root.T @ root)
             return np.pad(values[::-1], (0, max(0, k - len(values))))[:k]
-        # All of them: LAPACK's search for some gives up on the equal values that a column's indicators have, and saves little.
+        # All eigenvalues: LAPACK's solver for a subset fails on the equal eigenvalues of a column's indicators, and saves little.
         return np.asarray(linalg.eigvalsh(root @ root.T)[q - k :][::-1])
 
     def _indicator_root(self, start: int, stop: int) -> Floats:
-        """Return a root of the correlations of a column's indicators."""
+        """Return a square root of the correlation matrix of a column's indicators."""
         share = self.level_shares[start:stop]
         covariance = np.diag(share) - np.outer(share, share)
         deviation = np.sqrt(np.diag(covariance))
@@ -129,7 +129,7 @@ class IndependentColumns:
 
 
 def _random_orthonormal_rows(rows: Floats) -> Floats:
-    """Return rows of length 1 that are orthogonal, in random directions as these are; fewer dimensions than rows stay so many."""
+    """Return random rows orthonormalised; more rows than dimensions are only scaled to a mean squared length of 1."""
     return (
         np.asarray(linalg.qr(rows.T, mode="economic")[0].T)
         if len(rows) <= rows.shape[1]
@@ -138,7 +138,7 @@ def _random_orthonormal_rows(rows: Floats) -> Floats:
 
 
 def compare_with_null(observed: Floats, null_eigenvalues: Floats, quantile: float | None) -> ParallelAnalysis:
-    """Return the observed variances beside those of chance."""
+    """Return the observed variances and those of random tables."""
     reference = null_eigenvalues.mean(axis=0) if quantile is None else np.quantile(null_eigenvalues, quantile, axis=0)
     below = np.flatnonzero(observed <= reference + _EQUAL_TOLERANCE * observed.max(initial=0.0))
     return ParallelAnalysis(observed, reference, int(below[0]) if len(below) else len(observed), len(null_eigenvalues))

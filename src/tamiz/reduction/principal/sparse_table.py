@@ -1,4 +1,4 @@
-"""Sparse rows about their mean, which stay sparse: the mean is taken off after every product."""
+"""Centred sparse rows that stay sparse: the mean is subtracted after every product."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tamiz.storage.invariants import Condition, FloatArray, Integer, Invariants,
 # Columns with stored entries in a larger share of the weight are converted to dense and centred: subtracting a large mean from the
 # sums of squares would cancel digits. Below this share, the mean square is at most twice the variance.
 _DENSE_COLUMN_SHARE = 0.5
-# Weight of less than this share is none.
+# A smaller share of the weight counts as none.
 _ROUNDING = 1e-12
-# Entries of one piece of work.
+# Entries per task.
 _ENTRIES_PER_TASK = 2**18
 
 
 def _check_sparse_rows(matrix: Any) -> sparse.csr_array:
-    """Return rows in CSR form, refused where there are none or a number cannot be squared."""
+    """Return rows in CSR form; raise DataError if there are none or a number cannot be squared."""
     rows = canonical_csr(matrix)
     if 0 in rows.shape:
         raise DataError(f"X has {rows.shape[0]:,} rows and {rows.shape[1]:,} columns; at least one of each is needed.")
@@ -41,7 +41,7 @@ def _check_sparse_rows(matrix: Any) -> sparse.csr_array:
     if len(odd):
         row = int(np.searchsorted(rows.indptr, odd[0], side="right")) - 1
         raise DataError(
-            f"Row {row}, column x{rows.indices[odd[0]]} holds {rows.data[odd[0]]}; sparse rows need finite numbers that can be "
+            f"Row {row}, column x{rows.indices[odd[0]]} is {rows.data[odd[0]]}; sparse rows need finite numbers that can be "
             "squared. Leave the row out, or pass a dense array, in which missing values are allowed."
         )
     return rows
@@ -49,7 +49,7 @@ def _check_sparse_rows(matrix: Any) -> sparse.csr_array:
 
 @dataclass(frozen=True)
 class SparseCoordinateEncoder(CoordinateEncoder):
-    """How sparse rows are read."""
+    """Encoder of sparse rows."""
 
     names: list[str]
     mean: Floats
@@ -67,21 +67,21 @@ class SparseCoordinateEncoder(CoordinateEncoder):
     }
 
     def read(self, X: Any) -> sparse.csr_array:
-        """Return new rows; dense ones are taken as well."""
+        """Return new rows, sparse or dense."""
         rows = _check_sparse_rows(X)
         if rows.shape[1] != len(self.names):
             raise DataError(f"X has {rows.shape[1]} features, but {len(self.names)} were there in fit.")
         return rows
 
     def coordinates(self, rows: sparse.csr_array) -> Iterator[Floats]:
-        """Yield the coordinates of rows, dense, some at a time."""
+        """Yield the coordinates of rows as dense blocks."""
         for start, stop in parallel.block_ranges(rows.shape[0], max(1, _ENTRIES_PER_TASK // len(self.names))):
             yield (rows[start:stop].toarray() - self.mean) / self.scale
 
     def project(self, rows: sparse.csr_array, directions: Floats) -> NDArray[Any]:
-        """Return rows along directions."""
+        """Return the projections of rows on directions."""
         scaled = directions / self.scale
-        # A product with sparse rows goes entry by entry, and so row by row.
+        # A product with sparse rows is computed entry by entry, so each row is independent of the others.
         return np.asarray(rows @ scaled.T) - scaled @ self.mean
 
 
@@ -112,7 +112,7 @@ class SparseTableRows(CentredRows):
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats, Floats]:
-        """Return the mean of every column, its variance, and the weight of its stored entries next to that of all rows."""
+        """Return the mean of every column, its variance, and the share of the weight in its stored entries."""
         by_column = self._rows.tocsc()
         counts = np.diff(by_column.indptr)
         column, weight = np.repeat(np.arange(self.n_coordinates), counts), self._weight[by_column.indices]
@@ -123,18 +123,18 @@ class SparseTableRows(CentredRows):
         inner = first + np.divide(deviations, stored, out=np.zeros_like(stored), where=stored > 0)
         share = stored / self._total_weight
         within = self._sum_by_column(column, weight * (by_column.data - inner[column]) ** 2)
-        # Sums of the same weights in another order differ in their last bits.
+        # Sums of equal weights in another order differ in their last bits.
         absent = np.where(1 - share > _ROUNDING, 1 - share, 0.0)
         squares = within + stored * absent * inner**2
         return share * inner, squares / (self._total_weight - 1), share
 
     def _sum_by_column(self, column: NDArray[np.intp], values: Floats) -> Floats:
-        """Return the sum of the values in each column; of none they would be whole numbers."""
+        """Return the sum of the values in each column, as floats also where there are none."""
         return np.bincount(column, values, self.n_coordinates).astype(np.float64)
 
     @cached_property
     def encoder(self) -> SparseCoordinateEncoder:
-        """How they are read."""
+        """The encoder of the rows."""
         mean, variance, _ = self._moments
         scale = np.where(variance > 0, np.sqrt(variance), 1.0) if self._standardize else np.ones(self.n_coordinates)
         return SparseCoordinateEncoder([f"x{j}" for j in range(self.n_coordinates)], mean, scale, [])
@@ -166,7 +166,7 @@ class SparseTableRows(CentredRows):
             check_memory(16.0 * self.n_rows * len(full), f"{len(full):,} columns with few zeros", "Pass a dense array.")
             whole = self._rows[:, full].toarray() - mean[full]
             weighed = whole * self._weight[:, None]
-            # The centred columns have the sum 0, and so the mean of the others has no part in the products.
+            # The centred columns sum to 0, so the mean of the others does not change the products.
             across = few.T @ weighed
             products[:, full] += across
             products[full, :] += across.T
@@ -190,10 +190,10 @@ class SparseTableRows(CentredRows):
         return np.asarray(found / scale) / (self._total_weight - 1)
 
     def weighted_rows(self) -> Floats:
-        """Return the rows, dense, each times the root of its weight: fewer rows than columns are to be decomposed."""
+        """Return the rows as a dense array, each times the square root of its weight, to decompose fewer rows than columns."""
         dense = (self._rows.toarray() - self.encoder.mean) / self.encoder.scale
         return np.asarray(dense * np.sqrt(self._weight)[:, None])
 
     def project(self, directions: Floats) -> NDArray[Any]:
-        """Return the rows along directions."""
+        """Return the projections of the rows on directions."""
         return self.encoder.project(self._rows, directions)

@@ -1,4 +1,4 @@
-"""The rows of a table about their mean, read block by block."""
+"""The centred rows of a table, read block by block."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from tamiz.statistics.base import Block, Floats
 from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
 from tamiz.storage.invariants import Condition, InstanceOf, Invariants
 
-# Values of one piece of work.
+# Values per task.
 _VALUES_PER_TASK = 2**18
-# Numbers of float32 that a processor multiplies at a time: 100 coordinates take a quarter longer than 104.
+# float32 values in a vector register: 100 coordinates cost a quarter more time than 104.
 _FLOAT32_LANES = 8
-# Standard deviations between this and its inverse are multiplied in float32.
+# Columns are multiplied in float32 if all standard deviations are between this and its inverse.
 _FLOAT32_RANGE = 1e8
 # Values of a batch of incomplete rows.
 _VALUES_PER_SOLUTION = 2**20
@@ -82,7 +82,7 @@ class TableCoordinateEncoder(CoordinateEncoder):
 
     @property
     def scale(self) -> Floats:  # type: ignore[override]
-        """What coordinates are divided by."""
+        """The divisors of the coordinates."""
         return self.encoding.scale
 
     @property
@@ -93,11 +93,11 @@ class TableCoordinateEncoder(CoordinateEncoder):
 
     @property
     def n_missing(self) -> int:  # type: ignore[override]
-        """Missing values among the rows of fit."""
+        """Number of missing values in the rows of the fit."""
         return self.encoding.n_missing
 
     def table_schema(self) -> Schema:
-        """Return the columns as they were taken."""
+        """Return the schema of the fit."""
         return self.schema
 
     def read(self, X: Any) -> Source:
@@ -110,11 +110,11 @@ class TableCoordinateEncoder(CoordinateEncoder):
         return rows
 
     def coordinates(self, rows: Source) -> Iterator[Floats]:
-        """Yield the coordinates of rows, some at a time."""
+        """Yield the coordinates of rows in blocks."""
         return (self.encoding.transform(piece, fill=self.fill) for piece in row_pieces(rows, len(self.mean)))
 
     def project(self, rows: Source, directions: Floats) -> NDArray[Any]:
-        """Return rows along directions."""
+        """Return the projections of rows on directions."""
         dtype = next(rows.blocks()).dtype
         out = np.empty((rows.schema.n_rows, len(directions)), dtype)
         if self.fill:
@@ -146,7 +146,7 @@ class TableCoordinateEncoder(CoordinateEncoder):
 
 
 class CoordinateSplit:
-    """The coordinates of a table in two parts: numbers, and levels, whose indicators are never written down.
+    """The coordinates of a table in two parts: numbers, and levels, whose indicator matrix is never formed.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class CoordinateSplit:
     Attributes
     ----------
     numbers : Encoding
-        That of the numbers alone.
+        The encoding of the numeric columns alone.
     level_starts : ndarray of shape (n_categorical,), int64
         Index of the first level of each column among all levels.
     width : int
@@ -178,11 +178,11 @@ class CoordinateSplit:
         self._centre, self._scale = encoding.centre[p:, None], encoding.scale[p:, None]
 
     def numeric_part(self, directions: Floats) -> Floats:
-        """Return the part of directions that belongs to the numbers."""
+        """Return the entries of directions for the numeric columns."""
         return np.ascontiguousarray(directions[:, : len(self.numbers.numeric)])
 
     def level_scores(self, directions: Floats) -> Floats:
-        """Return what a row of each level adds along directions, of shape (n_levels, n_directions)."""
+        """Return the contribution of each level to the projections on directions, of shape (n_levels, n_directions)."""
         there = np.ascontiguousarray(directions[:, len(self.numbers.numeric) :].T) / self._scale
         return there - self._sum_by_column(self._centre * there)
 
@@ -191,7 +191,7 @@ class CoordinateSplit:
         return (sums - self._centre * self._sum_by_column(sums)) / self._scale
 
     def _sum_by_column(self, values: Floats) -> Floats:
-        """Return for every level the sum over those of its column."""
+        """Return for every level the sum over the levels of its column."""
         return np.add.reduceat(values, self.level_starts)[self._level_column] if len(values) else values
 
 
@@ -231,13 +231,13 @@ class TableRows(CentredRows):
 
     @cached_property
     def _pairwise_covariance(self) -> tuple[Floats, Floats]:
-        """The covariance of every pair over the rows that have both, and their weight; after `covariance`."""
+        """The covariance of every pair over the rows with both values, and their weight; set by `covariance`."""
         assert self._scatter is not None
         return self._scatter.pairwise_covariance()
 
     @cached_property
     def encoding(self) -> Encoding:
-        """How rows become coordinates."""
+        """The encoding of rows as coordinates."""
         moments, schema = self._moments, self.source.schema
         spread = moments.std[: len(schema.numeric)] if self._standardize else None
         scale = level_scale(moments, len(schema.numeric), level_indicators(schema), self._categories)
@@ -250,7 +250,7 @@ class TableRows(CentredRows):
 
     @property
     def encoder(self) -> TableCoordinateEncoder:
-        """How they are read."""
+        """The encoder of the rows."""
         return TableCoordinateEncoder(self.source.schema, self.encoding, fill=self._missing == "mean")
 
     @property
@@ -320,7 +320,7 @@ class TableRows(CentredRows):
         return np.hstack([by_number, split.centre_level_sums(by_level).T]) / (self.total_weight - 1)
 
     def weighted_rows(self) -> Floats:
-        """Return the rows, each times the root of its weight."""
+        """Return the rows, each times the square root of its weight."""
         rooted = np.empty((self.n_rows, self.n_coordinates))
 
         def fill(piece: Block) -> None:
@@ -332,14 +332,14 @@ class TableRows(CentredRows):
         return rooted
 
     def project(self, directions: Floats) -> NDArray[Any]:
-        """Return the rows along directions."""
+        """Return the projections of the rows on directions."""
         return self.encoder.project(self.source, directions)
 
 
 def level_scale(
     moments: CoordinateMoments, first_level: int, columns: tuple[LevelIndicators, ...], categories: str
 ) -> Floats:
-    """Return what the indicators of levels are divided by, of shape (n_levels,).
+    """Return the divisors of the indicators of levels, of shape (n_levels,).
 
     The square root of a level's share gives a column of K levels the total variance K - 1, as FAMD does; with the square root of
     K - 1 as well it is 1, as that of a standardised number. Numbers are standardised with n - 1, and so are indicators: both
@@ -404,7 +404,7 @@ def project_incomplete_rows(points: Floats, directions: Floats) -> Floats:
 
 
 def pad_columns(directions: Floats, dtype: type[np.floating[Any]]) -> NDArray[Any]:
-    """Return directions with zeros behind them: `project` is slower where numbers are left over by its vectors."""
+    """Return directions padded with zeros to full vector registers, for which `project` is faster."""
     k, q = directions.shape
     wide = np.zeros((k, -(-q // _FLOAT32_LANES) * _FLOAT32_LANES), dtype)
     wide[:, :q] = directions
@@ -412,12 +412,12 @@ def pad_columns(directions: Floats, dtype: type[np.floating[Any]]) -> NDArray[An
 
 
 def row_pieces(source: Source, n_coordinates: int) -> Iterator[Block]:
-    """Yield the rows in pieces of work."""
+    """Yield the rows in blocks, one per task."""
     size = max(1, _VALUES_PER_TASK // n_coordinates)
     return (piece for block in source.blocks() for piece in block.split_rows(size))
 
 
 def run_all(work: Callable[[Block], None], items: Iterator[Block]) -> None:
-    """Do some work for every item, several at a time."""
+    """Run a function for every item, in parallel."""
     for _ in parallel.map_blocks(work, items):
         pass

@@ -185,7 +185,7 @@ def _read_bytes(value: Any) -> bytes:
 
 
 def _read_scalar(kind: type, value: Any) -> Any:
-    """Return text, a truth value or a finite number; a whole number may stand for a number."""
+    """Return text, a truth value or a finite number; a whole number is accepted for a number."""
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not (is_whole if kind is int else isinstance(value, kind) or (kind is float and is_whole)):
         raise FormatError(f"is not {_SCALARS[kind]}")

@@ -1,0 +1,82 @@
+"""All sections of a study that score columns use the same rows, folds, models and scores."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tamiz
+from tamiz import SubsetSelector, open_source
+from tamiz._study import models
+from tamiz._study.models import prepare_evaluation
+from tamiz.criteria import CFS
+from tamiz.report import registry
+from tamiz.report.records.codec import to_json
+from tamiz.runtime.user_warnings import capture_warnings
+from tamiz.search import BestFirst
+
+
+def table(n=400, p=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.3
+    X = pd.DataFrame(rng.normal(size=(n, p)), columns=[f"x{j}" for j in range(p)])
+    X["x0"] += 1.5 * y
+    return X, np.where(y, "ill", "well")
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
+    monkeypatch.setattr(models, "_FEWER_FOLDS", 3)
+    monkeypatch.setattr(models, "_MAX_ROWS", 150)
+    monkeypatch.setattr(models, "_MIN_ROWS", 150)
+    record = tamiz.study(*table(), relevances=[], maps=[]).record
+    found = to_json(record)
+    recommended, compared, assessed, added = (
+        found[k] for k in ("recommendation", "model_effect", "assessment", "noise_experiment")
+    )
+    parts = (recommended, compared, assessed, added)
+    # A few more than 150, for each class has some rows in every fold.
+    assert len({part["n_samples"] for part in parts}) == len({part["folds"] for part in parts}) == 1
+    assert recommended["models"] == compared["models"] == added["models"]
+    assert recommended["scores"][0]["id"] == assessed["scoring"] == added["scoring"] == "roc_auc"
+    names = [model["id"] for model in recommended["models"]]
+    by_cfs = next(one for one in recommended["candidates"] if one["id"] == "cfs")
+    every = next(one for one in recommended["candidates"] if one["id"] == "all_columns")
+    # Naive Bayes predicts in the assessment.
+    bayes = names.index("naive_bayes")
+    assert assessed["scores"]["nested"]["folds"] == by_cfs["scores"][0][bayes]["folds"]
+    assert assessed["scores"]["all_columns"]["folds"] == every["scores"][0][bayes]["folds"]
+    for at, line in enumerate(added["panels"][0]["lines"]):
+        assert (
+            line["means"][0]
+            == every["scores"][0][at]["mean"]
+            == compared["scores"][0]["models"][at]["all_columns"]["mean"]
+        )
+    shown = {entry.name: entry.load()(record) for entry in registry.of_kind("section")}
+    rows = f"{recommended['n_samples']:,} rows"
+    for section in ("recommendation", "model_effect", "assessment"):
+        assert rows in shown[section]["lead"]
+        assert "0.500" in shown[section]["lead"], section
+        assert any(
+            "of 400 rows, drawn at random" in note
+            for note in found[{"recommendation": section}.get(section, section)]["notes"]
+        )
+
+
+def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
+    rng = np.random.default_rng(3)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 100))
+    X[:, 7] += 3 * y
+    source = open_source(X, y)
+    selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)
+    asked = prepare_evaluation(source, None, 0, assess=None)
+    quick = asked.assess(selector, 0.01)
+    assert quick.helps
+    assert len(quick.null.merits) >= 19
+    with capture_warnings() as notes:
+        assert asked.assess(selector, 1e4) is None
+    assert any("10000.0 s" in note and "--assess" in note for note in notes)
+    # Asked for, it is made whatever it takes.
+    assert replace(asked, requested=True).n_splits == asked.n_splits
