@@ -46,6 +46,7 @@ def compile_in_new_process(names, cache):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_kernels_that_are_not_on_disk_are_compiled_once_and_state_how_many(tmp_path):
     found = compile_in_new_process(SMALL, tmp_path)
     label = "Compiling, once per installation"

@@ -41,7 +41,14 @@ CLIPPED = make_pipeline(FunctionTransformer(lambda X: np.nan_to_num(X, posinf=9.
 BOOSTED = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)
 
 
-@pytest.mark.parametrize("estimator", [Signs(), CLIPPED, BOOSTED], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        pytest.param(Signs(), id="own"),
+        pytest.param(CLIPPED, id="pipeline"),
+        pytest.param(BOOSTED, id="boosted", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, lambda X: pl.DataFrame(X, schema=list("abc"))])
 def test_scores_are_those_of_cross_val_score(estimator, container):
     table = container(X)

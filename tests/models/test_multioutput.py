@@ -63,8 +63,11 @@ def test_numbers_have_the_scores_of_cross_val_score(estimator, scoring):
 
 @pytest.mark.parametrize(
     "estimator",
-    [KNeighborsClassifier(3), TREE, MultiOutputClassifier(LogisticRegression())],
-    ids=lambda o: type(o).__name__,
+    [
+        pytest.param(KNeighborsClassifier(3), id="neighbours"),
+        pytest.param(TREE, id="tree"),
+        pytest.param(MultiOutputClassifier(LogisticRegression()), id="logistic", marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("scoring", [None, "accuracy", "f1_macro"])
 def test_indicators_have_the_scores_of_cross_val_score(estimator, scoring):
