@@ -5,6 +5,7 @@ A chart is a dictionary of plotly's `data`, `layout` and `config`. Every label i
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -31,6 +32,8 @@ _CONFIG = {
 _CLASS_COLORS_DARK = (
     ["#4aa8e8", "#f0b23e", "#2fc79b", "#bb5533", "#eeddff", "#aaff99", "#887799", "#6666dd", "#ff6677", "#22ffbb"]
 )  # fmt: skip
+# Half the width of the number above a bar, in distances of bars.
+_LABEL_EDGE = 0.25
 # With more bars, the numbers above them would overlap.
 _MAX_LABELLED_BARS = 12
 # More points are too slow as SVG elements: the page draws them on a canvas.
@@ -291,8 +294,9 @@ def parallel_analysis_chart(spectrum: SpectrumRecord, names: Sequence[str]) -> d
     m = len(reference)
     chance = [f", by chance {format_percent(v)}" for v in reference] + [""] * (n - m)
     rows = zip(map(chart_label, names), values, chance, cumulative, strict=True)
-    # A number is placed above its bar and above the line.
-    tops = [max(v, by_chance) for v, by_chance in zip(values, [*reference, *[0.0] * (n - m)], strict=True)]
+    # A number is placed above its bar and above the line, which is highest at the left edge of the number.
+    at_left = [now + _LABEL_EDGE * (before - now) for before, now in pairwise([*reference[:1], *reference])]
+    tops = [max(v, by_chance) for v, by_chance in zip(values, [*at_left, *[0.0] * (n - m)], strict=True)]
     highest = max(*tops, 1e-6)
     written = n if n <= _MAX_LABELLED_BARS else 0
     return make_chart(
@@ -300,7 +304,7 @@ def parallel_analysis_chart(spectrum: SpectrumRecord, names: Sequence[str]) -> d
             go.Bar(
                 x=numbers,
                 y=values,
-                name="This component",
+                name="This table",
                 customdata=[
                     [name, f"{format_percent(v)}{by_chance}", format_percent(c)] for name, v, by_chance, c in rows
                 ],
