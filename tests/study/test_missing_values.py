@@ -108,7 +108,12 @@ def test_models_of_a_wrapper_use_the_training_rows_of_a_fold() -> None:
 def test_an_estimator_alone_issues_its_own_note() -> None:
     with collect_warnings() as messages:
         PCA(2).fit(table("a")[["a", "b"]])
-    assert messages == ["PCA: 3 missing values were imputed with the mean of the column."]
+        PCA(2).fit(table("a", "c")[["a", "c"]])
+    assert messages == [
+        "PCA: 3 missing values were imputed with the mean of the column.",
+        "PCA: 6 missing values were imputed with the mean of the column (in a categorical column, each indicator with the "
+        "share of its level).",
+    ]
 
 
 def test_notes_on_imputation_are_captured_apart_from_other_messages() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tamiz._study.map_settings import method_name
 from tamiz.reduction.base import ImageSet, Reducer
+from tamiz.sources.encoding import INDICATOR_MEANS
 
 if TYPE_CHECKING:
     from tamiz.reduction.classical_mds import ClassicalMDS
@@ -181,7 +182,7 @@ def _pca_notes(pca: PCA) -> list[str]:
     if pca.standardize and n_indicators < len(pca.coordinate_variances_):
         notes.append("Numeric columns are divided by their standard deviation.")
     notes += _category_notes(pca)
-    notes += _missing_value_notes(pca.n_missing_, pca.missing)
+    notes += _missing_value_notes(pca.n_missing_, pca.missing, has_categories=bool(pca.level_spans_))
     if pca.solver_ == "randomized":
         notes.append(
             f"Directions found by block Krylov from a random start: residuals up to {float(pca.residuals_.max()):.1g}."
@@ -191,12 +192,13 @@ def _pca_notes(pca: PCA) -> list[str]:
     return notes
 
 
-def _missing_value_notes(n_missing: int, missing: str) -> list[str]:
+def _missing_value_notes(n_missing: int, missing: str, *, has_categories: bool) -> list[str]:
     if not n_missing:
         return []
     values = "missing value" if n_missing == 1 else "missing values"
     treatment = {
-        "mean": f"{'was' if n_missing == 1 else 'were'} imputed with the mean of the column",
+        "mean": f"{'was' if n_missing == 1 else 'were'} imputed with the mean of the column"
+        f"{INDICATOR_MEANS if has_categories else ''}",
         "pairwise": f"{'was' if n_missing == 1 else 'were'} excluded pairwise: each covariance uses the rows with both values",
         "iterative": f"{'was' if n_missing == 1 else 'were'} imputed by the components, by least squares",
     }

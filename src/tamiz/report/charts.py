@@ -321,7 +321,7 @@ def parallel_analysis_chart(spectrum: SpectrumRecord, names: Sequence[str]) -> d
             ),
             go.Scatter(
                 x=numbers[:written],
-                y=[round_coordinate(top + 0.015 * highest) for top in tops[:written]],
+                y=[round_coordinate(top + 0.025 * highest) for top in tops[:written]],
                 mode="text",
                 text=[format_percent(v) for v in values],
                 textposition="top center",
