@@ -100,11 +100,11 @@ def themes() -> dict[str, Any]:
     """Return the plotly templates, class colours and gradients for a light and a dark page."""
     light = {
         "ink": "#20272c", "muted": "#5d6970", "faint": "#a3adb3", "rule": "#e8eae8", "axis": "#c6ccce",
-        "paper": "#ffffff", "bar": "#3f7f9f", "strong": "#c2571a", "veil": "rgba(252,252,251,0.75)",
+        "paper": "#ffffff", "bar": "#3f7f9f", "strong": "#c2571a", "veil": "rgba(252,252,251,0.55)",
     }  # fmt: skip
     dark = {
         "ink": "#e3e8ea", "muted": "#9aa6ad", "faint": "#6b777e", "rule": "#272e33", "axis": "#465057",
-        "paper": "#1d2327", "bar": "#5fa5c6", "strong": "#f09a5b", "veil": "rgba(20,24,27,0.75)",
+        "paper": "#1d2327", "bar": "#5fa5c6", "strong": "#f09a5b", "veil": "rgba(20,24,27,0.55)",
     }  # fmt: skip
     return {
         "light": _theme(light, figures.CLASS_COLORS, figures.GRADIENT),
