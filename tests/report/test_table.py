@@ -113,7 +113,7 @@ def test_an_excluded_id_of_sorted_rows_does_not_repeat_that_they_are_sorted(wine
     }
     page = render(wine)
     assert "The rows are in the order of the target" not in page
-    assert page.index("The rows are sorted by") < page.index("For this reason the excluded id")
+    assert page.index("The rows are sorted by") < page.index("Because the rows have this order, the excluded id")
 
 
 def test_doubtful_kinds_come_with_lines_to_copy(wine: dict[str, Any]) -> None:
