@@ -592,7 +592,8 @@ def test_the_facts_of_the_graph_are_those_of_the_graph(found, source):
     counts = np.diff(graph.adjacency.indptr)
     assert (facts["id"], facts["label"]) == ("knn", "Nearest neighbours")
     assert facts["parameters"] == "n_neighbors=15, weight=Binary(), metric='seuclidean'"
-    words = "15 nearest neighbours, Euclidean distance of standardised columns, unweighted edges"
+    either = "a row is joined also to the rows that have it among their nearest"
+    words = f"15 nearest neighbours ({either}), Euclidean distance of standardised columns, unweighted edges"
     assert facts["description"] == words
     assert (facts["n_rows"], facts["n_edges"]) == (344, graph.adjacency.nnz // 2)
     assert facts["components"] == {"n": 2, "sizes": sorted(graph.components.sizes.tolist(), reverse=True)}

@@ -155,7 +155,7 @@ def test_a_requested_wrapper_replaces_the_default_one_and_the_figure_uses_the_de
         "knn",
     ]
     assert found["model_effect"]["selector"] == "Naive Bayes wrapper"
-    assert found["noise_experiment"]["selector"] == "CFS by best-first search"
+    assert found["noise_experiment"]["selector"] == "CFS (best-first search)"
     own = study(X, y, merit=CrossValidated("gaussian_nb", cv=3), search=Forward())["recommendation"]
     assert [one["id"] for one in own["candidates"]][-1] == "subset"
     assert own["candidates"][-1]["label"] == "accuracy of Gaussian naive Bayes by Forward"

@@ -138,7 +138,7 @@ def test_a_graph_that_falls_apart_is_connected_when_asked():
     with pytest.warns(TamizWarning) as told:
         grid = eigenmap_grid(TWO, n_neighbors=[6], t=[500], disconnected="connect")
     assert str(told[0].message) == "With 6 neighbours the graph falls into 2 components of 30 and 20 rows."
-    assert "joins the 2 components" in str(told[1].message)
+    assert "added to join the 2 components" in str(told[1].message)
     first = grid.embedding(6, 500)[:, 0]
     assert max(first[:30].min(), first[30:].min()) > min(first[:30].max(), first[30:].max())
 

@@ -24,7 +24,7 @@ def test_every_set_is_a_point_the_best_of_each_size_a_line_and_the_chosen_one_a_
         assert top == selector.archive_.merits[selector.archive_.sizes == size].max()
     np.testing.assert_array_equal(display.best_.get_xydata(), [[selector.support_.sum(), selector.merit_]])
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("Columns in the set", "CFS")
-    note = f"{selector.n_evaluations_} sets of columns: 5 expanded sets in a row brought no better set"
+    note = f"{selector.n_evaluations_} sets of columns: no improvement in 5 consecutive steps"
     assert display.ax_.get_title(loc="left") == note
     assert display.ax_.get_legend().get_texts()[-1].get_text() == "chosen: 9 columns"
 

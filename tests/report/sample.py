@@ -450,7 +450,7 @@ def redundancy(names: list[str], between: NDArray[np.float64], threshold: float 
         "n_columns": len(names),
         "n_not_compared": 0,
         "n_rows": 178,
-        "method": "numbers cut into 4 intervals of equal frequency",
+        "method": "Numbers are cut into 4 intervals of equal frequency.",
     }
 
 

@@ -127,7 +127,7 @@ def noise_experiment(copied: str = "flavanoids", n_columns: int = 13) -> dict[st
         "n_columns": n_columns,
         "n_draws": 2,
         "copied": copied,
-        "selector": "CFS by best-first search",
+        "selector": "CFS (best-first search)",
         "selection_n_added": [0, 50],
         "panels": [
             {

@@ -86,6 +86,7 @@ def test_the_permutation_null_is_drawn_as_a_histogram_and_stated_in_words(wine: 
     assert line["x"][0] == pytest.approx(wine["subset"]["value"], rel=1e-5)
     assert null["title"].startswith("None of 99 searches on shuffled targets reached the ")
     assert null["note"].endswith("shuffled among all rows; p\u00a0=\u00a00.01, significant at 0.05.")
+    assert (bars["name"], line["name"]) == ("On shuffled targets", "With the real target")
     # As where no column has a cut: every merit is 0.
     wine["assessment"]["null"] |= {"merits": [0.0] * 19, "observed": 0.0, "p_value": 1.0}
     wine["assessment"]["beats_chance"] = False

@@ -68,6 +68,17 @@ def test_a_heading_sorts_by_mouse_and_by_keyboard_and_shows_the_order(read: Any)
     assert reader.names("scores") == first
 
 
+def test_on_a_narrow_page_the_bar_shows_the_section_on_screen(read: Any) -> None:
+    page = read("wine", width=390).page
+    for name in ("quality", "table"):
+        page.evaluate("(name) => document.getElementById(name).scrollIntoView({ behavior: 'instant' })", name)
+        tab = page.locator(f'.bar a[href="#{name}"][aria-current]')
+        tab.wait_for()
+        box = tab.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+
+
 def test_ranks_follow_the_sorting(read: Any) -> None:
     reader = read("wine")
     reader.page.locator("#scores th", has_text="Fisher score").locator("button").click()

@@ -160,7 +160,7 @@ def test_one_switch_shows_the_arrows_of_all_maps_where_there_are_any(wine: dict[
     assert page.count('type="checkbox"') == 1
     told = words(page)
     assert "Each arrow is a numeric column or a level of a category: rows further along it have larger values" in told
-    assert "8 of 16 with the largest loadings" in told
+    assert "Of 16 arrows, the 8 with the largest loadings" in told
     for reduced in wine["maps"]:
         reduced["loadings"] = {"columns": [], "values": []}
     page = section(render(wine), "maps")
@@ -175,7 +175,7 @@ def test_the_meaning_of_the_axes_is_stated_once_and_shown_for_every_map(wine: di
     assert page.count("Spearman’s rank correlation") == 1
     assert page.count('<table class="axes">') == 4
     told = words(page)
-    assert "PC 1 falls as flavanoids rises Column Correlation Loading flavanoids −0.93 −0.42" in told
+    assert "PC 1 falls as flavanoids rises Column Rank correlation or η Loading flavanoids −0.93 −0.42" in told
     assert "cellar η &nbsp;0.62 cellar 5&nbsp; −0.07 cellar 3&nbsp; 0.05" in told
 
 

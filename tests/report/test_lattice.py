@@ -108,7 +108,7 @@ def test_every_set_is_in_the_table_the_best_first(wine: dict[str, Any]) -> None:
     table = page.split('id="sets"')[1].split("</table>")[0]
     assert table.count("<tr") == 17
     first = words(table.split("<tbody>")[1].split("</tr>")[0])
-    assert first.replace("&nbsp;", "") == f"{names[0]} and {names[1]} ● 2 0.9"
+    assert first.replace("&nbsp;", "") == f"{names[0]} and {names[1]} selected 2 0.9"
 
 
 def test_many_columns_have_no_lattice(wine: dict[str, Any]) -> None:

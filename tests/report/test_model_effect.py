@@ -47,10 +47,10 @@ def compared(*changes: tuple[float, float]) -> dict[str, Any]:
 def test_the_lead_states_the_score_of_each_model_on_selected_and_on_all_columns_with_its_uncertainty() -> None:
     text = effect_text(sample_model_effect.model_effect())
     for fact in (
-        "With 4 to 6 of 13 columns, selected by CFS ",
-        ", naive Bayes gains; nearest neighbours lose; no significant difference for the tree. ",
+        "With the 4 to 6 of 13 columns that CFS selects in each fold",
+        ", naive Bayes gains; nearest neighbours lose; no significant difference for decision tree. ",
         "nested cross-validation of 178 rows",
-        "93.1% for naive Bayes (90.0% with all columns), 88.0% for nearest neighbours (93.0%) and 89.0% for the tree (88.0%)",
+        "93.1% for naive Bayes (90.0% with all columns), 88.0% for nearest neighbours (93.0%) and 89.0% for decision tree (88.0%)",
         "the baseline is 40.0%",
     ):
         assert fact in text
@@ -59,20 +59,23 @@ def test_the_lead_states_the_score_of_each_model_on_selected_and_on_all_columns_
 @pytest.mark.parametrize(
     ("changes", "verdict"),
     [
-        ([(0.0, 0.01), (-0.01, 0.009), (0.005, 0.01)], "the accuracy of no model changes by more than 0.02"),
+        (
+            [(0.0, 0.01), (-0.01, 0.009), (0.005, 0.01)],
+            "the accuracy of no model differs by more than 0.02 from that with all columns",
+        ),
         ([(0.0, 0.05), (-0.01, 0.05), (0.03, 0.09)], "the folds show no significant difference for any model"),
-        ([(0.03, 0.01), (0.03, 0.01), (-0.03, 0.01)], "naive Bayes and nearest neighbours gain; the tree loses"),
+        ([(0.03, 0.01), (0.03, 0.01), (-0.03, 0.01)], "naive Bayes and nearest neighbours gain; decision tree loses"),
         (
             [(0.0, 0.01), (0.0, 0.01), (0.0, 0.05)],
-            "naive Bayes and nearest neighbours stay the same; no significant difference for the tree",
+            "naive Bayes and nearest neighbours stay the same; no significant difference for decision tree",
         ),
         (
             [(0.0, 0.05), (0.0, 0.01), (0.0, 0.05)],
-            "nearest neighbours stay the same; no significant difference for naive Bayes and the tree",
+            "nearest neighbours stay the same; no significant difference for naive Bayes and decision tree",
         ),
         (
             [(0.0, 0.05), (0.0, 0.05), (0.0, 0.01)],
-            "the tree stays the same; no significant difference for naive Bayes and nearest neighbours",
+            "decision tree stays the same; no significant difference for naive Bayes and nearest neighbours",
         ),
     ],
 )
@@ -91,36 +94,37 @@ def test_the_titles_of_the_figure_follow_from_its_numbers() -> None:
     argument = sample_model_effect.noise_experiment()
     random = argument["panels"][0]
     assert cost(argument, 0) == (
-        "50 random columns lower accuracy by 18.0 points for nearest neighbours and 4.0 points for the tree; no significant change "
-        "for naive Bayes"
+        "50 random columns lower the accuracy of nearest neighbours by 18.0 points and of decision tree by 4.0 points; "
+        "that of naive Bayes does not change significantly"
     )
     assert cost(argument, 1) == (
-        "50 copies of flavanoids lower accuracy by 12.0 points for naive Bayes; no change above 0.02 for the tree; no significant "
-        "change for nearest neighbours"
+        "50 copies of flavanoids lower the accuracy of naive Bayes by 12.0 points; that of decision tree changes by at most "
+        "0.02; that of nearest neighbours does not change significantly"
     )
     # Were it the other way round, so would be the title.
     random["lines"][1] = sample_model_effect.line(0.93, 0.05, 0.02, argument["n_added"])
     random["lines"][2] = sample_model_effect.line(0.88, 0.0, 0.01, argument["n_added"])
     assert cost(argument, 0) == (
-        "50 random columns raise accuracy by 5.0 points for nearest neighbours; no change above 0.02 for the tree; no significant "
-        "change for naive Bayes"
+        "50 random columns raise the accuracy of nearest neighbours by 5.0 points; that of decision tree changes by at most "
+        "0.02; that of naive Bayes does not change significantly"
+    )
+    random["lines"][0] = sample_model_effect.line(0.9, 0.0, 0.01, argument["n_added"])
+    assert cost(argument, 0) == (
+        "50 random columns raise the accuracy of nearest neighbours by 5.0 points; that of the other models changes by at "
+        "most 0.02"
     )
     for k in range(3):
         random["lines"][k] = sample_model_effect.line(0.9, 0.0, 0.01, argument["n_added"])
-    assert cost(argument, 0) == (
-        "50 random columns cause no change above 0.02 for naive Bayes, nearest neighbours and the tree"
-    )
+    assert cost(argument, 0) == "50 random columns change the accuracy of no model by more than 0.02"
     for k in range(3):
         random["lines"][k] = sample_model_effect.line(0.9, 0.0, 0.1, argument["n_added"])
-    assert cost(argument, 0) == (
-        "50 random columns cause no significant change for naive Bayes, nearest neighbours and the tree"
-    )
+    assert cost(argument, 0) == "50 random columns change the accuracy of no model significantly"
 
 
 def test_the_effect_on_a_numeric_target_is_stated_in_r2_without_percentage_points() -> None:
     argument = sample_model_effect.noise_experiment() | {"scoring": "r2"}
     assert cost(argument, 0).startswith(
-        "50 random columns lower R² by 0.180 for nearest neighbours and 0.040 for the tree;"
+        "50 random columns lower the R² of nearest neighbours by 0.180 and of decision tree by 0.040;"
     )
     found = sample_model_effect.model_effect()
     found["scores"] = [found["scores"][0] | {"id": "r2"}]
@@ -139,7 +143,7 @@ def test_a_loss_of_the_selected_columns_is_reported() -> None:
         "keeps none of the 50 random columns; scores fall by 6.0 points for nearest neighbours, which is not significant."
     )
     panel["chosen"][2] = sample_model_effect.line(0.88, -0.05, 0.01, [0, 50])
-    assert reselection(argument, 0).endswith("; scores still fall by 5.0 points for the tree.")
+    assert reselection(argument, 0).endswith("; scores still fall by 5.0 points for decision tree.")
 
 
 def test_differences_have_their_sign_and_nothing_has_none() -> None:
@@ -169,7 +173,7 @@ def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: 
     assert [text["text"] for text in chart["layout"]["annotations"]] == [
         "<b>Naive Bayes</b>  +3.1 points (+1.1 to +5.1)",
         "<b>Nearest neighbours</b>  −5.0 points (−8.0 to −2.0)",
-        "<b>The tree</b>  +1.0 point (−5.0 to +7.0)",
+        "<b>Decision tree</b>  +1.0 point (−5.0 to +7.0)",
     ]
     assert shown["charts"][0]["described"].startswith(
         "Accuracy: naive Bayes 90.0% on all columns, 93.1% on the selected ones; 5 nearest neighbours 93.0%"
@@ -269,6 +273,25 @@ def test_both_panels_share_a_range_and_each_line_has_its_name_beside_its_end(win
     assert high <= 1.04
 
 
+def test_bands_of_shares_end_at_0_and_1(wine: dict[str, Any]) -> None:
+    experiment = wine["noise_experiment"]
+    experiment["panels"][0]["lines"] = [
+        sample_model_effect.line(first, 0.0, 0.3, experiment["n_added"]) for first in (0.9, 0.5, 0.1)
+    ]
+    bands = collected(wine)["noise_experiment"]["panels"][0]["chart"]["data"][:3]
+    assert [(min(band["y"]), max(band["y"])) for band in bands] == [(0.6, 1.0), (0.2, 0.8), (0.0, 0.4)]
+
+
+def test_a_search_that_is_repeated_for_some_numbers_of_added_columns_is_reported(wine: dict[str, Any]) -> None:
+    experiment = wine["noise_experiment"]
+    stated = " The search is repeated only for 0 and 50 added columns."
+    assert collected(wine)["noise_experiment"]["searched"] == stated
+    experiment["n_added"] = experiment["selection_n_added"]
+    for panel in experiment["panels"]:
+        panel["lines"] = panel["chosen"]
+    assert collected(wine)["noise_experiment"]["searched"] == ""
+
+
 def test_names_beside_lines_with_near_ends_do_not_overlap() -> None:
     assert separate_labels([0.5, 0.9], 0.1) == [0.5, 0.9]
     assert separate_labels([0.5, 0.5], 0.1) == pytest.approx([0.45, 0.55])
@@ -298,7 +321,7 @@ def test_either_half_is_shown_without_the_other(wine: dict[str, Any], bare: dict
     assert without["noise_experiment"] is None
     alone = collected(wine | {"model_effect": None})
     assert alone["compared"] is None
-    assert alone["lead"].startswith("50 random columns lower accuracy by 18.0 points")
+    assert alone["lead"].startswith("50 random columns lower the accuracy of nearest neighbours by 18.0 points")
     assert alone["lead"].endswith(".")
 
 

@@ -62,6 +62,18 @@ def test_a_score_without_the_target_is_not_described_as_information_about_it(win
     assert collected(wine)["lead"] == ("flavanoids ranks first: Fisher score 0.7278, which does not use class.")
 
 
+def test_the_criteria_of_the_mean_rank_are_described(wine: dict[str, Any]) -> None:
+    wine["ranking"]["mean_rank"]["criteria"] = [one["id"] for one in wine["ranking"]["criteria"]]
+    assert collected(wine)["ranked_by"] == "3 criteria"
+    wine["ranking"]["mean_rank"]["criteria"] = ["information_gain", "symmetric_uncertainty"]
+    # The third criterion uses the target as well.
+    assert collected(wine)["ranked_by"] == "2 criteria (the others are named under “What the scores mean”)"
+    wine["ranking"]["criteria"][2]["needs_target"] = False
+    last = wine["ranking"]["criteria"][2]["id"]
+    wine["ranking"]["mean_rank"]["criteria"] = [one["id"] for one in wine["ranking"]["criteria"] if one["id"] != last]
+    assert collected(wine)["ranked_by"] == "the 2 criteria that use the target"
+
+
 def test_of_one_criterion_the_lead_states_the_score(wine: dict[str, Any]) -> None:
     wine["ranking"]["mean_rank"]["criteria"] = ["fisher_score"]
     told = collected(wine)
@@ -143,11 +155,11 @@ def test_columns_without_a_cut_point_are_tested_and_the_power_is_stated(wine: di
         "MDL discretisation finds no cut point in 3 columns (ash, hue and proline)", "their information gain is 0",
         "not evidence that they carry no information", "one-way ANOVA F tests of 13 numeric columns", "Benjamini-Hochberg, 5%",
         "1 of these 3 differs significantly between the classes of class", "178 rows", "5% level", "power of 80%",
-        "5% divided by 13 tests", "F test compares means", "MDL also finds classes that differ in spread or shape",
+        "Bonferroni's correction for 13 tests", "F test compares means", "MDL also finds classes that differ in spread or shape",
     ):  # fmt: skip
         assert fact in sentence
     # The stricter level needs the larger effect.
-    assert sentence.index("5% level") < sentence.index("5.2%") < sentence.index("13 tests ") < sentence.index("8.6%")
+    assert sentence.index("5% level") < sentence.index("5.2%") < sentence.index("8.6%") < sentence.index("13 tests)")
     wine["ranking"]["uncut"] = UNCUT
     assert "MDL discretisation finds no cut point in 3 columns" in render(wine)
 
@@ -159,7 +171,7 @@ def test_the_number_of_significant_columns_is_in_words_that_claim_no_absence() -
     assert ", ash differs significantly between" in uncut(columns=["ash"])
     only = uncut(columns=["ash"], test={**UNCUT["test"], "n_tested": 1})
     assert "tests of 1 numeric column (" in only
-    assert "divided by 1 test " in only
+    assert "correction for 1 test)" in only
 
 
 def test_a_numeric_target_is_tested_by_correlations() -> None:
@@ -273,11 +285,11 @@ def test_the_readers_choice_begins_with_the_recommended_columns(wine: dict[str, 
     rows = collected(wine)["rows"]
     assert {row["name"] for row in rows if row["kept"]} == set(recommended)
     assert {row["name"] for row in rows if row["in_subset"]} == subset
-    assert "can be saved below: initially those recommended" in render(wine)
+    assert "initially the recommended columns are ticked" in render(wine)
     wine["recommendation"] = None
     rows = collected(wine)["rows"]
     assert {row["name"] for row in rows if row["kept"]} == subset
-    assert "can be saved below: initially" not in render(wine)
+    assert "initially the recommended" not in render(wine)
 
 
 def test_that_the_first_column_is_not_ticked_is_explained(wine: dict[str, Any]) -> None:

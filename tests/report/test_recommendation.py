@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from tamiz.report.recommendation import collect_recommendation, recommendation_cost, recommendation_text
+from tamiz.report.recommendation import (
+    collect_recommendation,
+    recommendation_cost,
+    recommendation_text,
+    two_selections_note,
+)
 from tamiz.report.records.codec import from_json
 from tamiz.report.records.models import RecommendationRecord
 
@@ -77,7 +82,7 @@ def test_one_model_has_one_score() -> None:
 def test_the_cost_is_the_change_of_every_model_with_its_interval_the_largest_loss_first() -> None:
     one = found()
     assert cost_of(one).endswith(
-        ": nearest neighbours −0.020 (−0.050 to +0.010), the tree +0.010 (−0.050 to +0.070) and naive Bayes +0.031 (+0.011 to "
+        ": nearest neighbours −0.020 (−0.050 to +0.010), decision tree +0.010 (−0.050 to +0.070) and naive Bayes +0.031 (+0.011 to "
         "+0.051)."
     )
     changes = sorted(one["candidates"][1]["changes"][0], key=lambda change: change["mean"])
@@ -170,6 +175,21 @@ def test_the_page_marks_the_recommended_row_and_a_loss_that_the_folds_are_sure_o
     assert all("CFS" in row and 'title="Recommended"' in row for row in kept)
     assert section.count('class="change loss"') == 4
     assert '<span class="change loss">−0.060</span>' in section
+
+
+def test_two_selections_are_told_apart_at_the_top_and_in_the_subset(wine: dict[str, Any]) -> None:
+    wine["recommendation"] |= {"recommended": "knn"}
+    columns = next(one for one in wine["recommendation"]["candidates"] if one["id"] == "knn")["columns"]
+    n_columns, n_subset = len(columns), len(wine["subset"]["columns"])
+    note = two_selections_note(record_of(wine))
+    assert note.startswith(f"This report has two selections: the {n_columns} recommended columns (")
+    assert f"and the {n_subset} columns selected by CFS. " in note
+    assert note.endswith("The sections Subset, Effect on models and Reliability are about the latter.")
+    assert render(wine).count("This report has two selections") == 2
+    wine |= {"model_effect": None, "assessment": None}
+    assert two_selections_note(record_of(wine)).endswith("The section Subset is about the latter.")
+    wine["subset"]["columns"] = columns
+    assert two_selections_note(record_of(wine)) == ""
 
 
 def test_folds_and_notes_are_shown_without_those_shown_above(wine: dict[str, Any]) -> None:

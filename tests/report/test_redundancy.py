@@ -56,7 +56,7 @@ def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[
 def test_without_a_group_the_lead_states_the_threshold_and_the_most_similar_pair() -> None:
     lead = collected(found(["ash", "hue", "proline", "alcohol"], [0.6, 0.1, 0, 0.2, 0, 0]))["lead"]
     assert lead.startswith("No two of the 4 columns are redundant")
-    for fact in ("symmetric uncertainty", "0.7)", "ash and hue", "0.60"):
+    for fact in ("symmetric uncertainty", "threshold of 0.7.", "ash and hue", "0.60"):
         assert fact in lead
 
 
@@ -103,11 +103,11 @@ def test_a_choice_keeps_one_of_each_group_and_every_other_column_that_takes_part
 
 
 def test_columns_excluded_from_the_comparison_are_reported() -> None:
-    result = found(["ash", "hue"], [0.1], n_columns=2000, n_not_compared=1000, n_rows=50, method="numbers cut")
+    result = found(["ash", "hue"], [0.1], n_columns=2000, n_not_compared=1000, n_rows=50, method="Numbers are cut.")
     told = collected(result)
     assert told["method"] == (
-        "Symmetric uncertainty, numbers cut, on a sample of 50 rows. 1,000 columns more were not compared because of the cost, and "
-        "are kept."
+        "Measure: symmetric uncertainty, on a sample of 50 rows. Numbers are cut. 1,000 columns more were not compared because "
+        "of the cost, and are kept."
     )
     assert told["drawn"].endswith("The matrix shows the 2 of 2,000 columns with the largest values.")
 

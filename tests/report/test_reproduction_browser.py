@@ -42,13 +42,16 @@ def test_where_the_clipboard_is_kept_from_pages_the_code_is_selected(read: Any) 
     assert selected.strip() == sample.wine()["reproduction"]["python"].strip()
 
 
-def test_code_is_reached_by_keyboard_and_scrolls_in_its_own_box(read: Any) -> None:
-    reader = read("hostile", width=390)
+@pytest.mark.parametrize(("width", "scrolls"), [(800, True), (390, False)])
+def test_code_is_reached_by_keyboard_and_scrolls_in_its_own_box_or_wraps(read: Any, width: int, scrolls: bool) -> None:
+    reader = read("hostile", width=width)
     code = reader.page.locator("#reproduction-python")
     code.focus()
     assert reader.page.evaluate("document.activeElement.id") == "reproduction-python"
-    assert code.evaluate("(box) => box.scrollWidth > box.clientWidth")
-    assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
+    code.evaluate("(box) => { box.textContent = 'a line of code '.repeat(20); }")
+    # On a phone nothing would show that a box scrolls, so the lines are wrapped there.
+    assert code.evaluate("(box) => box.scrollWidth > box.clientWidth") == scrolls
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_names_of_markup_are_code_and_nothing_else(read: Any) -> None:

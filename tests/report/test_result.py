@@ -135,7 +135,7 @@ def test_the_plain_text_states_the_answer_in_a_few_lines(wine: dict[str, Any]) -
     assert lines[5].startswith("  Subset: alcohol, flavanoids, color_intensity, hue, od280")
     assert lines[5].endswith("(CFS 0.6998 by Forward selection, 71 evaluations)")
     assert lines[6].startswith("  Recommended: Keep 6 of 13 columns: alcohol, flavanoids, color_intensity, hue, od280")
-    assert lines[7].startswith("  Difference: ")
+    assert lines[7].startswith("  Change: ")
     assert "nearest neighbours −0.020 (−0.050 to +0.010)" in lines[7]
     assert lines[8].startswith("  Effect on models: With ")
     assert "naive Bayes gains; nearest neighbours lose;" in lines[8]

@@ -456,7 +456,8 @@ def test_eigenvalues_are_shown_with_their_residuals_and_without_shares(wine: dic
     shown = collected(collect_maps, wine)["maps"][1]
     values = wine["maps"][1]["spectrum"]["values"]
     assert values[:2] == pytest.approx([0.0359, 0.1061], abs=1e-4)
-    assert shown["spectrum"]["title"] == "The first two eigenvalues are 0.036 and 0.11; residuals below 10⁻¹⁴"
+    assert shown["spectrum"]["title"] == "The first two eigenvalues are 0.036 and 0.11"
+    assert shown["spectrum"]["note"].endswith("The residuals of the eigenvalues are below 10⁻¹⁴.")
     (bars,) = shown["spectrum"]["chart"]["data"]
     assert bars["y"] == pytest.approx(values, rel=1e-5)
     assert bars["customdata"][0] == ["Eigenvalue", "0.03595, residual 3 × 10⁻¹⁵"]
@@ -465,19 +466,30 @@ def test_eigenvalues_are_shown_with_their_residuals_and_without_shares(wine: dic
 
 
 @pytest.mark.parametrize(
-    ("values", "residuals", "title"),
+    ("values", "residuals", "title", "note"),
     [
-        ([0.25], [2e-7], "The eigenvalue is 0.25; residuals below 10⁻⁶"),
-        ([0.25, 0.5], [0.0, 0.0], "The first two eigenvalues are 0.25 and 0.5; residuals 0"),
-        ([0.25, 0.5], [], "The first two eigenvalues are 0.25 and 0.5"),
-        ([1e-7, 0.5], [0.03, 0.001], "The first two eigenvalues are 1\u00a0×\u00a010⁻⁷ and 0.5; residuals below 0.1"),
+        ([0.25], [2e-7], "The eigenvalue is 0.25", "The residuals of the eigenvalues are below 10⁻⁶."),
+        (
+            [0.25, 0.5],
+            [0.0, 0.0],
+            "The first two eigenvalues are 0.25 and 0.5",
+            "The residuals of the eigenvalues are 0.",
+        ),
+        ([0.25, 0.5], [], "The first two eigenvalues are 0.25 and 0.5", ""),
+        (
+            [1e-7, 0.5],
+            [0.03, 0.001],
+            "The first two eigenvalues are 1\u00a0×\u00a010⁻⁷ and 0.5",
+            "The residuals of the eigenvalues are below 0.1.",
+        ),
     ],
 )
 def test_the_title_of_eigenvalues_states_how_many_there_are_and_how_good(
-    values: list[float], residuals: list[float], title: str, wine: dict[str, Any]
+    values: list[float], residuals: list[float], title: str, note: str, wine: dict[str, Any]
 ) -> None:
-    wine["maps"][1]["spectrum"] |= {"values": values, "residuals": residuals}
-    assert collected(collect_maps, wine)["maps"][1]["spectrum"]["title"] == title
+    wine["maps"][1]["spectrum"] |= {"values": values, "residuals": residuals, "note": ""}
+    shown = collected(collect_maps, wine)["maps"][1]["spectrum"]
+    assert (shown["title"], shown["note"]) == (title, note)
 
 
 def test_coordinates_without_a_common_unit_are_not_drawn_to_one_scale(wine: dict[str, Any]) -> None:
@@ -734,7 +746,7 @@ def test_the_title_of_the_curves_names_the_best_maps_for_near_and_wide_neighbour
     curves = wine["quality"]["agreement"]
     curves |= {"n_neighbors": [1, 15, 45, 176], "r_nx": [[0.1, 0.2, 0.6, 0.5], [0.1, 0.4, 0.3, 0.2]]}
     shown = collected(collect_quality, wine)["curves"]
-    near, wide = shown["title"].split(", ")
+    near, wide = shown["title"].split("; ")
     assert ("Laplacian eigenmaps" in near, "the 15 nearest" in near) == (True, True)
     assert ("PCA" in wide, "the 45 nearest" in wide) == (True, True)
     assert [line["y"] for line in shown["chart"]["data"]] == curves["r_nx"]

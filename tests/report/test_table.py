@@ -106,6 +106,16 @@ def test_an_excluded_id_is_noted_without_a_warning(wine: dict[str, Any]) -> None
         assert fact in sentence
 
 
+def test_an_excluded_id_of_sorted_rows_does_not_repeat_that_they_are_sorted(wine: dict[str, Any]) -> None:
+    wine["table"] |= {
+        "leakage": [{**LEAK, "name": "bottle"}],
+        "row_order": "The rows are sorted by the target 'class'.",
+    }
+    page = render(wine)
+    assert "The rows are in the order of the target" not in page
+    assert page.index("The rows are sorted by") < page.index("Because the rows have this order, the excluded id")
+
+
 def test_doubtful_kinds_come_with_lines_to_copy(wine: dict[str, Any]) -> None:
     wine["table"]["columns"][4]["kind_suggestion"] = {"kind": "categorical", "reason": "few whole numbers"}
     wine["table"]["columns"][15]["kind_suggestion"] = {"kind": "numeric", "reason": "numbers"}

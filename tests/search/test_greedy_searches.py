@@ -72,7 +72,7 @@ def test_a_gain_up_to_min_gain_is_none():
 
     archive = search_in(BestFirst(min_gain=2e-3, patience=2), Creeping(0, 6), 6)
     # Two columns gain no more than 2e-3 over none; the third step gains 3e-3.
-    assert archive.stop_reason == "2 expanded sets in a row brought no better set"
+    assert archive.stop_reason == "no improvement in 2 consecutive steps"
     assert best_of(search_in(BestFirst(min_gain=2.5e-3, patience=3), Creeping(0, 5), 5)) == (0, 1, 2)
 
 

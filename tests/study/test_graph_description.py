@@ -20,6 +20,9 @@ class Wider(KNearest):
     """A builder that someone wrote: its edges need not be those of KNearest."""
 
 
+EITHER = " (a row is joined also to the rows that have it among their nearest)"
+
+
 def description_of(builder: Any) -> str:
     source = open_source(IRIS.data, IRIS.target)
     row_graph = build_row_graph(source, builder, np.arange(150), np.random.default_rng(0))
@@ -34,16 +37,16 @@ def description_of(builder: Any) -> str:
     [
         (
             KNearest(15, metric="seuclidean", weight=Binary()),
-            "15 nearest neighbours, Euclidean distance of standardised columns, unweighted edges",
+            f"15 nearest neighbours{EITHER}, Euclidean distance of standardised columns, unweighted edges",
         ),
-        (KNearest(1), "1 nearest neighbour, Euclidean distance, edges weighted by a heat kernel"),
+        (KNearest(1), f"1 nearest neighbour{EITHER}, Euclidean distance, edges weighted by a heat kernel"),
         (
             KNearest(4, metric="gower", symmetry="mutual", weight=HeatKernel(np.inf)),
             "4 nearest neighbours, mutual ones only, Gower's dissimilarity, unweighted edges",
         ),
         (
             KNearest(4, metric="cityblock", within_class=True, weight=InverseClassSize()),
-            "4 nearest neighbours of the same class, city-block distance, edges weighted by the inverse of the class size",
+            f"4 nearest neighbours of the same class{EITHER}, city-block distance, edges weighted by the inverse of the class size",
         ),
         (
             Radius(0.75, metric="cosine"),

@@ -174,7 +174,7 @@ def test_the_sentence_names_the_column_and_the_way_out():
     (sentence,) = leakage_warnings(find_leakage(source), source.schema)
     assert sentence == (
         "Possible target leakage: column 'leak' alone predicts 'bought' with a balanced accuracy of 100% (50% by guessing) in "
-        "5-fold cross-validation on 600 rows. The same check names 'closed'. Unless its values are known before the target is, "
+        "5-fold cross-validation on 600 rows. The same check names 'closed'. If its values are not known before the target, "
         "exclude it: kinds={'leak': 'id'} (--kinds leak=id)."
     )
 

@@ -18,9 +18,9 @@ from tamiz.search import Forward
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
-MEAN, LEVELS = "the mean of its column", "its levels, in proportion to their shares"
+MEAN, LEVELS = "the mean of its column", "each indicator gets the share of its level"
 DISTRIBUTED = (
-    "Entropy-based scores distribute missing values over the present ones, in proportion to their frequencies."
+    "Entropy-based scores divide each missing value among the observed values, in proportion to their frequencies."
 )
 
 
@@ -50,7 +50,7 @@ def notes_of(frame: pd.DataFrame, **options: Any) -> list[str]:
 def test_all_parts_of_a_study_share_one_note() -> None:
     assert notes_of(table("a", "c")) == [
         "The table has 6 missing values in 2 columns. For the distances of rows, the Laplacian score, criteria that fit a model "
-        f"and PCA, each is replaced by {MEAN} (in a categorical column by {LEVELS}). {DISTRIBUTED}"
+        f"and PCA, each is replaced by {MEAN} (in a categorical column {LEVELS}). {DISTRIBUTED}"
     ]
 
 
@@ -58,7 +58,7 @@ def test_a_table_without_missing_values_has_no_note() -> None:
     assert notes_of(table()) == []
 
 
-@pytest.mark.parametrize(("column", "replacement"), [("a", MEAN), ("c", LEVELS)])
+@pytest.mark.parametrize(("column", "replacement"), [("a", MEAN), ("c", f"indicators: {LEVELS}")])
 def test_the_replacement_is_that_of_the_kinds_of_the_incomplete_columns(column: str, replacement: str) -> None:
     (note,) = notes_of(table(column))
     assert note.startswith("The table has 3 missing values in 1 column. For ")
@@ -108,7 +108,12 @@ def test_models_of_a_wrapper_use_the_training_rows_of_a_fold() -> None:
 def test_an_estimator_alone_issues_its_own_note() -> None:
     with collect_warnings() as messages:
         PCA(2).fit(table("a")[["a", "b"]])
-    assert messages == ["PCA: 3 missing values were imputed with the mean of the column."]
+        PCA(2).fit(table("a", "c")[["a", "c"]])
+    assert messages == [
+        "PCA: 3 missing values were imputed with the mean of the column.",
+        "PCA: 6 missing values were imputed with the mean of the column (in a categorical column, each indicator with the "
+        "share of its level).",
+    ]
 
 
 def test_notes_on_imputation_are_captured_apart_from_other_messages() -> None:

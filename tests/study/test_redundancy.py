@@ -193,8 +193,8 @@ def test_columns_of_many_values_are_not_alike_by_chance():
 def test_few_rows_are_cut_into_few_intervals():
     rng = np.random.default_rng(0)
     found = described(rng.normal(size=(14, 6)))
-    assert (found["groups"], found["method"]) == ([], "numbers cut into 2 intervals of equal frequency")
-    assert described(rng.normal(size=(200, 3)))["method"] == "numbers cut into 6 intervals of equal frequency"
+    assert (found["groups"], found["method"]) == ([], "Numbers are cut into 2 intervals of equal frequency.")
+    assert described(rng.normal(size=(200, 3)))["method"] == "Numbers are cut into 6 intervals of equal frequency."
 
 
 def test_constant_columns_are_not_compared():

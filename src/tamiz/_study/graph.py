@@ -23,7 +23,7 @@ from tamiz.graphs.weights import Binary, HeatKernel, InverseClassSize, Weight
 from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import ComponentsRecord, GraphRecord, Histogram, NeighborCounts, Range
 from tamiz.report.text import count_with_noun, format_number
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import RowNumbers, select_rows
@@ -159,13 +159,22 @@ def build_row_graph(
             ]
         )
     builder = study_graph_builder(joined.schema.n_rows) if requested is None else requested
-    graph = builder.build(joined, fill_missing=True)
-    whole: Graph | None = None
+    graph = builder.build_quietly(joined, fill_missing=True)
+    return RowGraph(source, builder, graph, _connect_components(graph, joined.row_numbers), joined, sample)
+
+
+def _connect_components(graph: Graph, row_numbers: NDArray[np.intp] | None) -> Graph | None:
+    """Return the connected graph, None if it cannot be connected; one note describes the components and the added edges."""
     try:
-        whole = graph.connect_components()
+        with capture_warnings() as added:
+            whole = graph.connect_components()
     except DataError as error:
         warn_user([f"No map is drawn on the graph: {error}"])
-    return RowGraph(source, builder, graph, whole, joined, sample)
+        return None
+    if added:
+        described = f"The graph of {graph.n_samples:,} rows falls into {graph.components.describe(row_numbers)}."
+        warn_user([" ".join([described, *(f"For maps that are computed from it, {note}" for note in added)])])
+    return whole
 
 
 # Components listed, and bars of the histogram.
@@ -242,7 +251,12 @@ _METRICS = {
     "gower": "Gower's dissimilarity",
     "precomputed": "precomputed distances",
 }
-_SYMMETRIES = {"or": "", "mutual": ", mutual ones only", "directed": ", with directed edges"}
+# What joins two rows by nearest neighbours, and why the number of a row may differ from that of the search.
+_SYMMETRIES = {
+    "or": " (a row is joined also to the rows that have it among their nearest)",
+    "mutual": ", mutual ones only",
+    "directed": ", with directed edges",
+}
 
 
 def _describe_builder(builder: Any, *, unweighted: bool) -> str:

@@ -215,8 +215,8 @@ def leakage_warnings(leaking_columns: list[LeakageFinding], schema: Schema) -> l
     excluded = {dates.get(name, name): "id"}
     more = f" The same check names {join_names([repr(leak.name) for leak in rest], limit=4)}." if rest else ""
     return [
-        f"Possible target leakage: column {name!r} {leakage_evidence(first, repr(schema.target.name))}.{more} Unless its values "
-        f"are known before the target is, exclude it: {kinds_argument(excluded)} ({kinds_option(excluded)})."
+        f"Possible target leakage: column {name!r} {leakage_evidence(first, repr(schema.target.name))}.{more} If its values "
+        f"are not known before the target, exclude it: {kinds_argument(excluded)} ({kinds_option(excluded)})."
     ]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from tamiz._study.map_settings import method_name
 from tamiz.reduction.base import ImageSet, Reducer
+from tamiz.sources.encoding import INDICATOR_MEANS
 
 if TYPE_CHECKING:
     from tamiz.reduction.classical_mds import ClassicalMDS
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
 _ZERO_EIGENVALUE = 1e-12
 # For each kind of MDS: the target of the distances, and the meaning of large distances.
 _DISTANCE_MEANINGS = {
-    "metric": ("the distances of the rows", ", and points far apart are rows at large distances"),
-    "interval": ("a linear function of the distances of the rows", ""),
-    "ordinal": ("a monotone function of the distances of the rows", "; the map preserves only the order of distances"),
+    "metric": ("the distances of the rows", ", and dissimilar rows are far apart."),
+    "interval": ("a linear function of the distances of the rows, fitted to the map", "."),
+    "ordinal": (
+        "a monotone function of the distances of the rows, fitted to the map",
+        ". The map preserves only the order of the distances.",
+    ),
 }
 
 
@@ -178,7 +182,7 @@ def _pca_notes(pca: PCA) -> list[str]:
     if pca.standardize and n_indicators < len(pca.coordinate_variances_):
         notes.append("Numeric columns are divided by their standard deviation.")
     notes += _category_notes(pca)
-    notes += _missing_value_notes(pca.n_missing_, pca.missing)
+    notes += _missing_value_notes(pca.n_missing_, pca.missing, has_categories=bool(pca.level_spans_))
     if pca.solver_ == "randomized":
         notes.append(
             f"Directions found by block Krylov from a random start: residuals up to {float(pca.residuals_.max()):.1g}."
@@ -188,12 +192,13 @@ def _pca_notes(pca: PCA) -> list[str]:
     return notes
 
 
-def _missing_value_notes(n_missing: int, missing: str) -> list[str]:
+def _missing_value_notes(n_missing: int, missing: str, *, has_categories: bool) -> list[str]:
     if not n_missing:
         return []
     values = "missing value" if n_missing == 1 else "missing values"
     treatment = {
-        "mean": f"{'was' if n_missing == 1 else 'were'} imputed with the mean of the column",
+        "mean": f"{'was' if n_missing == 1 else 'were'} imputed with the mean of the column"
+        f"{INDICATOR_MEANS if has_categories else ''}",
         "pairwise": f"{'was' if n_missing == 1 else 'were'} excluded pairwise: each covariance uses the rows with both values",
         "iterative": f"{'was' if n_missing == 1 else 'were'} imputed by the components, by least squares",
     }
@@ -205,20 +210,19 @@ def _category_notes(pca: PCA) -> list[str]:
     levels, variances = pca.level_spans_, pca.coordinate_variances_
     if not levels:
         return []
-    indicator = (
-        "A categorical column with K levels becomes K indicators (0 or 1), each divided by the square root of the share of its "
-        "level"
-    )
+    indicator = "A categorical column with K levels becomes K indicators (0 or 1), each divided by sqrt("
     if pca.categories == "balanced":
         count = sum(bool(variances[start:stop].any()) for start, stop in levels)
         count += int((variances[: levels[0][0]] > 0).sum())
         shares = f"; the total variance is {count:,}, the number of columns" if pca.standardize and count > 1 else ""
-        return [f"{indicator} times K - 1, so that the column has a total variance of 1{shares}."]
+        return [
+            f"{indicator}p (K - 1)), where p is the share of its level, so that the column has a total variance of 1{shares}."
+        ]
     total = float(variances.sum())
     share = sum(float(variances[start:stop].sum()) for start, stop in levels) / total if total > 0 else 0.0
     return [
-        f"{indicator} (FAMD): its total variance is K - 1, and categorical columns account for {share:.1%} of the "
-        "total; categories='balanced' gives each column total variance 1."
+        f"{indicator}p), where p is the share of its level (FAMD): the total variance of the column is K - 1, and categorical "
+        f"columns account for {share:.1%} of the total; categories='balanced' gives each column total variance 1."
     ]
 
 
@@ -245,16 +249,19 @@ def _image_note(images: ImageSet) -> str:
 def _describe_mds(mds: MDS) -> MapDescription:
     """Describe the stress and the convergence."""
     target, meaning = _DISTANCE_MEANINGS[mds.kind_]
+    fitted = "those of the rows" if mds.kind_ == "metric" else "the fitted function"
+    differences = f"the distances on the map and {fitted}"
     steps = f"{mds.n_iter_:,} {'iteration' if mds.n_iter_ == 1 else 'iterations'}"
     ended = f"SMACOF converged in {steps}" if mds.converged_ else f"SMACOF did not converge within {steps}"
     return MapDescription(
         mds.axis_names_,
         [
-            f"Distances on the map approximate {target}. Kruskal's stress-1 is {mds.stress_:.3g}: the root mean square "
-            "of their differences, divided by that of the distances on the map; 0 is a perfect map.",
+            f"Distances on the map approximate {target}. Kruskal's stress-1 is {mds.stress_:.3g}: the root mean square of "
+            f"the differences between {differences}, divided by the root mean square of the distances on the map; 0 is a "
+            "perfect map.",
             f"{ended}{'.' if mds.converged_ else '; the stress was still decreasing.'}",
         ],
-        proximity_note=f"Rows at small distances in the table are near each other{meaning}.",
+        proximity_note=f"Rows that are similar in the table are near each other on the map{meaning}",
         stress=float(mds.stress_),
     )
 

@@ -19,7 +19,7 @@ from tamiz.sources.schema import Schema
 # Names in a sentence are never cut.
 _FULL_WIDTH = 200
 _ENTROPY_RULES = {
-    "distribute": "Entropy-based scores distribute missing values over the present ones, in proportion to their frequencies.",
+    "distribute": "Entropy-based scores divide each missing value among the observed values, in proportion to their frequencies.",
     "category": "Entropy-based scores treat missing as a category of its own.",
 }
 _PCA_RULES = {
@@ -60,11 +60,12 @@ def missing_value_notes(
     if not incomplete:
         return []
     n = sum(column.n_missing for column in incomplete)
-    mean, shares = "the mean of its column", "its levels, in proportion to their shares"
+    mean, shares = "the mean of its column", "each indicator gets the share of its level"
     kinds = {column.is_number for column in incomplete}
-    replacement = (
-        f"{mean} (in a categorical column by {shares})" if len(kinds) > 1 else mean if True in kinds else shares
-    )
+    if len(kinds) > 1:
+        replacement = f"{mean} (in a categorical column {shares})"
+    else:
+        replacement = mean if True in kinds else f"indicators: {shares}"
     readers = list(dict.fromkeys(note.reader for note in imputed))
     sentences = [
         f"For {join_names(names, width=_FULL_WIDTH)}, {'it' if n == 1 else 'each'} is replaced by {replacement}{where}."

@@ -369,12 +369,12 @@ def _comparison_method(pairs: ColumnPairs, missing: MissingRule) -> str:
     words = []
     if schema.numeric:
         assert isinstance(rule, EqualFrequency)
-        words.append(f"numbers cut into {rule.n_bins} intervals of equal frequency")
+        words.append(f"Numbers are cut into {rule.n_bins} intervals of equal frequency.")
     if any(schema.columns[j].n_missing for j in schema.used.tolist()):
         distributed = missing == "distribute"
         words.append(
-            "missing values counted in proportion to the present ones"
+            "A missing value is divided among the observed values, in proportion to their frequencies."
             if distributed
-            else "missing as a category of its own"
+            else "Missing is a category of its own."
         )
-    return ", ".join(words)
+    return " ".join(words)

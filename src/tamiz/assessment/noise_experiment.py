@@ -307,7 +307,7 @@ def run_noise_experiment(
         copied_column=None if best is None else table.schema.names[best],
         random_scores={name: scores[:n_draws] for name, scores in all_scores.items()},
         copies_scores={name: scores[n_draws:] for name, scores in all_scores.items() if best is not None},
-        selector=f"{adapter.merit_name} by best-first search",
+        selector=f"{adapter.merit_name} (best-first search)",
         selection_n_added=selection_sizes,
         random_selected_scores={name: scores[:1] for name, scores in selected_scores.items()},
         copies_selected_scores={name: scores[1:] for name, scores in selected_scores.items() if best is not None},

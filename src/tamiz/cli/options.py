@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def assessment_options(default_text: str) -> Callable[[Command], Command]:
-    """Return a decorator that adds `--assess`, `--group` and `--time`; `default_text` describes the default of `--assess`."""
+def assessment_options(default_text: str, folds_text: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds `--assess`, `--group` and `--time`; the texts describe the default and folds of `--assess`."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(
@@ -37,8 +37,8 @@ def assessment_options(default_text: str) -> Callable[[Command], Command]:
                 click.option(
                     "--assess/--no-assess",
                     default=None,
-                    help="Estimate the score on new rows by nested cross-validation, and test by permutation whether the search "
-                    f"finds more than chance.  [default: {default_text}]",
+                    help=f"Estimate the score on new rows by nested cross-validation ({folds_text}), and test by permutation "
+                    f"whether the merit is higher than with shuffled targets.  [default: {default_text}]",
                 ),
                 click.option(
                     "--group",
@@ -173,7 +173,7 @@ _MISSING = click.option(
     type=click.Choice(["distribute", "category"]),
     default="distribute",
     show_default=True,
-    help="distribute: a missing value counts as a part of every present value, in proportion to their frequencies; "
+    help="distribute: a missing value is divided among the observed values, in proportion to their frequencies; "
     "category: missing is a category of its own.",
 )
 memory_option = click.option(
@@ -237,7 +237,7 @@ model_option = click.option(
     type=FILE,
     metavar="FILE",
     callback=_reject_stdout,
-    help="Save what was fitted to FILE. Apply it to other rows with: tamiz apply FILE new.csv.",
+    help="Save the fitted selection or map to FILE. Apply it to other rows with: tamiz apply FILE new.csv.",
 )
 
 

@@ -316,13 +316,15 @@ _OPTIONS = [
         type=MeritName(),
         metavar="NAME",
         help=f"How a subset is scored: {_merits.names}, or wrapper:MODEL (the cross-validated score of a model). MODEL is one of "
-        f"{_models.names}.  [default: cfs; wrapper:ridge for a numeric target]",
+        f"{_models.names}. gaussian-nb uses a normal distribution for every column, naive-bayes also reads categories and "
+        "missing values directly; linear is least squares (for classes, discriminant analysis), ridge has an L2 penalty.  "
+        "[default: cfs; wrapper:ridge for a numeric target]",
     ),
     click.option(
         "--convention",
         type=click.Choice(["hall", "weka"]),
-        help="How CFS is computed. hall: Hall's formula with symmetric uncertainty; weka: with the results of Weka.  [default: "
-        "hall]",
+        help="How CFS is computed. hall: Hall's formula with symmetric uncertainty; weka: computed as in Weka, with identical "
+        "results.  [default: hall]",
     ),
     click.option(
         "--scoring",
@@ -334,7 +336,7 @@ _OPTIONS = [
         "--folds",
         type=click.IntRange(min=2),
         metavar="N",
-        help=f"Number of cross-validation folds of a wrapper.  [default: {_FOLDS}]",
+        help=f"Number of cross-validation folds of a wrapper; --assess uses folds of its own.  [default: {_FOLDS}]",
     ),
     click.option(
         "--search",
@@ -373,7 +375,8 @@ _OPTIONS = [
     click.option(
         "--allow-duplicates",
         is_flag=True,
-        help="Search also columns that are exact copies of an earlier column.  [default: only the first of equal columns]",
+        help="Allow columns that are exact copies of an earlier column to be selected.  [default: only the first of equal "
+        "columns can be selected]",
     ),
     click.option(
         "--journal",
@@ -394,8 +397,9 @@ _OPTIONS = [
         "--min-gain",
         type=float,
         metavar="G",
-        help="Stop at the first step that improves the merit by less than G. With a negative G, a search that removes columns "
-        "goes on as long as a step loses no more than -G.",
+        help="Stop at the first step that improves the merit by less than G. G may be negative: with --min-gain=-0.01, a "
+        "search that removes columns continues until it is more than 0.01 below the best merit, and the smallest subset within "
+        "0.01 of the best merit is selected.",
     ),
     click.option("--target-merit", type=float, metavar="M", help="Stop when a subset has a merit of at least M."),
 ]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.command(cls=DataCommand, short_help="Select the subset of columns with the highest merit.")
 @table_options
 @search_options("Stop the search after S seconds.")
-@assessment_options("no")
+@assessment_options("no", "10 folds")
 @click.option(
     "-o",
     "--output",

@@ -74,7 +74,7 @@ _json_option = click.option(
     "Time limit of the study: steps that would take longer run on a sample or are left out, with a note, and the search is "
     "stopped; inf uses all rows.  [default: samples for about two minutes on two cores]"
 )
-@assessment_options("yes, if it takes little time")
+@assessment_options("yes, if it takes little time", "5 folds, or 10 for at most 100 rows")
 @graph_options
 @map_options
 @_output_option

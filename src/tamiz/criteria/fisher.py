@@ -17,7 +17,7 @@ from tamiz.statistics.moments import ClassMoments
 
 
 class FisherScore(StatisticRelevance):
-    """Share of the variance of a column that lies between the classes, in [0, 1].
+    """Between-class variance of a column divided by its total variance (eta squared), in [0, 1].
 
     .. math:: \\frac{F}{1 + F}, \\qquad F = \\frac{\\sum_c n_c (\\mu_c - \\mu)^2}{\\sum_c n_c \\sigma_c^2}
 

@@ -31,7 +31,7 @@ _MIN_TOTAL = 1e-300
 
 
 class LaplacianScore(RowRelevance):
-    """1 - L, where the Laplacian score L is the variation of a column along the edges of a graph of rows. Larger is better.
+    """1 minus the Laplacian score L of the paper, the variation of a column along a graph of rows, so that larger is better.
 
     .. math:: L = \\frac{f^T L f}{f^T D f} = \\frac{\\sum_{i<j} S_{ij} (f_i - f_j)^2}{\\sum_i D_i (f_i - \\bar f)^2}
 

@@ -403,9 +403,9 @@ class EdgeGraph(Graph):
         self._refuse_class_weight("an edge between components may join rows of two classes")
         index = self.neighbor_rule.index
         heads, tails, lengths = connecting_edges(index, self.components.labels)
-        several = f"{len(heads):,} edges of lengths {lengths.min():.4g} to {lengths.max():.4g} join"
-        edges = several if len(heads) > 1 else f"1 edge of length {lengths[0]:.4g} joins"
-        warn_user([f"{edges} the {len(self.components):,} components of the graph."])
+        several = f"{len(heads):,} edges of lengths {lengths.min():.4g} to {lengths.max():.4g} were"
+        edges = several if len(heads) > 1 else f"1 edge of length {lengths[0]:.4g} was"
+        warn_user([f"{edges} added to join the {len(self.components):,} components of the graph."])
         weights = np.maximum(self.weight.edge_weights(lengths, None), self._adjacency.data.min(initial=1.0))
         radius = None if self.radius is None else max(self.radius, float(lengths.max()))
         rows, columns = np.concatenate([heads, tails]), np.concatenate([tails, heads])

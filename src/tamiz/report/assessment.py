@@ -71,8 +71,12 @@ def scores_chart(named_scores: Sequence[tuple[str, Scores]], score_format: Score
     chart["layout"]["annotations"] = [
         {
             "x": round_coordinate(mean),
-            "y": top - k + 0.4,
-            **_label_anchor((mean - low) / span),
+            # The line of the baseline would run through a label above its mark.
+            **(
+                {"y": top - k + 0.4, **_label_anchor((mean - low) / span)}
+                if k < top
+                else {"y": 0, **_label_beside((mean - low) / span)}
+            ),
             "text": f"{name}: <b>{score_format.format_score(score.mean)}</b>",
             "showarrow": False,
         }
@@ -84,10 +88,10 @@ def scores_chart(named_scores: Sequence[tuple[str, Scores]], score_format: Score
 def _fold_points(folds: Sequence[float], height: int, score_format: ScoreFormat) -> Any:
     return go.Scatter(
         x=[round_coordinate(score_format.clip(score)) for score in folds],
-        # Jittered, so that equal scores do not overlap.
-        y=[height + 0.1 * (k % 3 - 1) for k in range(len(folds))],
+        # Jittered, so that equal scores do not overlap, and below the mark of their mean.
+        y=[height - 0.24 + 0.08 * (k % 3 - 1) for k in range(len(folds))],
         mode="markers",
-        marker={"size": 7, "opacity": 0.75},
+        marker={"size": 6, "opacity": 0.75},
         customdata=[[k, score_format.format_score(score)] for k, score in enumerate(folds, start=1)],
         hovertemplate="Fold %{customdata[0]}: %{customdata[1]}<extra></extra>",
     )
@@ -101,14 +105,14 @@ def _nested_mean(nested: Scores, height: int, score_format: ScoreFormat) -> Any:
         x=[round_coordinate(place)],
         y=[height],
         mode="markers",
-        marker={"size": 13},
+        marker={"size": 9},
         error_x={
             "type": "data",
             "symmetric": False,
             "array": [round_coordinate(high - place)],
             "arrayminus": [round_coordinate(place - low)],
             "thickness": 2.5,
-            "width": 7,
+            "width": 9,
         },
         customdata=[[score_format.format_score(value) for value in (nested.mean, *ends)]],
         hovertemplate="Nested CV score: %{customdata[0]}, between %{customdata[1]} and %{customdata[2]}<extra></extra>",
@@ -136,6 +140,11 @@ def _label_anchor(position: float) -> dict[str, Any]:
     if position < 0.35:
         return {"xanchor": "left", "xshift": -8}
     return {"xanchor": "right", "xshift": 8} if position > 0.65 else {"xanchor": "center"}
+
+
+def _label_beside(position: float) -> dict[str, Any]:
+    """Return the anchor of a label beside a mark at a relative position from 0 to 1."""
+    return {"xanchor": "left", "xshift": 10} if position < 0.5 else {"xanchor": "right", "xshift": -10}
 
 
 def _line(x: Sequence[float], y: Sequence[float], dash: str) -> Any:
@@ -175,9 +184,9 @@ def null_distribution_chart(merits: Sequence[float], observed: float, statistic:
                 y=[0, max(counts) * 1.08],
                 mode="lines",
                 line={"width": 3},
-                name="Found",
+                name="With the real target",
                 customdata=[f"{name} {format_number(observed)}"] * 2,
-                hovertemplate="Found: %{customdata}<extra></extra>",
+                hovertemplate="With the real target: %{customdata}<extra></extra>",
             ),
         ],
         height=280,

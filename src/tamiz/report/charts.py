@@ -5,6 +5,7 @@ A chart is a dictionary of plotly's `data`, `layout` and `config`. Every label i
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -31,6 +32,8 @@ _CONFIG = {
 _CLASS_COLORS_DARK = (
     ["#4aa8e8", "#f0b23e", "#2fc79b", "#bb5533", "#eeddff", "#aaff99", "#887799", "#6666dd", "#ff6677", "#22ffbb"]
 )  # fmt: skip
+# Half the width of the number above a bar, in distances of bars.
+_LABEL_EDGE = 0.25
 # With more bars, the numbers above them would overlap.
 _MAX_LABELLED_BARS = 12
 # More points are too slow as SVG elements: the page draws them on a canvas.
@@ -97,11 +100,11 @@ def themes() -> dict[str, Any]:
     """Return the plotly templates, class colours and gradients for a light and a dark page."""
     light = {
         "ink": "#20272c", "muted": "#5d6970", "faint": "#a3adb3", "rule": "#e8eae8", "axis": "#c6ccce",
-        "paper": "#ffffff", "bar": "#3f7f9f", "strong": "#c2571a", "veil": "rgba(252,252,251,0.75)",
+        "paper": "#ffffff", "bar": "#3f7f9f", "strong": "#c2571a", "veil": "rgba(252,252,251,0.55)",
     }  # fmt: skip
     dark = {
         "ink": "#e3e8ea", "muted": "#9aa6ad", "faint": "#6b777e", "rule": "#272e33", "axis": "#465057",
-        "paper": "#1d2327", "bar": "#5fa5c6", "strong": "#f09a5b", "veil": "rgba(20,24,27,0.75)",
+        "paper": "#1d2327", "bar": "#5fa5c6", "strong": "#f09a5b", "veil": "rgba(20,24,27,0.55)",
     }  # fmt: skip
     return {
         "light": _theme(light, figures.CLASS_COLORS, figures.GRADIENT),
@@ -291,8 +294,9 @@ def parallel_analysis_chart(spectrum: SpectrumRecord, names: Sequence[str]) -> d
     m = len(reference)
     chance = [f", by chance {format_percent(v)}" for v in reference] + [""] * (n - m)
     rows = zip(map(chart_label, names), values, chance, cumulative, strict=True)
-    # A number is placed above its bar and above the line.
-    tops = [max(v, by_chance) for v, by_chance in zip(values, [*reference, *[0.0] * (n - m)], strict=True)]
+    # A number is placed above its bar and above the line, which is highest at the left edge of the number.
+    at_left = [now + _LABEL_EDGE * (before - now) for before, now in pairwise([*reference[:1], *reference])]
+    tops = [max(v, by_chance) for v, by_chance in zip(values, [*at_left, *[0.0] * (n - m)], strict=True)]
     highest = max(*tops, 1e-6)
     written = n if n <= _MAX_LABELLED_BARS else 0
     return make_chart(
@@ -300,7 +304,7 @@ def parallel_analysis_chart(spectrum: SpectrumRecord, names: Sequence[str]) -> d
             go.Bar(
                 x=numbers,
                 y=values,
-                name="This component",
+                name="This table",
                 customdata=[
                     [name, f"{format_percent(v)}{by_chance}", format_percent(c)] for name, v, by_chance, c in rows
                 ],
@@ -317,7 +321,7 @@ def parallel_analysis_chart(spectrum: SpectrumRecord, names: Sequence[str]) -> d
             ),
             go.Scatter(
                 x=numbers[:written],
-                y=[round_coordinate(top + 0.015 * highest) for top in tops[:written]],
+                y=[round_coordinate(top + 0.025 * highest) for top in tops[:written]],
                 mode="text",
                 text=[format_percent(v) for v in values],
                 textposition="top center",

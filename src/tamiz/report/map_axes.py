@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ROWS_SHOWN = 10
 _FAINT_ROWS_SHOWN = 3
 # A column explains an axis from this correlation on, if it is also this many times the chance level.
-_MIN_CORRELATION = 0.3
+MIN_CORRELATION = 0.3
 _MIN_CHANCE_RATIO = 1.5
 _LOADINGS_SHOWN = 2
 
@@ -45,6 +45,7 @@ def collect_axes(fitted_map: MapRecord, columns: Sequence[ColumnSummary]) -> dic
         "tables": tables,
         "has_loadings": any(row["loading"] for table in tables for row in table["rows"]),
         "has_categories": any(row["is_category"] for table in tables for row in table["rows"]),
+        "has_faint": any(row["faint"] for table in tables for row in table["rows"]),
         "sample": f"Computed on {format_count(n)} of the {format_count(of)} rows, drawn at random." if n < of else None,
     }
 
@@ -55,17 +56,17 @@ def _axis_table(
     names, kinds = explanation.columns, explanation.kinds
     values = [row[axis] for row in explanation.values]
     by_chance = [abs(v) < _MIN_CHANCE_RATIO * chance for v, chance in zip(values, explanation.chance, strict=True)]
-    explains = [abs(v) >= _MIN_CORRELATION and not chance for v, chance in zip(values, by_chance, strict=True)]
+    explains = [abs(v) >= MIN_CORRELATION and not chance for v, chance in zip(values, by_chance, strict=True)]
     order = sorted(range(len(names)), key=lambda j: (not explains[j], by_chance[j], -abs(values[j])))
     shown = order[: _ROWS_SHOWN if explains[order[0]] else _FAINT_ROWS_SHOWN]
     rest = order[len(shown) :]
-    large = [names[j] for j in shown if by_chance[j] and abs(values[j]) >= _MIN_CORRELATION]
+    large = [names[j] for j in shown if by_chance[j] and abs(values[j]) >= MIN_CORRELATION]
     notes = [
         ""
         if explains[order[0]]
-        else f"None reaches {_MIN_CORRELATION} and exceeds the chance level."
+        else f"None reaches {MIN_CORRELATION} and exceeds the chance level."
         if large
-        else f"None reaches {_MIN_CORRELATION}.",
+        else f"None reaches {MIN_CORRELATION}.",
         f"The correlation of {join_names(large)} is near the chance level." if large else "",
         f"The other {_rest_text(rest)} at most {_decimals(max(abs(values[j]) for j in rest))}." if rest else "",
     ]
@@ -95,8 +96,8 @@ def _axis_table(
 def _title(best: str, kind: str, value: float, axis: str, explains: bool) -> str:
     axis, best = shorten(axis, 40), shorten(best, 40)
     if not explains:
-        beyond = " beyond chance" if abs(value) >= _MIN_CORRELATION else ""
-        return f"No column reaches a correlation of {_MIN_CORRELATION} with {axis}{beyond}"
+        beyond = " beyond chance" if abs(value) >= MIN_CORRELATION else ""
+        return f"No column reaches a correlation of {MIN_CORRELATION} with {axis}{beyond}"
     if _is_category(kind):
         return f"{axis} separates the levels of {best}"
     return f"{axis} rises with {best}" if value > 0 else f"{axis} falls as {best} rises"

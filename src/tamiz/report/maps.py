@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.display.arrows import Arrow, biplot_arrows
 from tamiz.report import charts
-from tamiz.report.map_axes import collect_axes
+from tamiz.report.map_axes import MIN_CORRELATION, collect_axes
 from tamiz.report.text import (
     chart_label,
     count_with_noun,
@@ -64,7 +64,10 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
         if any(one["chart"] for one in maps)
         else None,
         "maps": maps,
-        "axes": {key: any(one[key] for one in axes) for key in ("has_loadings", "has_categories")} if axes else None,
+        "axes": {key: any(one[key] for one in axes) for key in ("has_loadings", "has_categories", "has_faint")}
+        | {"limit": f"{MIN_CORRELATION:g}"}
+        if axes
+        else None,
         "has_arrows": any(one["arrows"] for one in maps),
         "about": {
             "most_shapes": charts.MAX_SVG_POINTS,
@@ -178,7 +181,7 @@ def _arrows_text(n_arrows: int, loadings: Loadings, names_levels: bool) -> str:
     if not n_arrows:
         return ""
     n = len(loadings.columns)
-    which = f" The {n_arrows} of {n:,} with the largest loadings are shown." if n_arrows < n else ""
+    which = f" Of {n:,} arrows, the {n_arrows} with the largest loadings are shown." if n_arrows < n else ""
     if names_levels:
         return (
             "Each arrow is a numeric column or a level of a category: rows further along it have larger values, or have that level "
@@ -243,10 +246,9 @@ def _spectrum(spectrum: SpectrumRecord) -> dict[str, Any] | None:
     drawn = f"The first {n_shown} of {total:,} are shown." if total > n_shown else ""
     note = " ".join(filter(None, [spectrum.note, drawn]))
     if not _has_shares(spectrum):
-        title = f"{_first_eigenvalues_text(spectrum)}{_residuals_text(spectrum.residuals)}"
         return {
-            "title": title,
-            "note": note,
+            "title": _first_eigenvalues_text(spectrum),
+            "note": " ".join(filter(None, [note, _residuals_text(spectrum.residuals)])),
             "chart": charts.eigenvalue_chart(spectrum, n_shown),
             "described": "The eigenvalue of each coordinate.",
         }
@@ -294,9 +296,9 @@ def _first_eigenvalues_text(spectrum: SpectrumRecord) -> str:
 def _residuals_text(residuals: Sequence[float]) -> str:
     """Return the power of ten that bounds the residuals of the eigenvalues."""
     if not any(residuals):
-        return "; residuals 0" if residuals else ""
+        return "The residuals of the eigenvalues are 0." if residuals else ""
     bound = format_number(10.0 ** (math.floor(math.log10(max(residuals))) + 1))
-    return f"; residuals below {bound.removeprefix('1 × ')}"
+    return f"The residuals of the eigenvalues are below {bound.removeprefix('1 × ')}."
 
 
 def _stress_coloring(quality: QualityRecord | None, n_maps: int) -> list[dict[str, Any]]:

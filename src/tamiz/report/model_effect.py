@@ -180,9 +180,13 @@ def _noise_experiment(experiment: NoiseExperimentRecord) -> dict[str, Any]:
     draws = experiment.n_draws
     mean = f" Random columns were drawn {draws} times, and each line is the mean." if draws > 1 else ""
     rows, columns = count_with_noun(experiment.n_samples, "row"), count_with_noun(experiment.n_columns, "column")
+    searched = experiment.selection_n_added
     return {
         "design": f"{experiment.folds}, {rows}, {columns} before any is added.{mean}",
         "selector": experiment.selector,
+        "searched": f" The search is repeated only for {join_names(f'{n:,}' for n in searched)} added columns."
+        if len(searched) < len(experiment.n_added)
+        else "",
         "panels": [
             {
                 "id": f"added-{panel.added}",

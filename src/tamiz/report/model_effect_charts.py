@@ -156,8 +156,6 @@ def score_range(experiment: NoiseExperimentRecord) -> tuple[float, float]:
             every += [line.means[0] + end for interval in line.intervals for end in interval]
     score_format = score_format_for(experiment.scoring)
     low, high = score_format.clip(min(every)), score_format.clip(max(every))
-    if score_format.is_share:
-        low, high = max(low, 0.0), min(high, 1.0)
     pad = 0.04 * ((high - low) or 0.1)
     return low - pad, high + pad
 

@@ -90,9 +90,8 @@ def shepard_chart(in_table: Sequence[float], on_map: Sequence[float]) -> dict[st
 _MEASURE_TEXTS = {
     "kruskal_stress": (
         "Kruskal’s stress-1",
-        "Relative error of the distances on the map, at its best scale: 0 if all agree. Ordinal MDS fits the "
-        "order of the distances "
-        "only: its own stress is smaller, and the next row judges it.",
+        "Relative error of the distances on the map, at its best scale: 0 if all agree. Ordinal MDS fits only the order of the "
+        "distances: judge it by the Shepard correlation below.",
     ),
     "rank_correlation": (
         "Shepard correlation",
@@ -255,8 +254,9 @@ def _curves(quality: QualityRecord, names: Sequence[str]) -> dict[str, Any] | No
     title = "Preserved neighbours by neighbourhood size"
     if len(names) > 1 and near < wide:
         first, second = (_best_map_at(curves.r_nx, names, at) for at in (near, wide))
-        title = f"{first} preserves the most of the {format_count(sizes[near])} nearest rows, "
-        title += f"{'and' if second == first else second} of the {format_count(sizes[wide])} nearest"
+        few, many = format_count(sizes[near]), f"{format_count(sizes[wide])} nearest rows (about a quarter of the rows)"
+        title = f"{first} preserves the most of the {few} nearest rows"
+        title += f" and of the {many}" if first == second else f"; {second} preserves the most of the {many}"
     return {"title": title, "chart": agreement_chart(curves, names)}
 
 

@@ -102,6 +102,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         ),
         "criteria": criteria,
         "mean_rank": mean_rank,
+        "ranked_by": "" if mean_rank is None else _criteria_text(counted, criteria[len(counted) :]),
         "has_intervals": mean_rank is not None and any(mean_rank.intervals),
         "n_ranked": n_ranked,
         "n_zero_scores": sum(row["zero_scores"] for row in rows),
@@ -115,6 +116,16 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         "rows": rows,
         "unlisted_note": unlisted_note(len(names)),
     }
+
+
+def _criteria_text(counted: Sequence[CriterionInfo], others: Sequence[CriterionInfo]) -> str:
+    """Return which criteria the mean rank counts."""
+    n = count_with_noun(len(counted), "criterion", "criteria")
+    if not others:
+        return n
+    if any(one.needs_target for one in others) or not all(one.needs_target for one in counted):
+        return f"{n} (the others are named under “What the scores mean”)"
+    return f"the {n} that {'uses' if len(counted) == 1 else 'use'} the target"
 
 
 def _first_unticked_text(first: str, ticked: set[str]) -> str:
@@ -210,11 +221,11 @@ def _uncut_columns_sentences(uncut: UncutColumns, target: str) -> list[str]:
     level, n_tested = format_percent(uncut.level), tests.n_tested
     test = "one-way ANOVA F tests" if by_classes else "t tests of Pearson's correlation"
     effect = f"differ{{}} significantly between the classes of {target}"
-    explained = "if the classes explain {} of a column's variance", "they must explain {}"
+    explained = "if the classes explain {} of a column's variance"
     blind = "The F test compares means; MDL also finds classes that differ in spread or shape."
     if not by_classes:
         effect = f"correlate{{}} significantly with {target}"
-        explained = f"if a column explains {{}} of the variance of {target}", "it must explain {}"
+        explained = f"if a column explains {{}} of the variance of {target}"
         blind = "The t test finds linear effects only."
     enough, adjusted = (
         f"{format_number(100 * share, digits=2)}%" for share in (tests.detectable, tests.detectable_adjusted)
@@ -223,9 +234,9 @@ def _uncut_columns_sentences(uncut: UncutColumns, target: str) -> list[str]:
         *sentences,
         f"By {test} of {count_with_noun(n_tested, 'numeric column')} (p-values adjusted by Benjamini-Hochberg, {level}), "
         f"{_n_significant_text(tests.n_significant, columns, n, effect)}.",
-        f"With {count_with_noun(tests.n_rows, 'row')}, one test at the {level} level has a power of "
-        f"{format_percent(uncut.power)} {explained[0].format(enough)}; at the level of {level} divided by "
-        f"{count_with_noun(n_tested, 'test')} {explained[1].format(adjusted)}.",
+        f"With {count_with_noun(tests.n_rows, 'row')}, a test at the {level} level has a power of "
+        f"{format_percent(uncut.power)} {explained.format(enough)} ({adjusted} after Bonferroni's correction for "
+        f"{count_with_noun(n_tested, 'test')}).",
         blind,
     ]
 

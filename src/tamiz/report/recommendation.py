@@ -12,6 +12,7 @@ from tamiz.report.score_text import (
     n_chosen_text,
     score_format_for,
     score_title,
+    selected_columns_text,
 )
 from tamiz.report.text import capitalize, count_with_noun, join_names, label_in_sentence
 
@@ -78,18 +79,25 @@ def initial_selection(result: StudyRecord) -> Sequence[str]:
     return [] if subset is None else subset.columns
 
 
-def recommended_instead(result: StudyRecord) -> str:
-    """Return the label of the recommended selection if its columns are not those of the subset, else "".
+def two_selections_note(result: StudyRecord) -> str:
+    """Return which sections are about the subset if the recommended columns are others, else "".
 
     Parameters
     ----------
     result : StudyRecord
         The record of a study.
     """
-    found = result.recommendation
-    if found is None or result.subset is None or set(initial_selection(result)) == set(result.subset.columns):
+    found, subset = result.recommendation, result.subset
+    if found is None or subset is None or set(initial_selection(result)) == set(subset.columns):
         return ""
-    return label_in_sentence(_recommended_candidate(found).label)
+    recommended = _recommended_candidate(found)
+    columns = f"the {count_with_noun(len(recommended.columns), 'recommended column')} ({label_in_sentence(recommended.label)})"
+    also = [("Effect on models", result.model_effect), ("Reliability", result.assessment)]
+    sections = ["Subset", *(name for name, record in also if record is not None)]
+    about = f"sections {join_names(sections)} are" if len(sections) > 1 else "section Subset is"
+    return (
+        f"This report has two selections: {columns} and {selected_columns_text(subset)}. The {about} about the latter."
+    )
 
 
 def recommendation_text(recommendation: RecommendationRecord) -> str:
@@ -149,10 +157,11 @@ def recommendation_cost(recommendation: RecommendationRecord) -> str:
         nearest = max(others, key=_worst_change)
         changes = _changes_text(recommendation.models, nearest.changes[0], score_format)
         size = count_with_noun(len(nearest.columns), "column")
-        return f"The nearest selection is {label_in_sentence(nearest.label)} ({size}). {_change_heading(score_format)}: {changes}."
+        heading = _change_heading(score_format, "this selection")
+        return f"The nearest selection is {label_in_sentence(nearest.label)} ({size}). {heading}: {changes}."
     chosen = _recommended_candidate(recommendation)
     changes = _changes_text(recommendation.models, chosen.changes[0], score_format)
-    return f"{_change_heading(score_format)}: {changes}."
+    return f"{_change_heading(score_format, 'recommended')}: {changes}."
 
 
 def _changes_text(models: Sequence[Named], changes: Sequence[FoldedScores], score_format: ScoreFormat) -> str:
@@ -202,5 +211,5 @@ def _score_rows(recommendation: RecommendationRecord, k: int) -> dict[str, Any]:
     }
 
 
-def _change_heading(score_format: ScoreFormat) -> str:
-    return f"Change of the {score_format.name} from all columns, with 95% confidence intervals"
+def _change_heading(score_format: ScoreFormat, minuend: str) -> str:
+    return f"Difference in {score_format.name}, {minuend} minus all columns, with 95% confidence intervals"

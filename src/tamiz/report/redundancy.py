@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
-from tamiz.report.text import chart_label, count_with_noun, join_names, shorten
+from tamiz.report.text import chart_label, count_with_noun, join_names, label_in_sentence, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _MAX_LABELS = 40
 _ROW, _MIN_HEIGHT, _MAX_HEIGHT = 18, 240, 760
 _NAMES, _MIN_WIDTH = 180, 420
-# From transparent to one colour, for light and dark pages: 0 is invisible.
-_SCALE = [[0, "rgba(52,132,176,0)"], [1, "rgba(52,132,176,1)"]]
+# From almost transparent to one colour, for light and dark pages: a cell of 0 is still visible as a cell.
+_SCALE = [[0, "rgba(52,132,176,0.06)"], [1, "rgba(52,132,176,1)"]]
 _FRAME = {"color": "#d9692b", "width": 2}
 
 
@@ -184,9 +184,8 @@ def _lead(redundancy: RedundancyRecord, pairs: Sequence[tuple[float, tuple[str, 
             pair = f"{join_names(names)} have a symmetric uncertainty of {share:.2f}"
             return f"{pair}, but there are too few rows to call them redundant."
         return (
-            f"No two of the {n} are redundant (symmetric uncertainty of at least {redundancy.threshold:g}); "
-            f"{join_names(names)} are the "
-            f"most similar: {share:.2f}."
+            f"No two of the {n} are redundant: the largest symmetric uncertainty is {share:.2f} ({join_names(names)}), below the "
+            f"threshold of {redundancy.threshold:g}."
         )
     words = f"{join_names(groups[0].columns, limit=4)} are redundant"
     grouped = sum(len(group.columns) for group in groups)
@@ -210,7 +209,7 @@ def _title(pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
 def _matrix_caption(redundancy: RedundancyRecord) -> str:
     words = (
         "A cell is the symmetric uncertainty of two columns: 1 if each determines the other, 0 if they are independent. "
-        "Similar columns are side by side"
+        "Similar columns are side by side; from left to right they have the same order as the rows from top to bottom"
     )
     words += "; a frame marks a group of redundant columns." if redundancy.groups else "."
     n_shown, n = len(redundancy.columns), redundancy.n_columns
@@ -221,10 +220,10 @@ def _matrix_caption(redundancy: RedundancyRecord) -> str:
 
 def _method_text(redundancy: RedundancyRecord, n_rows: int) -> str:
     """Return how columns were compared."""
-    words = [shorten(redundancy.measure.label, 60), *([redundancy.method] if redundancy.method else [])]
-    if redundancy.n_rows < n_rows:
-        words.append(f"on a sample of {count_with_noun(redundancy.n_rows, 'row')}")
-    text = f"{', '.join(words)}."
+    sample = f", on a sample of {count_with_noun(redundancy.n_rows, 'row')}" if redundancy.n_rows < n_rows else ""
+    text = f"Measure: {label_in_sentence(shorten(redundancy.measure.label, 60))}{sample}."
+    if redundancy.method:
+        text += f" {redundancy.method}"
     if redundancy.n_not_compared:
         text += f" {count_with_noun(redundancy.n_not_compared, 'column')} more were not compared because of the cost, and are kept."
     return text

@@ -167,7 +167,7 @@ class Result:
         if record.recommendation is not None:
             lines.append(("Recommended", recommendation_text(record.recommendation)))
             costs = recommendation_cost(record.recommendation)
-            lines += [("Difference", costs)] if costs else []
+            lines += [("Change", costs)] if costs else []
         if record.model_effect is not None:
             lines.append(
                 (

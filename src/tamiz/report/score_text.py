@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _NEGLIGIBLE = 0.02
 # Parts of a sentence are never cut.
 _FULL_WIDTH = 200
-_SENTENCE_NAMES = {"knn": "nearest neighbours", "tree": "the tree", "forest": "the random forest"}
+_SENTENCE_NAMES = {"knn": "nearest neighbours", "tree": "decision tree", "forest": "random forest"}
 _SHORT_NAMES = {
     "logistic": "Logistic",
     "naive_bayes": "Naive Bayes",
@@ -113,7 +113,7 @@ def model_effect_text(effect: ModelEffectRecord, selector: str) -> str:
     if max(effect.n_chosen) == 0:
         rows = count_with_noun(effect.n_samples, "row")
         return f"No column is selected in any of {n_folds} folds of {rows}, so there is nothing to compare with all columns."
-    some = f"With {n_chosen_text(effect.n_chosen)} of {count_with_noun(effect.n_columns, 'column')}"
+    some = f"With the {n_chosen_text(effect.n_chosen)} of {count_with_noun(effect.n_columns, 'column')} that {selector} selects"
     pairs = list(zip(effect.models, first.models, strict=True))
     scores = []
     for k, (model, cell) in enumerate(pairs):
@@ -121,7 +121,7 @@ def model_effect_text(effect: ModelEffectRecord, selector: str) -> str:
         scores.append(f"{score_format.format_score(cell.chosen.mean)} for {model_name(model)} ({every})")
     listing = join_names(scores, width=_FULL_WIDTH)
     return (
-        f"{some}, selected by {selector} in every fold, {_effect_verdict(pairs, score_format)}. In nested cross-validation of "
+        f"{some} in each fold, {_effect_verdict(pairs, score_format)}. In nested cross-validation of "
         f"{count_with_noun(effect.n_samples, 'row')} the {score_format.name} is {listing}; the baseline is "
         f"{score_format.format_score(first.baseline.mean)}."
     )
@@ -133,7 +133,7 @@ def _effect_verdict(pairs: Sequence[tuple[Named, ModelComparison]], score_format
     for model, cell in pairs:
         found[change_direction(cell.difference.interval)].append(model)
     if len(found["same"]) == len(pairs):
-        return f"the {score_format.name} of no model changes by more than {_NEGLIGIBLE}"
+        return f"the {score_format.name} of no model differs by more than {_NEGLIGIBLE} from that with all columns"
     if len(found["unknown"]) == len(pairs):
         return "the folds show no significant difference for any model"
     verbs = {"up": ("gains", "gain"), "down": ("loses", "lose"), "same": ("stays the same", "stay the same")}
@@ -151,28 +151,32 @@ def _clause(models: Sequence[Named], one: str, many: str) -> str:
 def added_columns_cost(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
     """Return in a clause how the largest number of added columns changes the score of each model."""
     score_format = score_format_for(experiment.scoring)
-    last = experiment.n_added[-1]
-    copied = experiment.copied
-    what = f"{last:,} random columns" if panel.added == "random" else f"{last:,} copies of {shorten(copied, 40)}"
-    unit = score_format.name
+    last, score = experiment.n_added[-1], score_format.name
+    what = f"{last:,} {'random columns' if panel.added == 'random' else f'copies of {shorten(experiment.copied, 40)}'}"
     found: dict[str, list[tuple[float, Named]]] = {"up": [], "down": [], "same": [], "unknown": []}
     for model, line in zip(experiment.models, panel.lines, strict=True):
         found[change_direction(line.intervals[-1])].append((line.changes[-1], model))
     for each in found.values():
         each.sort(key=lambda pair: -abs(pair[0]))
+    for key, effect in (("same", f"by more than {_NEGLIGIBLE}"), ("unknown", "significantly")):
+        if len(found[key]) == len(panel.lines):
+            return f"{what} change the {score} of no model {effect}"
     parts: list[str] = []
     for key, verb in (("down", "lower"), ("up", "raise")):
         amounts = [
-            f"{format_difference(abs(change), score_format).lstrip('+')} for {model_name(model)}"
+            f"of {model_name(model)} by {format_difference(abs(change), score_format).lstrip('+')}"
             for change, model in found[key]
         ]
         if amounts:
-            subject = f"they {verb} it" if parts else f"{what} {verb} {unit}"
-            parts.append(f"{subject} by {join_names(amounts, width=_FULL_WIDTH)}")
-    for key, effect in (("same", f"no change above {_NEGLIGIBLE}"), ("unknown", "no significant change")):
-        if found[key]:
-            names = join_names(model_name(model) for _, model in found[key])
-            parts.append(f"{effect} for {names}" if parts else f"{what} cause {effect} for {names}")
+            subject = f"they {verb} that" if parts else f"{what} {verb} the {score}"
+            parts.append(f"{subject} {join_names(amounts, width=_FULL_WIDTH)}")
+    same, unknown = (join_names(model_name(model) for _, model in found[key]) for key in ("same", "unknown"))
+    if same:
+        others = "the other models" if parts and len(found["same"]) > 1 and not unknown else same
+        subject = f"that of {others} changes" if parts else f"{what} change the {score} of {others}"
+        parts.append(f"{subject} by at most {_NEGLIGIBLE}")
+    if unknown:
+        parts.append(f"that of {unknown} does not change significantly")
     return "; ".join(parts)
 
 
@@ -230,6 +234,11 @@ class ScoreFormat:
         return self.scoring in _PROPORTION_SCORES
 
     @property
+    def is_proportion(self) -> bool:
+        """Whether the score is between 0 and 1: a share of rows, or AUC."""
+        return self.is_share or self.name == "AUC"
+
+    @property
     def name(self) -> str:
         """The score's name in a sentence."""
         return (
@@ -244,8 +253,9 @@ class ScoreFormat:
         return _MIN_DRAWN_R2 if self.scoring == "r2" else -math.inf
 
     def clip(self, value: float) -> float:
-        """Return the position of a score in a chart: clipped below at `min_drawn`, and for R2 above at 1."""
-        return min(max(value, self.min_drawn), 1.0 if self.scoring == "r2" else math.inf)
+        """Return the position of a score in a chart: R2 from `min_drawn` to 1, shares of rows and AUC from 0 to 1."""
+        low = 0.0 if self.is_proportion else self.min_drawn
+        return min(max(value, low), 1.0 if self.is_proportion or self.scoring == "r2" else math.inf)
 
     def clipping_note(self, clipped: Sequence[str]) -> str:
         """Return a note that names the scores that are clipped at the edge of a chart, "" if there are none."""
@@ -272,7 +282,7 @@ class ScoreFormat:
     def clipped_interval(self, interval: Interval) -> tuple[float, float]:
         """Return the 95 % confidence interval of a mean score, clipped to 0 to 1 for shares of rows and AUC."""
         low, high = interval
-        return (max(low, 0.0), min(high, 1.0)) if self.is_share or self.name == "AUC" else (low, high)
+        return (max(low, 0.0), min(high, 1.0)) if self.is_proportion else (low, high)
 
     def format_optimism(self, optimism: float) -> str:
         """Return the optimism as text, "" if it is not positive or rounds to 0."""
@@ -292,7 +302,7 @@ def selector_name(effect: ModelEffectRecord, subset: SubsetRecord | None) -> str
     if subset is None:
         return effect.selector
     search = subset.search.label
-    return f"{subset.merit.label} by {search[:1].lower()}{search[1:]}"
+    return f"{subset.merit.label} ({search[:1].lower()}{search[1:]})"
 
 
 def selected_columns_text(subset: SubsetRecord | None) -> str:

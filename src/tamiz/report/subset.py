@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
-from tamiz.report.recommendation import recommended_instead
+from tamiz.report.recommendation import two_selections_note
 from tamiz.report.records.columns import BestOfSize
 from tamiz.report.subset_lattice import collect_lattice
 from tamiz.report.text import (
@@ -281,7 +281,7 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
     return {
         "lead": _lead(merit, subset.columns, result.table.n_used_columns),
         "columns": subset.columns,
-        "recommended_instead": recommended_instead(result),
+        "two_selections": two_selections_note(result),
         "facts": [
             ("Merit", f"{format_number(subset.value)} ({merit}; larger is better)"),
             ("Search", search),

@@ -160,6 +160,21 @@ def unbroken_options(code: str) -> Markup:
     return Markup(" ").join(Markup("<span>{}</span>").format(part) for part in parts)
 
 
+def unbroken_option_names(sentence: str) -> Markup:
+    """Return a sentence, escaped, in which an option of a command and its value are not broken at their hyphens.
+
+    Examples
+    --------
+    >>> str(unbroken_option_names("Pass groups= (--group)."))
+    'Pass groups= (<span class="option">--group</span>).'
+    """
+    parts = re.split(r"(--[a-z][a-z-]*(?: [a-z]+-[a-z-]+)?)", sentence)
+    return Markup("").join(
+        Markup('<span class="option">{}</span>').format(part) if k % 2 else Markup.escape(part)
+        for k, part in enumerate(parts)
+    )
+
+
 def join_names(names: Iterable[Any], *, limit: int = 6, width: int = 40) -> str:
     """Return "a, b and c"; beyond `limit` names, the rest are counted."""
     words = [shorten(name, width) for name in names]

@@ -31,7 +31,7 @@ class BestFirst(Search):
         Start with no column and add columns; start with all columns and drop columns; or start with no column and try every
         addition, then every drop.
     patience : int, default=5
-        Stop after this many expanded sets in a row without a better set.
+        Stop after this many consecutive steps without a better set; a step expands one set.
     min_gain : float, default=1e-5
         An addition is a gain when its merit is higher than the best by more than this. A drop is a gain when its merit is higher
         than the best, or equal to it with fewer columns.
@@ -111,7 +111,7 @@ class BestFirst(Search):
                 break
             merits = yield Candidates.from_flips(nearest, units)
             nearest = _best_child(nearest, units, merits)
-        return f"{self.patience} expanded {'set' if self.patience == 1 else 'sets'} in a row brought no better set"
+        return f"no improvement in {self.patience} consecutive {'step' if self.patience == 1 else 'steps'}"
 
     def _moves(self, problem: Problem, mask: Masks) -> list[NDArray[np.intp]]:
         additions = [] if self.direction == "backward" else problem.additions(mask)

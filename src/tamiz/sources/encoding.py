@@ -21,6 +21,9 @@ from tamiz.statistics.cross_products import LevelIndicators, design_matrix
 from tamiz.statistics.moments import Moments
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Number, Strings
 
+# What imputation by the mean is for the indicators of a categorical column, for notes.
+INDICATOR_MEANS = " (in a categorical column, each indicator with the share of its level)"
+
 
 @dataclass(frozen=True)
 class Encoding:

@@ -18,6 +18,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import ImputationNote, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import (
+    INDICATOR_MEANS,
     CoordinateMoments,
     Encoding,
     check_has_features,
@@ -265,7 +266,10 @@ class TableRows(CentredRows):
         warnings = list(self.source.schema.excluded_column_notes)
         if self.n_missing and self._missing == "mean":
             values = "missing value was" if self.n_missing == 1 else "missing values were"
-            text = f"PCA: {self.n_missing:,} {values} imputed with the mean of the column."
+            columns = [self.source.schema.columns[j] for j in self.source.schema.used.tolist()]
+            has_categories = any(column.n_missing and not column.is_number for column in columns)
+            means = f"the mean of the column{INDICATOR_MEANS if has_categories else ''}"
+            text = f"PCA: {self.n_missing:,} {values} imputed with {means}."
             warnings.append(ImputationNote(text, "PCA"))
         if self._missing == "pairwise" and self._scatter is not None:
             apart = np.argwhere(self._pairwise_covariance[1] < 2)

@@ -78,12 +78,18 @@ const chosen = (() => {
 
 const links = new Map(all(".bar a").map((a) => [a.hash.slice(1), a]));
 const marks = [...links.keys()].map(byId);
-let waiting = false;
+const tabs = document.querySelector(".bar ul");
+let waiting = false, marked = null;
 const mark = () => {
   waiting = false;
   const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
   const now = atEnd ? marks.at(-1) : marks.findLast((section) => section.getBoundingClientRect().top < innerHeight / 3);
   links.forEach((a, id) => (id === now?.id ? a.setAttribute("aria-current", "true") : a.removeAttribute("aria-current")));
+  if (now === marked) return;
+  marked = now;
+  // On a narrow page the bar scrolls too: the marked section is brought to its centre.
+  const tab = links.get(now?.id)?.getBoundingClientRect(), bar = tabs.getBoundingClientRect();
+  tabs.scrollLeft += tab ? tab.left + tab.width / 2 - (bar.left + bar.width / 2) : -tabs.scrollLeft;
 };
 addEventListener("scroll", () => { if (!waiting) { waiting = true; requestAnimationFrame(mark); } }, { passive: true });
 mark();
