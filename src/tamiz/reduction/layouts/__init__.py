@@ -1,1 +1,1 @@
-"""t-SNE and UMAP: affinities of neighbours, repulsion, and the optimisation of a layout."""
+"""t-SNE: affinities of neighbours, repulsion, and the optimisation of a layout."""

@@ -1,14 +1,12 @@
-"""Affinities of rows from the lengths of the edges of a graph: t-SNE's of a given perplexity, and UMAP's fuzzy sets."""
+"""Affinities of rows of a given perplexity, from the lengths of the edges of a graph."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from tamiz.graphs.graph import Graph
-from tamiz.kernels.affinities import perplexity_affinities, smooth_affinities
+from tamiz.kernels.affinities import perplexity_affinities
 from tamiz.neighbors.base import Neighbors
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
@@ -64,48 +62,3 @@ def joint_affinities(near: Neighbors, perplexity: float) -> sparse.csr_array:
     joint = sparse.csr_array(directed + directed.T)
     joint.sum_duplicates()
     return joint
-
-
-@dataclass(frozen=True)
-class FuzzySet:
-    """UMAP's fuzzy set of neighbours.
-
-    Attributes
-    ----------
-    memberships : ndarray of shape (n_pairs,)
-        For each pair of a row and a neighbour, in the order of `Neighbors.indices`.
-    offsets, widths : ndarray of shape (n_rows,)
-        rho, the distance up to which the membership is 1, and sigma, the width of its decrease.
-    """
-
-    memberships: Floats
-    offsets: Floats
-    widths: Floats
-
-
-def fuzzy_set(near: Neighbors, total: float, local_connectivity: float, mean_distance: float) -> FuzzySet:
-    """Return the memberships of the neighbours, whose sum in each row is `total` as far as the distances allow.
-
-    `mean_distance` limits the widths of rows whose neighbours are all equal to them.
-    """
-    out, offsets, widths = np.empty(len(near.indices)), np.empty(near.n_rows), np.empty(near.n_rows)
-    for _ in parallel.map_blocks(
-        lambda span: smooth_affinities(
-            near.indptr, near.distances, total, local_connectivity, mean_distance, *span, out, offsets, widths
-        ),
-        parallel.block_ranges(near.n_rows, _ROWS_PER_TASK),
-    ):
-        pass
-    return FuzzySet(out, offsets, widths)
-
-
-def fuzzy_union(near: Neighbors, memberships: Floats, mix_ratio: float = 1.0) -> sparse.csr_array:
-    """Return the symmetric memberships: the fuzzy union a + b - a b, mixed with the intersection a b."""
-    directed = sparse.csr_array((memberships, near.indices, near.indptr), shape=(near.n_rows, near.n_points))
-    directed.sort_indices()
-    transposed = sparse.csr_array(directed.T)
-    product = directed * transposed
-    union = mix_ratio * (directed + transposed - product) + (1.0 - mix_ratio) * product
-    union = sparse.csr_array(union)
-    union.eliminate_zeros()
-    return union

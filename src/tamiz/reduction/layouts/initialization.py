@@ -1,4 +1,4 @@
-"""Initial layouts of t-SNE and UMAP: principal components, eigenvectors of the affinities, random points, or given ones."""
+"""Initial layouts of t-SNE: principal components, eigenvectors of the affinities, random points, or given ones."""
 
 from __future__ import annotations
 
