@@ -1,4 +1,6 @@
-"""Forces of t-SNE: attraction along edges, and repulsion by exact sums, by interpolation on a grid, or by a tree of cells.
+"""t-SNE: affinities of neighbours, attraction along edges, and repulsion by exact sums, interpolation on a grid or a tree of cells.
+
+The affinities of row i to its neighbours, nearest first, are the entries indptr[i] to indptr[i + 1].
 
 A point y_i has the attraction sum_j p_ij w_ij (y_i - y_j) and the repulsion sum_j w_ij^2 (y_i - y_j), with
 w_ij = 1 / (1 + |y_i - y_j|^2). The repulsion is half the negative gradient of the potential sum_j w_ij, whose sum over the rows is
@@ -19,6 +21,8 @@ from numpy.typing import NDArray
 
 from tamiz.kernels import jit, record, ro, rw
 
+# Steps of the search for a precision.
+_MAX_STEPS = 200
 # Points of a chunk of the exact sums, which stay in the cache of the core.
 _CHUNK = 512
 # Points of a leaf of the tree, and bits of a coordinate in a Morton code.
@@ -37,6 +41,61 @@ class Cells(NamedTuple):
 
 
 CELLS = record(Cells, ro(float64, 2), ro(float64), ro(float64), ro(int64), ro(int64), ro(int64))
+
+
+@jit(void(ro(int64), ro(float64), float64, int64, int64, rw(float64)))
+def perplexity_affinities(indptr, distances, perplexity, first, last, out):
+    """Fill out with p_j|i ~ exp(-beta_i d^2) of the given perplexity 2^H for the rows first to last.
+
+    Newton's method on the logarithm of beta, within a bracket. If more neighbours than the perplexity are at the least distance,
+    these have equal affinities.
+    """
+    wanted = np.log(perplexity)
+    for i in range(first, last):
+        start, stop = indptr[i], indptr[i + 1]
+        nearest, mean = distances[start] * distances[start], 0.0
+        for e in range(start, stop):
+            mean += distances[e] * distances[e] - nearest
+        mean /= stop - start
+        if mean <= 0.0:
+            for e in range(start, stop):
+                out[e] = 1.0 / (stop - start)
+            continue
+        # In the unit of the mean excess of the squared distances.
+        low, high, position = -np.inf, np.inf, 0.0
+        for _ in range(_MAX_STEPS):
+            beta = np.exp(position)
+            total, first_moment, second_moment = 0.0, 0.0, 0.0
+            for e in range(start, stop):
+                square = (distances[e] * distances[e] - nearest) / mean
+                p = np.exp(-beta * square)
+                out[e] = p
+                total += p
+                first_moment += p * square
+                second_moment += p * square * square
+            first_moment /= total
+            variance = second_moment / total - first_moment * first_moment
+            excess = np.log(total) + beta * first_moment - wanted
+            if abs(excess) <= 1e-10:
+                break
+            if excess > 0.0:
+                low = position
+            else:
+                high = position
+            slope = beta * beta * variance
+            following = position + excess / slope if slope > 0.0 else np.nan
+            if not (low < following < high) or abs(following - position) > 8.0:
+                if high == np.inf:
+                    following = position + 2.0
+                elif low == -np.inf:
+                    following = position - 2.0
+                else:
+                    following = 0.5 * (low + high)
+            if abs(following - position) <= 1e-14 or abs(following) > 600.0:
+                break
+            position = following
+        for e in range(start, stop):
+            out[e] /= total
 
 
 @jit(void(ro(int64), ro(int32), ro(float32), ro(float64, 2), int64, int64, rw(float64, 2)), reassociate=True)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from tamiz.graphs.graph import Graph
-from tamiz.kernels.affinities import perplexity_affinities
+from tamiz.kernels.neighbor_embedding import perplexity_affinities
 from tamiz.neighbors.base import Neighbors
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
@@ -38,23 +38,20 @@ def nearest_neighbors(graph: Graph, k: int) -> Neighbors:
     return Neighbors(indptr, edges.indices[order], edges.lengths[order], n)
 
 
-def row_affinities(near: Neighbors, perplexity: float) -> tuple[Floats, Floats]:
-    """Return p_j|i of a perplexity for every pair of a row and a neighbour, and the precision of every row.
-
-    They sum to 1 in each row.
-    """
-    out, precisions = np.empty(len(near.indices)), np.empty(near.n_rows)
+def row_affinities(near: Neighbors, perplexity: float) -> Floats:
+    """Return p_j|i of a perplexity for every pair of a row and a neighbour; they sum to 1 in each row."""
+    out = np.empty(len(near.indices))
     for _ in parallel.map_blocks(
-        lambda span: perplexity_affinities(near.indptr, near.distances, perplexity, *span, out, precisions),
+        lambda span: perplexity_affinities(near.indptr, near.distances, perplexity, *span, out),
         parallel.block_ranges(near.n_rows, _ROWS_PER_TASK),
     ):
         pass
-    return out, precisions
+    return out
 
 
 def joint_affinities(near: Neighbors, perplexity: float) -> sparse.csr_array:
     """Return the symmetric affinities P of t-SNE, which sum to 1, in float32: (p_j|i + p_i|j) / 2n."""
-    found, _ = row_affinities(near, perplexity)
+    found = row_affinities(near, perplexity)
     found /= 2.0 * near.n_rows
     directed = sparse.csr_array(
         (found.astype(np.float32), near.indices, near.indptr), shape=(near.n_rows, near.n_points)
