@@ -15,6 +15,7 @@ MODULES = {
     "faiss": "faiss",
     "pynndescent": "pynndescent",
     "hnswlib": "hnswlib",
+    "openTSNE": "openTSNE",
     "umap-learn": "umap",
     "scikit-bio": "skbio",
     "scikit-feature": "skfeature",

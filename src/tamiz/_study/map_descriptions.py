@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tamiz.reduction.pca import PCA
     from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis
     from tamiz.reduction.stochastic_mds import StochasticMDS
+    from tamiz.reduction.tsne import TSNE
 
 # An eigenvalue of a graph below this is 0 up to rounding.
 _ZERO_EIGENVALUE = 1e-12
@@ -355,6 +356,23 @@ def _describe_laplacian_eigenmaps(eigenmaps: LaplacianEigenmaps) -> MapDescripti
     )
 
 
+def _describe_tsne(tsne: TSNE) -> MapDescription:
+    """Describe the perplexity, the divergence and the convergence."""
+    steps = f"{tsne.n_iter_:,} iterations"
+    ended = "converged within" if tsne.converged_ else "was still decreasing after"
+    return MapDescription(
+        tsne.axis_names_,
+        [
+            f"Each row attracts its neighbours in the table, about {tsne.perplexity_:.3g} of them (the perplexity), and repels all "
+            f"other rows. The Kullback-Leibler divergence of the map, {tsne.kl_divergence_:.3g}, {ended} {steps}.",
+        ],
+        proximity_note=(
+            "Rows that are neighbours in the table are near each other. Distances between groups, and sizes of groups, have little "
+            "meaning."
+        ),
+    )
+
+
 # By the name of the method in the registry: only the method of a map that is described needs to be imported.
 _DESCRIPTIONS: dict[str, Callable[[Any], MapDescription]] = {
     "pca": _describe_pca,
@@ -363,4 +381,5 @@ _DESCRIPTIONS: dict[str, Callable[[Any], MapDescription]] = {
     "landmark_mds": _describe_landmark_mds,
     "stochastic_mds": _describe_stochastic_mds,
     "laplacian_eigenmaps": _describe_laplacian_eigenmaps,
+    "tsne": _describe_tsne,
 }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tamiz.graphs import Binary, KNearest
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.registry import Entry
@@ -14,6 +15,8 @@ from tamiz.sources.schema import Schema
 # Largest number of rows on which a study fits a map of quadratic cost. Ordinal MDS fits half a million pairs in a second, and four
 # times as many in five.
 _MAX_ROWS, _MAX_ORDINAL_ROWS = 2_000, 1_000
+# Rows on which t-SNE is fitted, in about 20 seconds, and its neighbours of a row: 3 for each unit of the perplexity.
+_MAX_TSNE_ROWS, _TSNE_NEIGHBORS = 20_000, 90
 # Coordinates of maps without a stress: the first two are drawn, and the spectrum shows how many more there are.
 _N_COMPONENTS = 10
 
@@ -49,6 +52,7 @@ _VARIANTS = {
     "landmark_mds": (MapVariant(is_default=False),),
     # MDS on a sample of rows shows the same.
     "stochastic_mds": (MapVariant(is_default=False),),
+    "tsne": (MapVariant(is_default=False),),
 }
 
 
@@ -102,11 +106,19 @@ def _eigenmaps_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
     return {"n_components": max(1, min(_N_COMPONENTS, schema.n_rows - 1)), "disconnected": "connect"}
 
 
+def _tsne_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
+    del variant
+    # The graph of a study has too few neighbours for t-SNE.
+    n_neighbors = max(1, min(_TSNE_NEIGHBORS, schema.n_rows - 1))
+    return {"graph": KNearest(n_neighbors, weight=Binary(), symmetry="directed", metric="seuclidean")}
+
+
 # Parameters of a method in a study, by its name in the registry, beyond those of every map.
 _OWN_SETTINGS: dict[str, Callable[[Schema, str], Mapping[str, Any]]] = {
     "pca": _pca_settings,
     "mds": _mds_settings,
     "laplacian_eigenmaps": _eigenmaps_settings,
+    "tsne": _tsne_settings,
 }
 
 
@@ -114,4 +126,6 @@ def max_fitted_rows(reducer: Reducer) -> int | None:
     """Return the largest number of rows on which a study fits a map, a sample of the table; None is all rows."""
     if method_name(reducer) == "mds" and reducer.get_params(deep=False)["kind"] == "ordinal":
         return _MAX_ORDINAL_ROWS
+    if method_name(reducer) == "tsne":
+        return _MAX_TSNE_ROWS
     return _MAX_ROWS if reducer.quadratic_cost else None

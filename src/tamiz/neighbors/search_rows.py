@@ -271,7 +271,9 @@ class DistinctRows:
         """Return new rows at the scale of the points."""
         values = queries.euclidean_values()
         assert values is not None
-        return values if self.scale == 1.0 else values * self.scale
+        # A row extremely far away is at an infinite distance; callers check the result.
+        with np.errstate(over="ignore"):
+            return values if self.scale == 1.0 else values * self.scale
 
     def expand_lists(self, dist: Floats, rows: NDArray[np.int32], size: int) -> tuple[Floats, NDArray[np.int32]]:
         """Return lists of size - 1 other rows for every row, from lists of the `size` nearest rows of every point."""

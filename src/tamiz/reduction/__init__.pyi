@@ -6,5 +6,6 @@ from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianE
 from tamiz.reduction.mds import MDS as MDS
 from tamiz.reduction.pca import PCA as PCA
 from tamiz.reduction.stochastic_mds import StochasticMDS as StochasticMDS
+from tamiz.reduction.tsne import TSNE as TSNE
 
 registry: Registry

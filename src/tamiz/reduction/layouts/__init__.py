@@ -1,0 +1,1 @@
+"""t-SNE: affinities of neighbours, repulsion, and the optimisation of a layout."""

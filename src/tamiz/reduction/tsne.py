@@ -1,0 +1,372 @@
+"""t-SNE: t-distributed stochastic neighbour embedding."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.k_nearest import KNearest, builder_metric
+from tamiz.graphs.weights import Binary
+from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.neighbors.row_encoders import count_rows, row_numbers
+from tamiz.reduction.base import Reducer
+from tamiz.reduction.layouts.affinities import joint_affinities, nearest_neighbors
+from tamiz.reduction.layouts.divergence import CHECK_INTERVAL, Callback, DivergenceDescent
+from tamiz.reduction.layouts.extension import place_rows
+from tamiz.reduction.layouts.initialization import initial_layout
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_integer, check_memory, check_real
+from tamiz.sources.feature_checks import check_features, record_features
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
+
+INIT_CHOICES = ("pca", "spectral", "random")
+_DEFAULT_PERPLEXITY = 30.0
+# Neighbours of a row for each unit of the perplexity: further ones have affinities near 0.
+_NEIGHBORS_PER_PERPLEXITY = 3
+# Converged if the last 50 iterations lowered the divergence by at most this share.
+_CONVERGED_DECREASE = 0.02
+# Largest share of rows whose last step has the greatest length.
+_MAX_CLIPPED_SHARE = 0.01
+# Bytes for each edge of the graph and of the affinities while both are in memory.
+_BYTES_PER_EDGE = 48
+
+
+class TSNE(Reducer):
+    """t-SNE: rows that are neighbours in the table are neighbours on the map.
+
+    .. math:: \\min_Y \\; KL(P \\| Q) = \\sum_{i \\ne j} p_{ij} \\log \\frac{p_{ij}}{q_{ij}}, \\quad
+        q_{ij} = \\frac{(1 + |y_i - y_j|^2)^{-1}}{\\sum_{k \\ne l} (1 + |y_k - y_l|^2)^{-1}}
+
+    where :math:`p_{ij} = (p_{j|i} + p_{i|j}) / 2n`, and :math:`p_{j|i}` is a Gaussian of the distance from row i to row j, whose
+    width gives it the entropy :math:`\\log_2` of the perplexity.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of coordinates.
+    perplexity : float, default=None
+        Effective number of neighbours of each row, from 1 to (n - 1) / 3: each row needs 3 perplexity neighbours. None is 30, or
+        less if there are fewer rows, or if rows of the graph have fewer than 90 edges.
+    exaggeration : float, default=1
+        Factor of the attraction. 1 is t-SNE. About 4 gives a map similar to that of UMAP, and larger factors approach Laplacian
+        eigenmaps: continuous structure is preserved better, and single neighbours less well.
+    early_exaggeration : float, default=12
+        Factor of the attraction in the first `n_early_iter` iterations, in which groups form.
+    n_early_iter, n_iter : int, default=250 and 500
+        Iterations with `early_exaggeration`, and after these. In the first half of `n_iter` the factor falls geometrically to
+        `exaggeration`, which leads to lower divergences than a sudden change.
+    learning_rate : "auto" or float, default="auto"
+        Length of a step for each unit of the gradient; "auto" is n divided by the exaggeration.
+    init : {"pca", "spectral", "random"} or array of shape (n_samples, n_components), default="pca"
+        The initial layout: principal components, eigenvectors of the affinities, or random points, scaled to a standard deviation
+        of 1e-4; an array is used without scaling. Rows without coordinates, such as distances, use "spectral" in place of "pca".
+    graph : GraphBuilder or Graph, default=None
+        The neighbours; None is the graph of the 3 perplexity nearest neighbours of each row. In a graph of more edges, the shortest
+        edges of each row are used.
+    random_state : int, Generator or None, default=None
+        Seed of a random initial layout. Nothing else is random.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Centred. Equal rows have the coordinates of the first of them.
+    kl_divergence_ : float
+        The Kullback-Leibler divergence of the layout in nats, at least 0, without exaggeration.
+    kl_history_ : ndarray of shape (n_checks, 2)
+        Iterations done and the divergence, after every 50 iterations.
+    n_iter_ : int
+        Iterations done, with early exaggeration included.
+    converged_ : bool
+        Whether the last 50 iterations lowered the divergence by at most 2 %, and at most 1 % of the rows made steps of the greatest
+        length, 5.
+    perplexity_ : float
+        The perplexity that was used.
+    graph_ : Graph
+
+    Raises
+    ------
+    DataError
+        When rows of the graph have too few edges for the perplexity, or init is invalid.
+    ValueError
+        When a parameter is out of range.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When `converged_` is false.
+
+    Notes
+    -----
+    Distances between groups and sizes of groups on the map have little meaning: only neighbourhoods are fitted.
+
+    An iteration costs O(n perplexity) for the attraction, and for the repulsion the least of: O(n^2) for exact sums, O(n log n) for
+    a tree of cells (up to three coordinates), or O(n + g log g) for a grid of g nodes, 3 along each unit of the map (up to two
+    coordinates). The choice depends on n and on the extent of the map. Forces from a grid have a relative error of about 0.2 %,
+    from a tree of about 2 %. The same seed gives the same bits for any number of threads.
+
+    `transform` maps each new row alone: its affinities to its nearest rows of the fit are computed in the same way, and it descends
+    the divergence of its own row from the weighted mean of these rows, while the rows of the fit stay fixed. A row that is equal to
+    a row of the fit gets its coordinates.
+
+    References
+    ----------
+    van der Maaten and Hinton (2008), Visualizing data using t-SNE, Journal of Machine Learning Research 9; van der Maaten (2014),
+    Accelerating t-SNE using tree-based algorithms, Journal of Machine Learning Research 15; Linderman et al. (2019), Fast
+    interpolation-based t-SNE for improved visualization of single-cell RNA-seq data, Nature Methods 16; Böhm, Berens and Kobak
+    (2022), Attraction-repulsion spectrum in neighbor embeddings, Journal of Machine Learning Research 23.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tamiz.reduction import TSNE
+    >>> X = load_digits().data[:400]
+    >>> mapped = TSNE(perplexity=15).fit(X)
+    >>> mapped.embedding_.shape, mapped.n_iter_
+    ((400, 2), 750)
+    >>> mapped.transform(X[:3] + 0.5).shape
+    (3, 2)
+    """
+
+    kl_history_: Floats
+    invariants: ClassVar[Invariants] = {
+        "graph_": InstanceOf(Graph),
+        "graph_.n_samples": Integer(low=1, size="n"),
+        "_first_rows": IntegerArray("n", below="n"),
+        "kl_divergence_": Number(),
+        "kl_history_": FloatArray("c", 2),
+        "n_iter_": Integer(),
+        "converged_": InstanceOf(bool),
+        "perplexity_": Number(1.0),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: float | None = None,
+        exaggeration: float = 1.0,
+        early_exaggeration: float = 12.0,
+        n_early_iter: int = 250,
+        n_iter: int = 500,
+        learning_rate: str | float = "auto",
+        init: str | ArrayLike = "pca",
+        graph: GraphBuilder | Graph | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.exaggeration = exaggeration
+        self.early_exaggeration = early_exaggeration
+        self.n_early_iter = n_early_iter
+        self.n_iter = n_iter
+        self.learning_rate = learning_rate
+        self.init = init
+        self.graph = graph
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
+
+    def fit(self, X: Any = None, y: Any = None, *, callback: Callback | None = None) -> Self:
+        """Build the graph and optimise the layout.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source, default=None
+            Input of the graph builder. For a built Graph the rows that it was built from, or None.
+        y : array of shape (n_samples,), default=None
+            Classes, for graphs that connect rows by class; else ignored.
+        callback : callable, default=None
+            Called as `callback(n_iter, kl_divergence, embedding)` after every 50 iterations; a true result ends the fit.
+        """
+        m = check_integer("n_components", self.n_components, low=1)
+        exaggerations = self._exaggerations()
+        rate = self._check_learning_rate()
+        rng = make_rng(self.random_state)
+        with parallel.thread_session():
+            graph, perplexity = self._build_graph(X, y)
+            near = nearest_neighbors(graph, _n_neighbors(perplexity))
+            _check_edges(np.diff(near.indptr), perplexity)
+            affinities = joint_affinities(near, perplexity)
+            points = initial_layout(self.init, INIT_CHOICES, graph, affinities, m, rng)
+            descent = DivergenceDescent(affinities, points)
+            try:
+                descent.run(exaggerations, rate, callback)
+            except KeyboardInterrupt:
+                if descent.history:
+                    self._set_fitted(X, graph, perplexity, descent)
+                raise
+            self._set_fitted(X, graph, perplexity, descent)
+        return self
+
+    def continue_fit(self, n_iter: int = 250, *, callback: Callback | None = None) -> Self:
+        """Run further iterations from the fitted layout.
+
+        Parameters
+        ----------
+        n_iter : int, default=250
+            Iterations with `exaggeration`.
+        callback : callable, default=None
+            As for `fit`.
+        """
+        check_is_fitted(self)
+        exaggerations = np.full(
+            check_integer("n_iter", n_iter, low=1), _check_positive("exaggeration", self.exaggeration)
+        )
+        rate = self._check_learning_rate()
+        with parallel.thread_session():
+            near = nearest_neighbors(self.graph_, _n_neighbors(self.perplexity_))
+            descent = DivergenceDescent(joint_affinities(near, self.perplexity_), self.embedding_)
+            descent.run(exaggerations, rate, callback)
+        earlier = self.n_iter_
+        self.n_iter_ += descent.n_iter
+        self._set_layout(descent.points.astype(self.embedding_.dtype), descent)
+        new = np.array(descent.history)
+        new[:, 0] += earlier
+        self.kl_history_ = np.concatenate([self.kl_history_, new])
+        return self
+
+    def _build_graph(self, X: Any, y: Any) -> tuple[Graph, float]:
+        """Return the graph and the perplexity."""
+        if X is None and not isinstance(self.graph, Graph):
+            raise ValueError(
+                "X is None, and fit requires rows to build a graph of; without them pass graph= a built Graph."
+            )
+        n = self.graph.n_samples if isinstance(self.graph, Graph) else count_rows(X)
+        if n < 2:
+            raise DataError(f"X has {n} {'sample (row)' if n == 1 else 'samples (rows)'}; t-SNE needs at least 2.")
+        perplexity = self._check_perplexity(n)
+        n_neighbors = max(1, min(_n_neighbors(perplexity), n - 1))
+        check_memory(
+            float(_BYTES_PER_EDGE) * n * n_neighbors,
+            f"The {n_neighbors:,} neighbours of {n:,} rows",
+            "Lower perplexity.",
+        )
+        builder = (
+            KNearest(n_neighbors, weight=Binary(), symmetry="directed")
+            if self.graph is None
+            else check_builder_or_graph(self.graph)
+        )
+        graph = builder.build_quietly(X, y if builder.needs_classes else None, fill_missing=True)
+        if len(graph.components) > 1:
+            warn_user(
+                [
+                    f"TSNE: the graph falls into {graph.components.describe(row_numbers(X))}. The map separates them, and "
+                    "distances between them have no meaning."
+                ]
+            )
+        if self.perplexity is None:
+            perplexity = min(perplexity, max(1.0, float(np.diff(graph.edges.indptr).min()) / _NEIGHBORS_PER_PERPLEXITY))
+        return graph, perplexity
+
+    def _check_perplexity(self, n: int) -> float:
+        """Return the perplexity for n rows."""
+        largest = max(1.0, (n - 1) / _NEIGHBORS_PER_PERPLEXITY)
+        if self.perplexity is None:
+            return min(_DEFAULT_PERPLEXITY, largest)
+        perplexity = check_real("perplexity", self.perplexity, low=1.0)
+        if perplexity > largest:
+            raise ValueError(
+                f"perplexity must be at most (n - 1) / 3 = {largest:.4g} for {n:,} rows, because each row needs 3 perplexity "
+                f"neighbours, got {perplexity:g}."
+            )
+        return perplexity
+
+    def _exaggerations(self) -> Floats:
+        """Return the exaggeration of every iteration."""
+        n_early = check_integer("n_early_iter", self.n_early_iter, low=0)
+        n_iter = check_integer("n_iter", self.n_iter, low=1)
+        early = _check_positive("early_exaggeration", self.early_exaggeration)
+        late = _check_positive("exaggeration", self.exaggeration)
+        falling = np.geomspace(early, late, n_iter // 2) if n_early else np.full(n_iter // 2, late)
+        return np.concatenate([np.full(n_early, early), falling, np.full(n_iter - n_iter // 2, late)])
+
+    def _check_learning_rate(self) -> float | None:
+        return None if self.learning_rate == "auto" else _check_positive("learning_rate", self.learning_rate)
+
+    def _set_fitted(self, X: Any, graph: Graph, perplexity: float, descent: DivergenceDescent) -> None:
+        first = graph.first_occurrences()
+        embedding = self._match_dtype(descent.points[first], X)
+        record_features(self, X)
+        self.graph_, self.perplexity_, self._first_rows = graph, perplexity, first
+        self.n_iter_ = descent.n_iter
+        self.kl_history_ = np.array(descent.history, dtype=np.float64)
+        self._set_layout(embedding, descent)
+
+    def _set_layout(self, embedding: NDArray[Any], descent: DivergenceDescent) -> None:
+        self.embedding_ = embedding[self._first_rows]
+        values = [value for _, value in descent.history]
+        self.kl_divergence_: float = values[-1]
+        decreasing = len(values) < 2 or values[-2] - values[-1] > _CONVERGED_DECREASE * abs(values[-2])
+        jumping = descent.clipped_share()
+        self.converged_: bool = not decreasing and jumping <= _MAX_CLIPPED_SHARE
+        if self.converged_:
+            return
+        reason = (
+            f"the last {CHECK_INTERVAL} lowered the divergence by more than {_CONVERGED_DECREASE:.0%}. Raise n_iter, or call "
+            "continue_fit()."
+            if jumping <= _MAX_CLIPPED_SHARE
+            else f"{jumping:.0%} of the rows still move by the longest step. Lower learning_rate."
+        )
+        warn_user([f"TSNE: not converged after {self.n_iter_:,} iterations: {reason}"], ConvergenceWarning)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
+        """Fit and return the coordinates of the rows."""
+        return self.fit(X, y, **fit_params).embedding_
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Map new rows, each independently of the others.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source
+            New rows.
+        """
+        check_is_fitted(self)
+        check_features(self, X)
+        with parallel.thread_session():
+            attached = self.graph_.attach(X)
+            embedding = place_rows(attached.neighbors, self.perplexity_, np.asarray(self.embedding_, dtype=np.float64))
+        known = attached.duplicate_of >= 0
+        embedding[known] = self.embedding_[attached.duplicate_of[known]]
+        return self._match_dtype(embedding, X)
+
+    @property
+    def schema_(self) -> Schema | None:
+        """The schema of the rows from which the graph was built; None if it was built from edges."""
+        check_is_fitted(self)
+        return self.graph_.schema
+
+
+def _n_neighbors(perplexity: float) -> int:
+    # Rounding must not add a neighbour to a whole number.
+    return int(np.ceil(_NEIGHBORS_PER_PERPLEXITY * perplexity - 1e-9))
+
+
+def _check_positive(name: str, value: Any) -> float:
+    number = check_real(name, value, low=0.0)
+    if number == 0.0:
+        raise ValueError(f"{name} must be above 0, got {value!r}.")
+    return number
+
+
+def _check_edges(counts: NDArray[np.integer[Any]], perplexity: float) -> None:
+    """Raise DataError if a row has too few edges for an entropy of log2(perplexity)."""
+    row = int(np.argmin(counts))
+    if counts[row] < perplexity:
+        edges = "1 edge" if counts[row] == 1 else f"{counts[row]:,} edges"
+        raise DataError(
+            f"Row {row} of the graph has {edges}, too few for perplexity={perplexity:g}. Use a graph of "
+            f"{_n_neighbors(perplexity):,} nearest neighbours, or perplexity={max(counts[row] // 3, 1)}."
+        )
