@@ -220,8 +220,7 @@ def test_an_interrupted_fit_keeps_its_layout():
         raise KeyboardInterrupt
 
     mapped = TSNE()
-    with pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with pytest.warns(ConvergenceWarning), pytest.raises(KeyboardInterrupt):
         mapped.fit(DIGITS[:300], callback=interrupt)
     assert mapped.n_iter_ == 50
     assert mapped.transform(DIGITS[:2]).shape == (2, 2)
