@@ -181,6 +181,7 @@ def test_the_score_of_the_subset_is_assessed_as_selection_report_does(found, sou
     assert found["assessment"] == shared(expected, found["assessment"])
 
 
+@pytest.mark.slow
 def test_an_assessment_that_takes_long_is_left_out_and_reported_unless_it_is_asked_for(monkeypatch, source):
     usual = {"relevances": [], "maps": []}
     monkeypatch.setattr(models, "MAX_SEARCH_SECONDS", 0.0)
@@ -300,6 +301,7 @@ def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its
     assert found["maps"][1]["explanation"]["columns"] == expected.columns
 
 
+@pytest.mark.slow
 def test_many_rows_are_compared_by_a_sample_that_the_seed_decides(monkeypatch):
     monkeypatch.setattr("tamiz._study.maps._MAX_CORRELATED_ROWS", 100)
     X = np.random.default_rng(0).normal(size=(400, 3))
@@ -480,6 +482,7 @@ def test_without_points_no_row_of_the_table_is_in_the_result(penguins):
     assert not any(repr(value) in text for value in inner)
 
 
+@pytest.mark.slow
 def test_a_large_table_is_drawn_by_a_sample_that_the_seed_decides():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(5000, 3)), rng.integers(0, 2, 5000)
@@ -888,6 +891,7 @@ def test_a_directed_graph_is_refused_with_the_way_out(source):
         study(source, graph=KNearest(5, symmetry="directed", metric="seuclidean"))
 
 
+@pytest.mark.slow
 def test_a_table_without_any_value_is_studied_all_the_same():
     table = pd.DataFrame({"a": [np.nan] * 30, "b": [np.nan] * 30, "t": list("ab") * 15})
     with warnings.catch_warnings():

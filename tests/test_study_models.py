@@ -94,6 +94,7 @@ def test_no_selections_are_compared_if_disabled_or_without_a_target():
         assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
 
 
+@pytest.mark.slow
 def test_a_usual_selection_that_takes_long_is_left_out_with_a_note_unless_it_is_asked_for(monkeypatch):
     X, y = table()
     monkeypatch.setattr(models, "_MAX_SECONDS_PER_SEARCH", 1e-9)
@@ -204,6 +205,7 @@ def test_tables_of_every_kind_are_compared_and_drawn(case):
     assert 'id="recommendation"' in page
 
 
+@pytest.mark.slow
 def test_one_thread_and_two_find_the_same():
     X, y = table()
     one, two = (study(X, y, n_jobs=n_jobs) for n_jobs in (1, 2))

@@ -66,6 +66,7 @@ def test_intervals_of_criteria_that_count_are_those_of_tables_of_repeated_rows(m
 
 
 @pytest.mark.filterwarnings("ignore:Criteria that fit a model")
+@pytest.mark.slow
 def test_intervals_of_models_are_close_to_those_of_tables_of_repeated_rows(mixed):
     models = [TreeImportance(), LinearCoefficient()]
     found = combined_of(open_source(mixed, "y"), models)

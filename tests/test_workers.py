@@ -147,6 +147,7 @@ SubsetSelector(CrossValidated(DecisionTreeClassifier()), Exhaustive(), n_jobs=2)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.slow
 def test_control_c_in_a_terminal_ends_a_search_and_its_workers_print_nothing(tmp_path):
     path = tmp_path / "search.py"
     path.write_text(SEARCH, encoding="utf-8")

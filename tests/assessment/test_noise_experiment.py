@@ -97,6 +97,7 @@ def test_every_figure_is_that_of_cross_validation_on_a_table_made_by_hand():
         assert found.scores("random", "naive_bayes", selected=True)[-1].values[fold] == score
 
 
+@pytest.mark.slow
 def test_all_models_are_scored_on_the_labels_of_the_user():
     X, y = signal()
     # The positive class of f1 is 1, which has the lower code.
@@ -121,6 +122,7 @@ def test_models_of_numbers_get_the_added_columns_too():
     np.testing.assert_allclose(found.scores("random", "linear")[0].values, told, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_fewer_random_columns_are_the_first_of_more_and_other_draws_are_others():
     X, y = signal()
     few = run_noise_experiment(X, y, n_added=[5], n_draws=2, models=["knn"])

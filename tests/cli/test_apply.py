@@ -441,6 +441,7 @@ def test_output_paths_are_checked_before_the_work(tamiz: Callable[..., Result], 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+@pytest.mark.slow
 def test_an_interrupted_program_leaves_nothing_half_written(
     tamiz: Callable[..., Result], folder: Path, mapped: Path, table: Path
 ) -> None:

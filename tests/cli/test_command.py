@@ -104,6 +104,7 @@ def test_debug_shows_the_traceback(folder: Path, option: list[str], setting: str
     assert "FileNotFoundError: There is no file absent.csv." in done.stderr
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_early_is_no_failure_with_a_traceback(iris: Path) -> None:
     command = f"{sys.executable} -m tamiz rank {iris} --target species 2>err | true"
     folder = iris.parent

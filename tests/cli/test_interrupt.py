@@ -46,6 +46,7 @@ def _interrupted(folder: Path, *arguments: object) -> subprocess.CompletedProces
 SLOWLY = ["-t", "y", "--search", "forward", "--n-features", f"1-{N_COLUMNS}", "--merit", "wrapper:tree"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_selection_prints_and_writes_the_best_so_far(folder: Path, wide: Path) -> None:
     done = _interrupted(folder, "select", wide, *SLOWLY, "--json", "-o", "best.csv")
     assert done.returncode == 130, done.stderr

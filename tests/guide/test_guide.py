@@ -59,6 +59,7 @@ def test_the_example_passes_the_contract_tests(folder):
     assert int(re.search(r"(\d+) passed", out)[1]) >= 50
 
 
+@pytest.mark.slow
 def test_a_study_ranks_by_the_example(folder):
     assert ran(folder, "-W", "ignore", "-c", STUDY).split() == ["[1.0,", "0.75,", "1.0]"]
 

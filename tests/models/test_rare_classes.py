@@ -91,6 +91,7 @@ def test_a_selection_is_assessed_on_the_other_classes():
         assert sum("'z'" in note for note in report.notes) == 1
 
 
+@pytest.mark.slow
 def test_models_are_compared_by_the_area_of_the_other_classes_and_columns_are_added():
     X, y = table(60, 40, 1)
     with pytest.warns(TamizWarning, match=LEFT_OUT):

@@ -239,6 +239,7 @@ def test_a_zoom_into_very_many_points_comes_back(crowd: Reader) -> None:
     assert view(crowd) == pytest.approx(zoomed, abs=0.1)
 
 
+@pytest.mark.slow
 def test_rows_that_are_not_drawn_are_reported(crowd: Reader) -> None:
     field, status = crowd.page.locator("#pick input"), crowd.page.locator("#pick-status")
     for text, n, told in (

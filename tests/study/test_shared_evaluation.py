@@ -64,6 +64,7 @@ def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
         )
 
 
+@pytest.mark.slow
 def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
     rng = np.random.default_rng(3)
     y = np.arange(40) % 2
