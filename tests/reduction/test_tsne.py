@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 from tamiz.graphs import Binary, Graph, KNearest
 from tamiz.reduction import TSNE
-from tamiz.reduction.layouts.affinities import joint_affinities, nearest_neighbors
+from tamiz.reduction.layouts.affinities import joint_affinities, shortest_edges
 from tamiz.reduction.layouts.divergence import DivergenceDescent
 from tamiz.reduction.layouts.repulsion import METHODS, build_field, choose_method
 from tamiz.runtime import parallel
@@ -36,21 +36,21 @@ def directed_graph(X, k):
 @pytest.mark.parametrize("perplexity", [1.5, 5, 10])
 def test_affinities_are_those_of_the_definition(perplexity):
     X = RNG.normal(size=(60, 4))
-    found = joint_affinities(nearest_neighbors(directed_graph(X, 30), 30), perplexity)
+    found = joint_affinities(shortest_edges(directed_graph(X, 30), 30), perplexity)
     assert found.sum() == pytest.approx(1, abs=1e-6)
     np.testing.assert_allclose(found.toarray(), reference.joint_affinities(X, 30, perplexity), atol=1e-8)
 
 
-def test_the_nearest_neighbors_of_an_undirected_graph_are_those_of_the_directed_one():
+def test_the_shortest_edges_of_an_undirected_graph_are_those_of_the_directed_one():
     X = RNG.normal(size=(200, 3))
-    one, other = nearest_neighbors(directed_graph(X, 10), 10), nearest_neighbors(KNearest(10).build(X), 10)
+    one, other = shortest_edges(directed_graph(X, 10), 10), shortest_edges(KNearest(10).build(X), 10)
     np.testing.assert_array_equal(one.indices, other.indices)
-    np.testing.assert_array_equal(one.distances, other.distances)
+    np.testing.assert_array_equal(one.lengths, other.lengths)
 
 
 def test_equal_distances_have_equal_affinities():
-    near = nearest_neighbors(directed_graph(np.eye(12), 11), 11)
-    np.testing.assert_allclose(joint_affinities(near, 3).data, 1 / 132, rtol=1e-6)
+    edges = shortest_edges(directed_graph(np.eye(12), 11), 11)
+    np.testing.assert_allclose(joint_affinities(edges, 3).data, 1 / 132, rtol=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -99,7 +99,7 @@ def test_a_layout_of_large_extent_does_not_use_a_grid():
 @pytest.mark.parametrize("n_components", [1, 2, 3])
 def test_the_gradient_is_that_of_the_divergence(n_components):
     X = RNG.normal(size=(50, 4))
-    affinities = joint_affinities(nearest_neighbors(directed_graph(X, 30), 30), 10)
+    affinities = joint_affinities(shortest_edges(directed_graph(X, 30), 30), 10)
     points = RNG.normal(size=(50, n_components))
     descent = DivergenceDescent(affinities, points, "exact")
     assert descent.divergence() == pytest.approx(reference.divergence(affinities.toarray(), points), rel=1e-6)
@@ -117,14 +117,14 @@ def test_the_divergence_is_not_above_that_of_scikit_learn(X, perplexity):
     peer = manifold.TSNE(perplexity=perplexity, method="exact", init="pca", random_state=0).fit(X)
     found = TSNE(perplexity=perplexity, n_iter=750).fit(X)
     # Under our affinities, since scikit-learn's have as many neighbours as there are rows.
-    near = nearest_neighbors(found.graph_, 3 * perplexity)
-    affinities = joint_affinities(near, perplexity).toarray().astype(np.float64)
+    edges = shortest_edges(found.graph_, 3 * perplexity)
+    affinities = joint_affinities(edges, perplexity).toarray().astype(np.float64)
     assert found.kl_divergence_ <= 1.01 * reference.divergence(affinities, peer.embedding_)
     assert manifold.trustworthiness(X, found.embedding_) >= manifold.trustworthiness(X, peer.embedding_) - 0.01
 
 
 def test_the_divergence_is_that_of_the_embedding(half):
-    affinities = joint_affinities(nearest_neighbors(half.graph_, 90), 30)
+    affinities = joint_affinities(shortest_edges(half.graph_, 90), 30)
     wanted = reference.divergence(affinities.toarray().astype(np.float64), half.embedding_)
     assert half.kl_divergence_ == pytest.approx(wanted, rel=1e-6)
     assert half.kl_history_[-1, 1] == half.kl_divergence_

@@ -1,6 +1,6 @@
 """t-SNE: affinities of neighbours, attraction along edges, and repulsion by exact sums, interpolation on a grid or a tree of cells.
 
-The affinities of row i to its neighbours, nearest first, are the entries indptr[i] to indptr[i + 1].
+The affinities of row i to its neighbours are the entries indptr[i] to indptr[i + 1].
 
 A point y_i has the attraction sum_j p_ij w_ij (y_i - y_j) and the repulsion sum_j w_ij^2 (y_i - y_j), with
 w_ij = 1 / (1 + |y_i - y_j|^2). The repulsion is half the negative gradient of the potential sum_j w_ij, whose sum over the rows is
@@ -53,7 +53,9 @@ def perplexity_affinities(indptr, distances, perplexity, first, last, out):
     wanted = np.log(perplexity)
     for i in range(first, last):
         start, stop = indptr[i], indptr[i + 1]
-        nearest, mean = distances[start] * distances[start], 0.0
+        nearest, mean = np.inf, 0.0
+        for e in range(start, stop):
+            nearest = min(nearest, distances[e] * distances[e])
         for e in range(start, stop):
             mean += distances[e] * distances[e] - nearest
         mean /= stop - start

@@ -17,7 +17,7 @@ from tamiz.graphs.weights import Binary
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.layouts.affinities import joint_affinities, nearest_neighbors
+from tamiz.reduction.layouts.affinities import joint_affinities, shortest_edges
 from tamiz.reduction.layouts.divergence import CHECK_INTERVAL, Callback, DivergenceDescent
 from tamiz.reduction.layouts.extension import place_rows
 from tamiz.reduction.layouts.initialization import initial_layout
@@ -196,9 +196,10 @@ class TSNE(Reducer):
         rng = make_rng(self.random_state)
         with parallel.thread_session():
             graph, perplexity = self._build_graph(X, y)
-            near = nearest_neighbors(graph, _n_neighbors(perplexity))
-            _check_edges(np.diff(near.indptr), perplexity)
-            affinities = joint_affinities(near, perplexity)
+            edges = shortest_edges(graph, _n_neighbors(perplexity))
+            _check_edges(np.diff(edges.indptr), perplexity)
+            affinities = joint_affinities(edges, perplexity)
+            del edges
             points = initial_layout(self.init, INIT_CHOICES, graph, affinities, m, rng)
             descent = DivergenceDescent(affinities, points)
             try:
@@ -226,8 +227,8 @@ class TSNE(Reducer):
         )
         rate = self._check_learning_rate()
         with parallel.thread_session():
-            near = nearest_neighbors(self.graph_, _n_neighbors(self.perplexity_))
-            descent = DivergenceDescent(joint_affinities(near, self.perplexity_), self.embedding_)
+            edges = shortest_edges(self.graph_, _n_neighbors(self.perplexity_))
+            descent = DivergenceDescent(joint_affinities(edges, self.perplexity_), self.embedding_)
             descent.run(exaggerations, rate, callback)
         earlier = self.n_iter_
         self.n_iter_ += descent.n_iter
