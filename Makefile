@@ -32,14 +32,13 @@ chromium:
 # One worker more than there are cores: the tests of the page mostly wait for the browser.
 WORKERS ?= $(shell expr $$(nproc) + 1)
 
-# Kernels are compiled once, before anything is timed or run in parallel.
+# Kernels are compiled once, before anything is timed or run in parallel; types are checked meanwhile.
 test: $(VENV)/dev chromium
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/language.py
-	$(BIN)/python -m tamiz.kernels
+	$(BIN)/mypy & types=$$!; $(BIN)/python -m tamiz.kernels && wait $$types
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 slow: test $(VENV)/docs

@@ -133,6 +133,7 @@ def test_fewer_random_columns_are_the_first_of_more_and_other_draws_are_others()
     assert few.copies_scores["knn"].shape == (1, 2, 10)
 
 
+@pytest.mark.slow
 def test_a_number_is_scored_by_r2_with_ridge_in_the_place_of_naive_bayes():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     usual = run_noise_experiment(X, y, n_added=[0, 1], n_draws=1, n_splits=2)

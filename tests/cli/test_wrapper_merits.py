@@ -128,6 +128,7 @@ def test_the_plan_states_whether_models_are_refitted(tamiz: Callable[..., Result
 
 
 @pytest.mark.usefixtures("few_models")
+@pytest.mark.slow
 def test_a_study_states_the_score_and_assesses_it_by_the_same_model(tamiz: Callable[..., Result], iris: Path) -> None:
     arguments = ["study", iris, "-t", "species", "--merit", "wrapper:gaussian_nb", "--reduce", "pca", "--assess", "-q"]
     numbers = json.loads(tamiz(*arguments, "--json", "-").stdout)

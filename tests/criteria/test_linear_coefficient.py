@@ -124,6 +124,7 @@ def test_a_column_with_missing_values_is_scored_by_the_spread_of_what_it_adds():
 
 
 @pytest.mark.filterwarnings("ignore:Criteria that fit a model")
+@pytest.mark.slow
 def test_the_square_of_a_score_is_the_fall_of_r2_without_the_column():
     X, y = mostly_missing()
     filled = X.fillna(X.mean()).to_numpy()

@@ -60,7 +60,7 @@ def test_repulsion_is_that_of_exact_sums(method, n_components, size):
     if method == "grid" and n_components == 3:
         pytest.skip("grids have one or two coordinates")
     centres = RNG.uniform(-1, 1, size=(8, n_components))
-    points = size * (centres[RNG.integers(0, 8, 3000)] + 0.1 * RNG.normal(size=(3000, n_components)))
+    points = size * (centres[RNG.integers(0, 8, 1500)] + 0.1 * RNG.normal(size=(1500, n_components)))
     wanted, potential = reference.repulsion(points, points)
     forces, found = build_field(points, method).evaluate(points)
     # The errors that the documentation states, in one dimension with its sparser points twice as much.

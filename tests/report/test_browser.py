@@ -159,6 +159,7 @@ def test_a_numeric_column_colours_by_its_values_and_leaves_the_missing_grey(read
     assert reader.page.locator("#map-1-points .colorbar").count() == 1
 
 
+@pytest.mark.slow
 def test_one_choice_recolours_every_map_alike(read: Any) -> None:
     reader = read("wine")
     for option in ("flavanoids", "class (target)", "cellar"):
@@ -273,6 +274,7 @@ def test_arrows_name_the_columns_and_no_name_covers_another(read: Any, width: in
             assert box[2] <= other[0] or other[2] <= box[0] or box[3] <= other[1] + 4 or other[3] <= box[1] + 4
 
 
+@pytest.mark.slow
 def test_arrows_show_their_loadings_and_stay_with_a_colour_until_the_switch_hides_them(read: Any) -> None:
     reader = read("wine")
     recoloured(reader, "alcohol")

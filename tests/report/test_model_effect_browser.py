@@ -21,6 +21,7 @@ def test_every_chart_is_drawn_and_states_what_it_shows(read: Any) -> None:
     assert shown.locator("#comparison tbody").count() == 3
 
 
+@pytest.mark.slow
 def test_band_line_and_dashes_of_a_model_have_one_colour_in_light_and_dark(read: Any) -> None:
     seen = []
     for scheme in ("light", "dark"):
@@ -33,6 +34,7 @@ def test_band_line_and_dashes_of_a_model_have_one_colour_in_light_and_dark(read:
     assert seen[0] != seen[1]
 
 
+@pytest.mark.slow
 def test_names_beside_the_lines_are_within_the_chart(read: Any) -> None:
     for width in (1400, 390):
         reader = read("wine", width=width)

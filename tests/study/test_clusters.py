@@ -107,6 +107,7 @@ def test_as_many_rows_are_drawn_as_requested_and_at_most_2000_have_a_silhouette(
         study(table, points=0)
 
 
+@pytest.mark.slow
 def test_points_are_exact_and_very_many_in_steps_finer_than_a_screen():
     from tamiz.reduction import PCA
 
