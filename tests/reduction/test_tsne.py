@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.neighbors import KNeighborsClassifier
 
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
-from tamiz.graphs import Binary, Graph, KNearest
+from tamiz.graphs import Binary, Graph, KNearest, Radius
 from tamiz.reduction import TSNE
 from tamiz.reduction.layouts.affinities import joint_affinities, shortest_edges
 from tamiz.reduction.layouts.divergence import DivergenceDescent
@@ -144,6 +144,15 @@ def test_every_new_row_is_mapped_alone(half):
     np.testing.assert_array_equal(half.transform(new[::-1])[::-1], mapped)
     np.testing.assert_array_equal(half.transform(new[5:6]), mapped[5:6])
     np.testing.assert_array_equal(half.transform(DIGITS[::2]), half.embedding_)
+
+
+def test_a_new_row_with_few_neighbours_does_not_change_the_others():
+    X = RNG.normal(size=(300, 2))
+    mapped = TSNE(perplexity=5, graph=Radius(3.0)).fit(X)
+    new = np.array([[0.1, 0.1], [0.3, -0.2], [5.5, 0.0]])
+    counts = np.diff(mapped.graph_.attach(new).neighbors.indptr)
+    assert counts.max() > 30 > 5 > counts.min() >= 1
+    np.testing.assert_array_equal(mapped.transform(new)[:2], mapped.transform(new[:2]))
 
 
 def test_a_new_row_has_a_stationary_place(half):

@@ -48,7 +48,7 @@ def perplexity_affinities(indptr, distances, perplexity, first, last, out):
     """Fill out with p_j|i ~ exp(-beta_i d^2) of the given perplexity 2^H for the rows first to last.
 
     Newton's method on the logarithm of beta, within a bracket. If more neighbours than the perplexity are at the least distance,
-    these have equal affinities.
+    these have equal affinities, as all neighbours of a row with fewer than the perplexity.
     """
     wanted = np.log(perplexity)
     for i in range(first, last):

@@ -25,8 +25,7 @@ def place_rows(near: Neighbors, perplexity: float, points: Floats) -> Floats:
     A row minimises sum_j p_j log(p_j / q_j), with q_j = w_j / sum_k w_k over all fitted rows, from the weighted mean of its
     neighbours.
     """
-    n_neighbors = int(np.diff(near.indptr).min(initial=near.n_points))
-    affinities = row_affinities(near.indptr, near.distances, min(perplexity, max(1.0, n_neighbors / 3)))
+    affinities = row_affinities(near.indptr, near.distances, perplexity)
     method = choose_method(points)
     field = GridField(points, _MARGIN) if method == "grid" else build_field(points, method)
     out = np.zeros((near.n_rows, points.shape[1]))
