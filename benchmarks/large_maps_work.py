@@ -54,6 +54,18 @@ def landmark(X: np.ndarray) -> dict[str, Any]:
     return {"embedding": mapped.embedding_, "stress": mapped.sampled_stress_}
 
 
+def tamiz_tsne(X: np.ndarray) -> dict[str, Any]:
+    from tamiz.reduction import TSNE
+
+    return {"embedding": TSNE().fit(X).embedding_}
+
+
+def open_tsne(X: np.ndarray) -> dict[str, Any]:
+    import openTSNE
+
+    return {"embedding": np.asarray(openTSNE.TSNE(n_jobs=2, random_state=0).fit(X))}
+
+
 def by_all_pairs(X: np.ndarray) -> dict[str, Any]:
     from tamiz.reduction import MDS
 
@@ -61,7 +73,13 @@ def by_all_pairs(X: np.ndarray) -> dict[str, Any]:
     return {"embedding": mapped.embedding_, "stress": mapped.stress_}
 
 
-WORKS = {"tamiz StochasticMDS": stochastic, "tamiz LandmarkMDS": landmark, "tamiz MDS": by_all_pairs}
+WORKS = {
+    "tamiz StochasticMDS": stochastic,
+    "tamiz LandmarkMDS": landmark,
+    "tamiz MDS": by_all_pairs,
+    "tamiz TSNE": tamiz_tsne,
+    "openTSNE": open_tsne,
+}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

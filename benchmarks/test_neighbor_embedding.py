@@ -10,7 +10,7 @@ from tamiz.metrics import quality
 from . import graph_data, processes
 from .graph_data import needs_digits
 
-timed = partial(processes.timed, work="neighbor_embedding_work.py", patience=900)
+timed = partial(processes.timed, work="large_maps_work.py", patience=900)
 
 
 @needs_digits

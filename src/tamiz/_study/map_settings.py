@@ -124,8 +124,9 @@ _OWN_SETTINGS: dict[str, Callable[[Schema, str], Mapping[str, Any]]] = {
 
 def max_fitted_rows(reducer: Reducer) -> int | None:
     """Return the largest number of rows on which a study fits a map, a sample of the table; None is all rows."""
-    if method_name(reducer) == "mds" and reducer.get_params(deep=False)["kind"] == "ordinal":
+    method = method_name(reducer)
+    if method == "mds" and reducer.get_params(deep=False)["kind"] == "ordinal":
         return _MAX_ORDINAL_ROWS
-    if method_name(reducer) == "tsne":
+    if method == "tsne":
         return _MAX_TSNE_ROWS
     return _MAX_ROWS if reducer.quadratic_cost else None

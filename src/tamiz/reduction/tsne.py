@@ -10,9 +10,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import ConvergenceWarning, DataError
-from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
+from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import KNearest, builder_metric
+from tamiz.graphs.k_nearest import KNearest, builder_metric, resolve_builder
 from tamiz.graphs.weights import Binary
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
@@ -240,11 +240,8 @@ class TSNE(Reducer):
 
     def _build_graph(self, X: Any, y: Any) -> tuple[Graph, float]:
         """Return the graph and the perplexity."""
-        if X is None and not isinstance(self.graph, Graph):
-            raise ValueError(
-                "X is None, and fit requires rows to build a graph of; without them pass graph= a built Graph."
-            )
-        n = self.graph.n_samples if isinstance(self.graph, Graph) else count_rows(X)
+        builder = resolve_builder(self.graph, X)
+        n = builder.n_samples if isinstance(builder, Graph) else count_rows(X)
         if n < 2:
             raise DataError(f"X has {n} {'sample (row)' if n == 1 else 'samples (rows)'}; t-SNE needs at least 2.")
         perplexity = self._check_perplexity(n)
@@ -254,11 +251,8 @@ class TSNE(Reducer):
             f"The {n_neighbors:,} neighbours of {n:,} rows",
             "Lower perplexity.",
         )
-        builder = (
-            KNearest(n_neighbors, weight=Binary(), symmetry="directed")
-            if self.graph is None
-            else check_builder_or_graph(self.graph)
-        )
+        if self.graph is None:
+            builder = KNearest(n_neighbors, weight=Binary(), symmetry="directed")
         graph = builder.build_quietly(X, y if builder.needs_classes else None, fill_missing=True)
         if len(graph.components) > 1:
             warn_user(

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from tamiz.kernels.neighbor_embedding import attract, attract_in_plane, descend, edge_cost
-from tamiz.reduction.layouts.repulsion import RepulsionField, build_accurate_field, build_field
+from tamiz.reduction.layouts.repulsion import build_accurate_field, build_field
 from tamiz.runtime import parallel, progress
 from tamiz.statistics.base import Floats
 
@@ -89,13 +89,9 @@ class DivergenceDescent:
         self._for_all_rows(lambda span: kernel(self._indptr, self._indices, self._affinities, self.points, *span, out))
         return out
 
-    def field(self) -> RepulsionField:
-        """Return the repulsion field of the points."""
-        return build_field(self.points, self._method)
-
     def repulsion(self) -> tuple[Floats, float]:
         """Return sum_j w_ij^2 (y_i - y_j) for every row, and the normaliser Z."""
-        forces, potential = self.field().evaluate(self.points)
+        forces, potential = build_field(self.points, self._method).evaluate(self.points)
         return forces, _normalizer(potential)
 
     def divergence(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tamiz.kernels.neighbor_embedding import attract_queries
 from tamiz.neighbors.base import Neighbors
@@ -28,8 +29,8 @@ def place_rows(near: Neighbors, perplexity: float, points: Floats) -> Floats:
     affinities = row_affinities(near.indptr, near.distances, perplexity)
     method = choose_method(points)
     field = GridField(points, _MARGIN) if method == "grid" else build_field(points, method)
-    out = np.zeros((near.n_rows, points.shape[1]))
-    np.add.at(out, near.rows, affinities[:, None] * points[near.indices])
+    weights = sparse.csr_array((affinities, near.indices, near.indptr), shape=(near.n_rows, near.n_points))
+    out = np.asarray(weights @ points)
     # Rows at an infinite distance have no affinities, and stay NaN.
     active = np.flatnonzero(np.isfinite(out).all(axis=1))
     for _ in range(_MAX_STEPS):

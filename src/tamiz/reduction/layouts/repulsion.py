@@ -46,15 +46,7 @@ _PAIR_COST, _NODE_COST, _GRID_POINT_COST, _CELL_COST = 9e-10, 6.5e-10, 7e-8, 5e-
 
 
 class RepulsionField(ABC):
-    """Repulsion from points.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_points, m)
-    """
-
-    def __init__(self, points: Floats) -> None:
-        self.points = points
+    """Repulsion from points, of shape (n_points, m)."""
 
     def evaluate(self, queries: Floats) -> tuple[Floats, Floats]:
         """Return the forces, of shape (n_queries, m), and the potentials of queries; of a point, including its own."""
@@ -75,7 +67,6 @@ class ExactField(RepulsionField):
     """Sums over all points."""
 
     def __init__(self, points: Floats) -> None:
-        super().__init__(points)
         self._coordinates = np.ascontiguousarray(points.T)
 
     def _fill(self, queries: Floats, span: tuple[int, int], forces: Floats, potential: Floats) -> None:
@@ -95,7 +86,7 @@ class CellField(RepulsionField):
         ):
             pass
         self._order = np.argsort(codes, kind="stable")
-        super().__init__(points[self._order])
+        self._points = points[self._order]
         self._theta = theta
         arrays = [
             np.empty((2 * n, m)),
@@ -103,11 +94,11 @@ class CellField(RepulsionField):
             np.empty(2 * n),
             *(np.empty(2 * n, np.int64) for _ in range(3)),
         ]
-        self._n_cells = build_cells(codes[self._order], self.points, width, *arrays)
+        self._n_cells = build_cells(codes[self._order], self._points, width, *arrays)
         self._cells = Cells(*(read_only(array) for array in arrays))
 
     def _fill(self, queries: Floats, span: tuple[int, int], forces: Floats, potential: Floats) -> None:
-        repel_by_cells(self._cells, self._n_cells, self.points, self._theta, queries, *span, forces, potential)
+        repel_by_cells(self._cells, self._n_cells, self._points, self._theta, queries, *span, forces, potential)
 
     def evaluate(self, queries: Floats) -> tuple[Floats, Floats]:
         """Return the forces and the potentials of queries; of a point, including its own."""
@@ -134,7 +125,6 @@ class GridField(RepulsionField):
     """
 
     def __init__(self, points: Floats, margin: float = 0.0) -> None:
-        super().__init__(points)
         self._n_coordinates = points.shape[1]
         planar = self._in_plane(points)
         lower = planar.min(axis=0) - margin
