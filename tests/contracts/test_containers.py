@@ -32,6 +32,8 @@ CONTAINERS = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 MAPS = {
     **{entry.name: entry.load() for entry in reduction.of_kind("map")},
     "laplacian_eigenmaps": lambda: LaplacianEigenmaps(disconnected="connect"),
+    # The table has two groups of 15 rows.
+    "umap": lambda: UMAP(n_neighbors=20),
 }
 ESTIMATORS = {
     "rank": lambda: RankSelector(FisherScore(), n_features=2),

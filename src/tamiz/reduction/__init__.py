@@ -12,6 +12,7 @@ registry = Registry(
     stochastic_mds       stochastic_mds:StochasticMDS            map       Stochastic MDS
     laplacian_eigenmaps  laplacian_eigenmaps:LaplacianEigenmaps  map       Laplacian eigenmaps
     tsne                 tsne:TSNE                               map       t-SNE
+    umap                 umap:UMAP                               map       UMAP
     axis_correlations    axes:axis_correlations                  function  Rank correlations of columns and axes
     """,
 )

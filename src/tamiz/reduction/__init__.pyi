@@ -7,5 +7,6 @@ from tamiz.reduction.mds import MDS as MDS
 from tamiz.reduction.pca import PCA as PCA
 from tamiz.reduction.stochastic_mds import StochasticMDS as StochasticMDS
 from tamiz.reduction.tsne import TSNE as TSNE
+from tamiz.reduction.umap import UMAP as UMAP
 
 registry: Registry

@@ -6,43 +6,37 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import ConvergenceWarning, DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import KNearest, builder_metric, resolve_builder
-from tamiz.graphs.weights import Binary
-from tamiz.neighbors.metric_registry import metric_tags
-from tamiz.neighbors.row_encoders import count_rows, row_numbers
-from tamiz.reduction.base import Reducer
+from tamiz.neighbors.base import Neighbors
 from tamiz.reduction.layouts.affinities import joint_affinities, shortest_edges
 from tamiz.reduction.layouts.divergence import CHECK_INTERVAL, Callback, DivergenceDescent
 from tamiz.reduction.layouts.extension import place_rows
 from tamiz.reduction.layouts.initialization import initial_layout
+from tamiz.reduction.neighbor_embedding import NeighborEmbedding
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.runtime.validation import check_integer, check_memory, check_real
-from tamiz.sources.feature_checks import check_features, record_features
-from tamiz.sources.schema import Schema
+from tamiz.runtime.validation import check_integer, check_positive, check_real
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
+from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Number
 
 INIT_CHOICES = ("pca", "spectral", "random")
 _DEFAULT_PERPLEXITY = 30.0
 # Neighbours of a row for each unit of the perplexity: further ones have affinities near 0.
 _NEIGHBORS_PER_PERPLEXITY = 3
+# Standard deviation of the first coordinate of a named initial layout.
+_INITIAL_DEVIATION = 1e-4
 # Converged if the last 50 iterations lowered the divergence by at most this share.
 _CONVERGED_DECREASE = 0.02
 # Largest share of rows whose last step has the greatest length.
 _MAX_CLIPPED_SHARE = 0.01
-# Bytes for each edge of the graph and of the affinities while both are in memory.
-_BYTES_PER_EDGE = 48
 
 
-class TSNE(Reducer):
+class TSNE(NeighborEmbedding):
     """t-SNE: rows that are neighbours in the table are neighbours on the map.
 
     .. math:: \\min_Y \\; KL(P \\| Q) = \\sum_{i \\ne j} p_{ij} \\log \\frac{p_{ij}}{q_{ij}}, \\quad
@@ -140,9 +134,6 @@ class TSNE(Reducer):
 
     kl_history_: Floats
     invariants: ClassVar[Invariants] = {
-        "graph_": InstanceOf(Graph),
-        "graph_.n_samples": Integer(low=1, size="n"),
-        "_first_rows": IntegerArray("n", below="n"),
         "kl_divergence_": Number(),
         "kl_history_": FloatArray("c", 2),
         "n_iter_": Integer(),
@@ -175,9 +166,6 @@ class TSNE(Reducer):
         self.graph = graph
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Tags:
-        return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
-
     def fit(self, X: Any = None, y: Any = None, *, callback: Callback | None = None) -> Self:
         """Build the graph and optimise the layout.
 
@@ -195,20 +183,28 @@ class TSNE(Reducer):
         rate = self._check_learning_rate()
         rng = make_rng(self.random_state)
         with parallel.thread_session():
-            graph, perplexity = self._build_graph(X, y)
+            n = self._count_rows(X)
+            perplexity = self._check_perplexity(n)
+            n_neighbors = max(1, min(_n_neighbors(perplexity), n - 1))
+            graph = self._build_graph(X, y, n, n_neighbors, "Lower perplexity.")
+            if self.perplexity is None:
+                least = float(np.diff(graph.edges.indptr).min())
+                perplexity = min(perplexity, max(1.0, least / _NEIGHBORS_PER_PERPLEXITY))
             edges = shortest_edges(graph, _n_neighbors(perplexity))
             _check_edges(np.diff(edges.indptr), perplexity)
             affinities = joint_affinities(edges, perplexity)
             del edges
             points = initial_layout(self.init, INIT_CHOICES, graph, affinities, m, rng)
+            if isinstance(self.init, str):
+                points *= _INITIAL_DEVIATION / float(points[:, 0].std())
             descent = DivergenceDescent(affinities, points)
             try:
                 descent.run(exaggerations, rate, callback)
             except KeyboardInterrupt:
                 if descent.history:
-                    self._set_fitted(X, graph, perplexity, descent)
+                    self._set_descent(X, graph, perplexity, descent)
                 raise
-            self._set_fitted(X, graph, perplexity, descent)
+            self._set_descent(X, graph, perplexity, descent)
         return self
 
     def continue_fit(self, n_iter: int = 250, *, callback: Callback | None = None) -> Self:
@@ -223,7 +219,7 @@ class TSNE(Reducer):
         """
         check_is_fitted(self)
         exaggerations = np.full(
-            check_integer("n_iter", n_iter, low=1), _check_positive("exaggeration", self.exaggeration)
+            check_integer("n_iter", n_iter, low=1), check_positive("exaggeration", self.exaggeration)
         )
         rate = self._check_learning_rate()
         with parallel.thread_session():
@@ -232,38 +228,12 @@ class TSNE(Reducer):
             descent.run(exaggerations, rate, callback)
         earlier = self.n_iter_
         self.n_iter_ += descent.n_iter
-        self._set_layout(descent.points.astype(self.embedding_.dtype), descent)
+        self._set_points(descent.points)
         new = np.array(descent.history)
         new[:, 0] += earlier
         self.kl_history_ = np.concatenate([self.kl_history_, new])
+        self._set_convergence(descent)
         return self
-
-    def _build_graph(self, X: Any, y: Any) -> tuple[Graph, float]:
-        """Return the graph and the perplexity."""
-        builder = resolve_builder(self.graph, X)
-        n = builder.n_samples if isinstance(builder, Graph) else count_rows(X)
-        if n < 2:
-            raise DataError(f"X has {n} {'sample (row)' if n == 1 else 'samples (rows)'}; t-SNE needs at least 2.")
-        perplexity = self._check_perplexity(n)
-        n_neighbors = max(1, min(_n_neighbors(perplexity), n - 1))
-        check_memory(
-            float(_BYTES_PER_EDGE) * n * n_neighbors,
-            f"The {n_neighbors:,} neighbours of {n:,} rows",
-            "Lower perplexity.",
-        )
-        if self.graph is None:
-            builder = KNearest(n_neighbors, weight=Binary(), symmetry="directed")
-        graph = builder.build_quietly(X, y if builder.needs_classes else None, fill_missing=True)
-        if len(graph.components) > 1:
-            warn_user(
-                [
-                    f"TSNE: the graph falls into {graph.components.describe(row_numbers(X))}. The map separates them, and "
-                    "distances between them have no meaning."
-                ]
-            )
-        if self.perplexity is None:
-            perplexity = min(perplexity, max(1.0, float(np.diff(graph.edges.indptr).min()) / _NEIGHBORS_PER_PERPLEXITY))
-        return graph, perplexity
 
     def _check_perplexity(self, n: int) -> float:
         """Return the perplexity for n rows."""
@@ -282,25 +252,21 @@ class TSNE(Reducer):
         """Return the exaggeration of every iteration."""
         n_early = check_integer("n_early_iter", self.n_early_iter, low=0)
         n_iter = check_integer("n_iter", self.n_iter, low=1)
-        early = _check_positive("early_exaggeration", self.early_exaggeration)
-        late = _check_positive("exaggeration", self.exaggeration)
+        early = check_positive("early_exaggeration", self.early_exaggeration)
+        late = check_positive("exaggeration", self.exaggeration)
         falling = np.geomspace(early, late, n_iter // 2) if n_early else np.full(n_iter // 2, late)
         return np.concatenate([np.full(n_early, early), falling, np.full(n_iter - n_iter // 2, late)])
 
     def _check_learning_rate(self) -> float | None:
-        return None if self.learning_rate == "auto" else _check_positive("learning_rate", self.learning_rate)
+        return None if self.learning_rate == "auto" else check_positive("learning_rate", self.learning_rate)
 
-    def _set_fitted(self, X: Any, graph: Graph, perplexity: float, descent: DivergenceDescent) -> None:
-        first = graph.first_occurrences()
-        embedding = self._match_dtype(descent.points[first], X)
-        record_features(self, X)
-        self.graph_, self.perplexity_, self._first_rows = graph, perplexity, first
-        self.n_iter_ = descent.n_iter
+    def _set_descent(self, X: Any, graph: Graph, perplexity: float, descent: DivergenceDescent) -> None:
+        self._set_fitted(X, graph, descent.points)
+        self.perplexity_, self.n_iter_ = perplexity, descent.n_iter
         self.kl_history_ = np.array(descent.history, dtype=np.float64)
-        self._set_layout(embedding, descent)
+        self._set_convergence(descent)
 
-    def _set_layout(self, embedding: NDArray[Any], descent: DivergenceDescent) -> None:
-        self.embedding_ = embedding[self._first_rows]
+    def _set_convergence(self, descent: DivergenceDescent) -> None:
         values = [value for _, value in descent.history]
         self.kl_divergence_: float = values[-1]
         decreasing = len(values) < 2 or values[-2] - values[-1] > _CONVERGED_DECREASE * abs(values[-2])
@@ -316,44 +282,13 @@ class TSNE(Reducer):
         )
         warn_user([f"TSNE: not converged after {self.n_iter_:,} iterations: {reason}"], ConvergenceWarning)
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y, **fit_params).embedding_
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Map new rows, each independently of the others.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or Source
-            New rows.
-        """
-        check_is_fitted(self)
-        check_features(self, X)
-        with parallel.thread_session():
-            attached = self.graph_.attach(X)
-            embedding = place_rows(attached.neighbors, self.perplexity_, np.asarray(self.embedding_, dtype=np.float64))
-        known = attached.duplicate_of >= 0
-        embedding[known] = self.embedding_[attached.duplicate_of[known]]
-        return self._match_dtype(embedding, X)
-
-    @property
-    def schema_(self) -> Schema | None:
-        """The schema of the rows from which the graph was built; None if it was built from edges."""
-        check_is_fitted(self)
-        return self.graph_.schema
+    def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
+        return place_rows(near, self.perplexity_, points)
 
 
 def _n_neighbors(perplexity: float) -> int:
     # Rounding must not add a neighbour to a whole number.
     return int(np.ceil(_NEIGHBORS_PER_PERPLEXITY * perplexity - 1e-9))
-
-
-def _check_positive(name: str, value: Any) -> float:
-    number = check_real(name, value, low=0.0)
-    if number == 0.0:
-        raise ValueError(f"{name} must be above 0, got {value!r}.")
-    return number
 
 
 def _check_edges(counts: NDArray[np.integer[Any]], perplexity: float) -> None:

@@ -22,13 +22,23 @@ def check_integer(name: str, value: Any, *, low: int, high: int | None = None) -
     return number
 
 
-def check_real(name: str, value: Any, *, low: float | None = None) -> float:
-    """Return `value` as a float of at least `low`."""
+def check_real(name: str, value: Any, *, low: float | None = None, high: float | None = None) -> float:
+    """Return `value` as a float of at least `low` and at most `high`."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
-    if value != value or (low is not None and value < low):
-        raise ValueError(f"{name} must be {'a number' if low is None else f'at least {low}'}, got {value}.")
-    return float(value)
+    number = float(value)
+    if number != number or (low is not None and number < low) or (high is not None and number > high):
+        bounds = [f"at least {low}"] * (low is not None) + [f"at most {high}"] * (high is not None)
+        raise ValueError(f"{name} must be {' and '.join(bounds) or 'a number'}, got {value}.")
+    return number
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return `value` as a finite float above 0."""
+    number = check_real(name, value, low=0.0)
+    if number == 0.0 or number == math.inf:
+        raise ValueError(f"{name} must be above 0 and finite, got {value!r}.")
+    return number
 
 
 def check_n_features(name: str, value: Any, total: int) -> int:

@@ -347,6 +347,14 @@ def code_vector(values: ArrayLike, name: str) -> tuple[NDArray[np.int32], int]:
     return np.ascontiguousarray(encoded.values, dtype=np.int32), len(encoded.column.levels)
 
 
+def read_target_vector(values: ArrayLike, name: str) -> tuple[NDArray[Any], bool]:
+    """Return a target as numbers, NaN for missing values, or as codes of classes, -1 for these, and whether it is a number."""
+    encoded = encode_target(to_raw_column(values, name), None, lambda at: f"value {at}")
+    if encoded.values is None:
+        return np.full(encoded.column.n_missing, -1, dtype=np.int32), False
+    return encoded.values, encoded.column.is_number
+
+
 def weight_vector(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
     """Return the weights of n values, ones by default; raise a DataError for invalid weights."""
     if sample_weight is None:

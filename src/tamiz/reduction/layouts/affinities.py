@@ -1,4 +1,4 @@
-"""Affinities of rows of a given perplexity, from the lengths of the edges of a graph."""
+"""Affinities of rows from the lengths of the edges of a graph: those of t-SNE, of a perplexity, and the memberships of UMAP."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from scipy import sparse
 
 from tamiz.graphs.edges import Edges
 from tamiz.graphs.graph import Graph
+from tamiz.kernels.edge_sampling import smooth_memberships
 from tamiz.kernels.neighbor_embedding import perplexity_affinities
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
@@ -52,3 +53,43 @@ def joint_affinities(edges: Edges, perplexity: float) -> sparse.csr_array:
     directed = sparse.csr_array((found.astype(np.float32), edges.indices, edges.indptr), shape=(n, n))
     del found
     return sparse.csr_array(directed + directed.T)
+
+
+def row_memberships(
+    indptr: NDArray[np.int64], lengths: Floats, local_connectivity: float, mean_length: float | None = None
+) -> Floats:
+    """Return the membership of every edge, of the rows in CSR form: 1 for the nearest neighbour, less for further ones.
+
+    Those of k edges have the sum log2(k + 1) as far as the lengths allow. `mean_length` limits the widths of rows whose neighbours
+    are all equal to them; None is the mean over all rows, each of which counts as its own neighbour.
+    """
+    if mean_length is None:
+        mean_length = mean_neighbor_length(indptr, lengths)
+    out = np.empty(len(lengths))
+    for _ in parallel.map_blocks(
+        lambda span: smooth_memberships(indptr, lengths, local_connectivity, mean_length, *span, out),
+        parallel.block_ranges(len(indptr) - 1, _ROWS_PER_TASK),
+    ):
+        pass
+    return out
+
+
+def mean_neighbor_length(indptr: NDArray[np.int64], lengths: Floats) -> float:
+    """Return the mean length of the edges, with one of length 0 from each row to itself."""
+    return float(lengths.sum()) / (len(lengths) + len(indptr) - 1)
+
+
+def fuzzy_union(directed: sparse.csr_array, mix_ratio: float = 1.0) -> sparse.csr_array:
+    """Return the symmetric memberships: the union a + b - a b, mixed with the intersection a b."""
+    transposed = sparse.csr_array(directed.T)
+    product = directed * transposed
+    union = sparse.csr_array(mix_ratio * (directed + transposed) + (1.0 - 2.0 * mix_ratio) * product)
+    union.eliminate_zeros()
+    return union
+
+
+def joint_memberships(edges: Edges, local_connectivity: float, mix_ratio: float) -> sparse.csr_array:
+    """Return the symmetric memberships of UMAP, in float32."""
+    n = len(edges.indptr) - 1
+    found = row_memberships(edges.indptr, edges.lengths, local_connectivity).astype(np.float32)
+    return fuzzy_union(sparse.csr_array((found, edges.indices, edges.indptr), shape=(n, n)), mix_ratio)

@@ -1,0 +1,166 @@
+"""Stochastic gradient descent of UMAP: attraction along sampled edges, repulsion from drawn rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamiz.kernels.edge_sampling import LANES, Epoch, cross_entropy, move_rows
+from tamiz.neighbors.base import Neighbors
+from tamiz.reduction.layouts.affinities import row_memberships
+from tamiz.runtime import parallel, progress
+from tamiz.statistics.base import Floats
+
+# Rows of one task (a multiple of LANES), epochs between two evaluations of the cross entropy, and pairs for these of all rows,
+# but at least some for each row.
+_ROWS_PER_TASK, CHECK_INTERVAL, _N_PAIRS, _MIN_PAIRS_PER_ROW = 2048, 50, 500_000, 8
+# Epochs and learning rate that show whether a layout has converged.
+CHECK_EPOCHS, _CHECK_RATE = 10, 0.01
+# New rows: rows of the fit that they are repelled from, the least number of epochs, and the learning rate at the start.
+_POOL_SIZE, _MIN_EPOCHS, _INITIAL_RATE = 4096, 100, 0.25
+
+Callback = Callable[[int, float, Floats], object]
+Coordinates = NDArray[np.float32]
+
+
+class EdgeSampling:
+    """Descent from initial points.
+
+    Parameters
+    ----------
+    memberships : csr_array of shape (n, n)
+        Symmetric, from 0 to 1.
+    points : ndarray of shape (n, m)
+        The initial points.
+    settings : Epoch
+        The map, the repulsion and the seed; `number` is the number of the first epoch.
+
+    Attributes
+    ----------
+    history : list of (int, float)
+        Epochs done, and the cross entropy for each row, at each check.
+    """
+
+    def __init__(self, memberships: sparse.csr_array, points: Floats, settings: Epoch) -> None:
+        n = len(points)
+        # Rows that move at once should have similar numbers of draws.
+        self._order = np.argsort(np.asarray(memberships.sum(axis=1)).ravel(), kind="stable").astype(np.int32)
+        place = np.empty(n, dtype=np.int32)
+        place[self._order] = np.arange(n, dtype=np.int32)
+        graph = memberships[self._order]
+        self._indptr, self._indices = graph.indptr.astype(np.int64), place[graph.indices]
+        largest = np.float32(graph.data.max()) if graph.nnz else np.float32(1.0)
+        self._rates = graph.data.astype(np.float32) / largest
+        self._settings = settings
+        self._points = _as_lines(points[self._order])
+        self._moved = np.empty_like(self._points)
+        self._spans = parallel.block_ranges(n, _ROWS_PER_TASK)
+        n_shifts = min(n - 1, max(_MIN_PAIRS_PER_ROW, _N_PAIRS // n))
+        self._shifts = 1 + np.sort(np.random.default_rng(settings.seed).choice(n - 1, n_shifts, replace=False))
+        self.n_epochs = 0
+        self.history: list[tuple[int, float]] = []
+
+    @property
+    def points(self) -> Floats:
+        """The points, of shape (n, m)."""
+        out = np.empty((len(self._order), len(self._points)))
+        out[self._order] = self._points[:, : len(self._order)].T
+        return out
+
+    def run(self, rates: Floats, callback: Callback | None = None) -> None:
+        """Run an epoch for each learning rate, or fewer if the callback returns a true value."""
+        for done, rate in enumerate(progress.track_progress("Epochs", rates.tolist(), len(rates)), start=1):
+            self._move(rate)
+            if done % CHECK_INTERVAL == 0 or done == len(rates):
+                value = self.cross_entropy()
+                self.history.append((self.n_epochs, value))
+                if callback is not None and callback(self.n_epochs, value, self.points):
+                    return
+
+    def further_decrease(self) -> float:
+        """Return the share by which a few epochs at a low learning rate lower the cross entropy; the layout stays as it is."""
+        layout, before = self._points.copy(), self.cross_entropy()
+        for _ in range(CHECK_EPOCHS):
+            self._move(_CHECK_RATE)
+        after = self.cross_entropy()
+        self._points = layout
+        self.n_epochs -= CHECK_EPOCHS
+        return 1.0 - after / before if before > 0.0 else 0.0
+
+    def _move(self, rate: float) -> None:
+        settings = self._settings._replace(rate=rate, number=self._settings.number + self.n_epochs)
+        _move_all(self._points, self._points, self._points, self._edges, settings, self._moved, self._spans)
+        self._points, self._moved = self._moved, self._points
+        _wrap(self._points, len(self._order))
+        self.n_epochs += 1
+
+    def cross_entropy(self) -> float:
+        """Return the cross entropy for each row, estimated from fixed pairs of rows."""
+        costs = parallel.map_blocks(
+            lambda span: cross_entropy(self._points, *self._edges, self._shifts, self._settings, *span), self._spans
+        )
+        return sum(costs) / len(self._order)
+
+    @property
+    def _edges(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+        return self._indptr, self._indices, self._rates
+
+
+def place_rows(
+    near: Neighbors, local_connectivity: float, mean_length: float, points: Floats, settings: Epoch, n_epochs: int
+) -> Floats:
+    """Return the coordinates of new rows, given their neighbours among fitted rows at `points`.
+
+    A row starts at the weighted mean of its neighbours, and moves as in a fit while these stay fixed. All rows have the same draws,
+    so that a place depends on nothing but its row.
+    """
+    memberships = row_memberships(near.indptr, near.distances, local_connectivity, mean_length)
+    weights = sparse.csr_array((memberships, near.indices, near.indptr), shape=(near.n_rows, near.n_points))
+    with np.errstate(invalid="ignore"):
+        start = np.asarray(weights @ points) / np.asarray(weights.sum(axis=1))[:, None]
+    # Rows at an infinite distance have no memberships, and stay NaN.
+    finite = np.isfinite(start).all(axis=1)
+    places = _as_lines(np.where(finite[:, None], start, 0.0))
+    moved = np.empty_like(places)
+    drawn = np.random.default_rng(settings.seed).choice(len(points), min(len(points), _POOL_SIZE), replace=False)
+    fixed, pool = _as_lines(points), _as_lines(np.repeat(points[drawn], LANES, axis=0))
+    edges = near.indptr, near.indices, np.nan_to_num(memberships).astype(np.float32)
+    spans = parallel.block_ranges(near.n_rows, _ROWS_PER_TASK)
+    n_epochs = max(_MIN_EPOCHS, n_epochs // 3)
+    for number in range(n_epochs):
+        settings = settings._replace(rate=_INITIAL_RATE * (1.0 - number / n_epochs), number=number, own_draws=0)
+        _move_all(places, fixed, pool, edges, settings, moved, spans)
+        places, moved = moved, places
+    out = places[:, : near.n_rows].T.astype(np.float64)
+    out[~finite] = np.nan
+    return out
+
+
+def _move_all(
+    rows: Coordinates,
+    points: Coordinates,
+    pool: Coordinates,
+    edges: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]],
+    settings: Epoch,
+    out: Coordinates,
+    spans: list[tuple[int, int]],
+) -> None:
+    for _ in parallel.map_blocks(lambda span: move_rows(rows, points, pool, *edges, settings, *span, out), spans):
+        pass
+
+
+def _as_lines(points: Floats) -> Coordinates:
+    """Return points as lines of coordinates, of shape (m, n + LANES)."""
+    n, m = points.shape
+    lines = np.empty((m, n + LANES), dtype=np.float32)
+    lines[:, :n] = points.T
+    _wrap(lines, n)
+    return lines
+
+
+def _wrap(lines: Coordinates, n: int) -> None:
+    """Repeat the first coordinates after the last."""
+    lines[:, n:] = lines[:, np.arange(LANES) % n]

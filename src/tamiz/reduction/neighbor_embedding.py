@@ -1,0 +1,120 @@
+"""The base class of t-SNE and UMAP: a graph of the rows, a layout of it, and an extension to new rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from tamiz.exceptions import DataError
+from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.k_nearest import KNearest, builder_metric, resolve_builder
+from tamiz.graphs.weights import Binary
+from tamiz.neighbors.base import Neighbors
+from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.neighbors.row_encoders import count_rows, row_numbers
+from tamiz.reduction.base import Reducer
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_memory
+from tamiz.sources.feature_checks import check_features, record_features
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import InstanceOf, Integer, IntegerArray, Invariants
+
+# Bytes for each edge of the graph and of the affinities while both are in memory.
+_BYTES_PER_EDGE = 48
+
+
+class NeighborEmbedding(Reducer):
+    """A map on which rows attract their neighbours in a graph and repel all other rows.
+
+    Attributes
+    ----------
+    graph : GraphBuilder, Graph or None
+        The parameter of the subclass.
+    graph_ : Graph
+    """
+
+    graph: GraphBuilder | Graph | None
+    invariants: ClassVar[Invariants] = {
+        "graph_": InstanceOf(Graph),
+        "graph_.n_samples": Integer(low=1, size="n"),
+        "_first_rows": IntegerArray("n", below="n"),
+    }
+
+    def __sklearn_tags__(self) -> Tags:
+        return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
+
+    @property
+    def schema_(self) -> Schema | None:
+        """The schema of the rows from which the graph was built; None if it was built from edges."""
+        check_is_fitted(self)
+        return self.graph_.schema
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
+        """Fit and return the coordinates of the rows."""
+        return self.fit(X, y, **fit_params).embedding_
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Map new rows, each independently of the others.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source
+            New rows.
+        """
+        check_is_fitted(self)
+        check_features(self, X)
+        with parallel.thread_session():
+            attached = self.graph_.attach(X)
+            embedding = self._place_rows(attached.neighbors, np.asarray(self.embedding_, dtype=np.float64))
+        known = attached.duplicate_of >= 0
+        embedding[known] = self.embedding_[attached.duplicate_of[known]]
+        return self._match_dtype(embedding, X)
+
+    @abstractmethod
+    def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
+        """Return the coordinates of new rows, given their neighbours among the fitted rows at `points`."""
+
+    def _count_rows(self, X: Any) -> int:
+        """Return the number of rows of X or of a built graph; raise DataError if it is below 2."""
+        builder = resolve_builder(self.graph, X)
+        n = builder.n_samples if isinstance(builder, Graph) else count_rows(X)
+        if n < 2:
+            raise DataError(
+                f"X has {n} {'sample (row)' if n == 1 else 'samples (rows)'}; {type(self).__name__} needs at least 2."
+            )
+        return n
+
+    def _build_graph(self, X: Any, y: Any, n: int, n_neighbors: int, advice: str) -> Graph:
+        """Return the graph of the parameter `graph`, by default of the nearest neighbours of each row."""
+        check_memory(float(_BYTES_PER_EDGE) * n * n_neighbors, f"The {n_neighbors:,} neighbours of {n:,} rows", advice)
+        builder = resolve_builder(self.graph, X)
+        if self.graph is None:
+            builder = KNearest(n_neighbors, weight=Binary(), symmetry="directed")
+        graph = builder.build_quietly(X, y if builder.needs_classes else None, fill_missing=True)
+        if len(graph.components) > 1:
+            warn_user(
+                [
+                    f"{type(self).__name__}: the graph falls into {graph.components.describe(row_numbers(X))}. The map "
+                    "separates them, and distances between them have no meaning."
+                ]
+            )
+        return graph
+
+    def _set_fitted(self, X: Any, graph: Graph, points: Floats) -> None:
+        """Set what both methods have in common; equal rows get the coordinates of the first of them."""
+        first = graph.first_occurrences()
+        embedding = self._match_dtype(points[first], X)
+        record_features(self, X)
+        self.graph_, self._first_rows, self.embedding_ = graph, first, embedding
+
+    def _set_points(self, points: Floats) -> None:
+        """Replace the coordinates by others of the same rows."""
+        self.embedding_ = points[self._first_rows].astype(self.embedding_.dtype)

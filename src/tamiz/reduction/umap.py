@@ -1,0 +1,326 @@
+"""UMAP: uniform manifold approximation and projection."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from tamiz.exceptions import ConvergenceWarning
+from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.graph import Graph
+from tamiz.kernels.edge_sampling import Epoch
+from tamiz.neighbors.base import Neighbors
+from tamiz.reduction.layouts.affinities import joint_memberships, mean_neighbor_length, shortest_edges
+from tamiz.reduction.layouts.edge_sampling import CHECK_EPOCHS, Callback, EdgeSampling, place_rows
+from tamiz.reduction.layouts.initialization import initial_layout
+from tamiz.reduction.layouts.supervision import intersect_target
+from tamiz.reduction.neighbor_embedding import NeighborEmbedding
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_integer, check_positive, check_real
+from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
+
+INIT_CHOICES = ("spectral", "pca", "random")
+_DEFAULT_NEIGHBORS = 15
+# Extent of a named initial layout along each axis, and the standard deviation of the noise that separates equal points.
+_INITIAL_EXTENT, _INITIAL_NOISE = 10.0, 1e-4
+# The learning rate falls linearly from this value to 0.
+_LEARNING_RATE = 0.5
+# Converged if further epochs lower the cross entropy by at most this share.
+_CONVERGED_DECREASE = 0.01
+
+
+class UMAP(NeighborEmbedding):
+    """UMAP: rows that are neighbours in the table are neighbours on the map, in compact groups.
+
+    .. math:: \\min_Y \\; -\\sum_{i \\ne j} \\left[ w_{ij} \\log v_{ij} + m_{ij} \\log(1 - v_{ij}) \\right], \\quad
+        v_{ij} = \\frac{1}{1 + a |y_i - y_j|^{2b}}
+
+    where the membership :math:`w_{ij} = u_{ij} + u_{ji} - u_{ij} u_{ji}` joins
+    :math:`u_{ij} = \\exp(-\\max(d_{ij} - \\rho_i, 0) / \\sigma_i)` of the nearest neighbours of both rows, :math:`\\rho_i` is the
+    distance of the nearest neighbour, and :math:`\\sigma_i` gives row i the sum :math:`\\log_2` of the number of neighbours. The
+    repulsion is that of random draws: :math:`m_{ij}` is `negative_sample_rate` times the memberships of row i, over 2n.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of coordinates.
+    n_neighbors : int, default=None
+        Nearest neighbours of each row, the row itself included, from 2 to n. None is 15, or n if there are fewer rows.
+    min_dist : float, default=0.1
+        Distance on the map within which neighbours attract each other little: at most `spread`.
+    spread : float, default=1
+        Distance on the map at which the attraction of neighbours has fallen to about a third.
+    n_epochs : int, default=500
+        Passes over the edges. The learning rate falls linearly to 0 over all of them.
+    negative_sample_rate : int, default=5
+        Draws of rows that repel, for each sampled edge.
+    repulsion_strength : float, default=1
+        Factor of the repulsion.
+    local_connectivity : float, default=1
+        Number of nearest neighbours with the membership 1.
+    set_op_mix_ratio : float, default=1
+        From 1, where two rows are joined if one is a neighbour of the other, to 0, where both must be neighbours of the other.
+    target_weight : float, default=0.5
+        Weight of the target y, if it is passed to `fit`: from 0, where it hardly counts, to 1, where only rows of the same class or
+        of near values are joined.
+    init : {"spectral", "pca", "random"} or array of shape (n_samples, n_components), default="spectral"
+        The initial layout: eigenvectors of the memberships, principal components, or random points, scaled to an extent of 10; an
+        array is used without scaling. Rows without coordinates, such as distances, use "spectral" in place of "pca".
+    graph : GraphBuilder or Graph, default=None
+        The neighbours; None is the graph of the n_neighbors - 1 nearest other rows of each row. In a graph of more edges, the
+        shortest edges of each row are used; rows of fewer edges have as many neighbours.
+    random_state : int, Generator or None, default=None
+        Seed of the draws, and of a random initial layout.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Equal rows have the coordinates of the first of them.
+    cross_entropy_ : float
+        The cross entropy of the layout for each row, in nats, estimated from about 500,000 pairs of rows.
+    cross_entropy_history_ : ndarray of shape (n_checks, 2)
+        Epochs done and the cross entropy, after every 50 epochs. While the learning rate is high, random draws keep it high.
+    n_epochs_ : int
+        Epochs done.
+    converged_ : bool
+        Whether 10 further epochs at a learning rate of 0.01 lower the cross entropy by at most 1 %.
+    n_neighbors_ : int
+        The number of neighbours that was used.
+    memberships_ : csr_array of shape (n_samples, n_samples)
+        The symmetric memberships w, after the target.
+    a_, b_ : float
+        The map's v is closest to 1 within `min_dist`, and to exp(-(d - min_dist) / spread) beyond.
+    graph_ : Graph
+
+    Raises
+    ------
+    DataError
+        When init is invalid.
+    ValueError
+        When a parameter is out of range.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When `converged_` is false.
+
+    Notes
+    -----
+    Distances between groups and sizes of groups on the map have little meaning: only neighbourhoods are fitted.
+
+    Cost of the graph, and about O(n n_neighbors negative_sample_rate) for each epoch. In an epoch every row moves on its own: along
+    its sampled edges, each by an implicit step that never passes the middle of the edge, and away from drawn rows. All other rows
+    are where they were before the epoch, and draws are hashes of the seed, the epoch and the row, so the same seed gives the same
+    bits for any number of threads.
+
+    `transform` moves each new row alone in the same way, from the weighted mean of its nearest rows of the fit, which stay fixed. A
+    row that is equal to a row of the fit gets its coordinates.
+
+    References
+    ----------
+    McInnes, Healy and Melville (2018), UMAP: Uniform manifold approximation and projection for dimension reduction,
+    arXiv:1802.03426; Damrich and Hamprecht (2021), On UMAP's true loss function, NeurIPS 34.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tamiz.reduction import UMAP
+    >>> X = load_digits().data[:400]
+    >>> mapped = UMAP(random_state=0).fit(X)
+    >>> mapped.embedding_.shape, mapped.n_neighbors_
+    ((400, 2), 15)
+    >>> mapped.transform(X[:3] + 0.5).shape
+    (3, 2)
+    """
+
+    cross_entropy_history_: Floats
+    memberships_: sparse.csr_array
+    n_neighbors_: int
+    a_: float
+    b_: float
+    _seed: int
+    _mean_length: float
+    invariants: ClassVar[Invariants] = {
+        "memberships_.indptr": IntegerArray("n+1"),
+        "memberships_.data": FloatArray("m", low=0.0, high=1.0, allow_float32=True),
+        "cross_entropy_": Number(),
+        "cross_entropy_history_": FloatArray("c", 2),
+        "n_epochs_": Integer(),
+        "converged_": InstanceOf(bool),
+        "n_neighbors_": Integer(low=2),
+        "a_": Number(0.0),
+        "b_": Number(0.0),
+        "_seed": Integer(low=0),
+        "_mean_length": Number(0.0),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        min_dist: float = 0.1,
+        spread: float = 1.0,
+        n_epochs: int = 500,
+        negative_sample_rate: int = 5,
+        repulsion_strength: float = 1.0,
+        local_connectivity: float = 1.0,
+        set_op_mix_ratio: float = 1.0,
+        target_weight: float = 0.5,
+        init: str | ArrayLike = "spectral",
+        graph: GraphBuilder | Graph | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.min_dist = min_dist
+        self.spread = spread
+        self.n_epochs = n_epochs
+        self.negative_sample_rate = negative_sample_rate
+        self.repulsion_strength = repulsion_strength
+        self.local_connectivity = local_connectivity
+        self.set_op_mix_ratio = set_op_mix_ratio
+        self.target_weight = target_weight
+        self.init = init
+        self.graph = graph
+        self.random_state = random_state
+
+    def fit(self, X: Any = None, y: Any = None, *, callback: Callback | None = None) -> Self:
+        """Build the graph and optimise the layout.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source, default=None
+            Input of the graph builder. For a built Graph the rows that it was built from, or None. The target of a Source is not
+            used.
+        y : array of shape (n_samples,), default=None
+            Classes, or numbers of more than 20 values: rows of different targets are joined less. Rows with a missing value have no
+            target. None maps the rows by their columns alone.
+        callback : callable, default=None
+            Called as `callback(n_epochs, cross_entropy, embedding)` after every 50 epochs; a true result ends the fit.
+        """
+        m = check_integer("n_components", self.n_components, low=1)
+        n_epochs = check_integer("n_epochs", self.n_epochs, low=1)
+        weight = check_real("target_weight", self.target_weight, low=0.0, high=1.0)
+        mix_ratio = check_real("set_op_mix_ratio", self.set_op_mix_ratio, low=0.0, high=1.0)
+        connectivity = check_real("local_connectivity", self.local_connectivity, low=0.0)
+        rng = make_rng(self.random_state)
+        with parallel.thread_session():
+            n = self._count_rows(X)
+            n_neighbors = self._check_n_neighbors(n)
+            settings = self._settings(*fit_curve(self.min_dist, self.spread), seed=int(rng.integers(2**31)))
+            graph = self._build_graph(X, y, n, n_neighbors - 1, "Lower n_neighbors.")
+            edges = shortest_edges(graph, n_neighbors - 1)
+            mean_length = mean_neighbor_length(edges.indptr, edges.lengths)
+            memberships = joint_memberships(edges, connectivity, mix_ratio)
+            del edges
+            if y is not None:
+                memberships = intersect_target(memberships, y, weight, n_neighbors)
+            points = initial_layout(self.init, INIT_CHOICES, graph, memberships, m, rng)
+            if isinstance(self.init, str):
+                points -= points.min(axis=0)
+                points *= _INITIAL_EXTENT / np.maximum(points.max(axis=0), np.finfo(float).tiny)
+                points += _INITIAL_NOISE * rng.standard_normal(points.shape)
+            descent = EdgeSampling(memberships, points, settings)
+            of_fit = {"memberships_": memberships, "n_neighbors_": n_neighbors, "_mean_length": mean_length}
+            of_fit |= {"a_": settings.a, "b_": settings.b, "_seed": settings.seed}
+            try:
+                descent.run(_LEARNING_RATE * (1.0 - np.arange(n_epochs) / n_epochs), callback)
+            except KeyboardInterrupt:
+                if descent.history:
+                    self._set_descent(X, graph, descent, of_fit)
+                raise
+            self._set_descent(X, graph, descent, of_fit)
+        return self
+
+    def continue_fit(self, n_epochs: int = 250, *, callback: Callback | None = None) -> Self:
+        """Run further epochs from the fitted layout, from the learning rate that a fit of all epochs together would have there.
+
+        Parameters
+        ----------
+        n_epochs : int, default=250
+            Epochs, after those of the fit.
+        callback : callable, default=None
+            As for `fit`.
+        """
+        check_is_fitted(self)
+        earlier = self.n_epochs_
+        n_all = earlier + check_integer("n_epochs", n_epochs, low=1)
+        settings = self._settings(self.a_, self.b_, self._seed)._replace(number=earlier)
+        with parallel.thread_session():
+            descent = EdgeSampling(self.memberships_, self.embedding_, settings)
+            descent.run(_LEARNING_RATE * (1.0 - np.arange(earlier, n_all) / n_all), callback)
+            self._set_points(descent.points)
+            new = np.array(descent.history)
+            new[:, 0] += earlier
+            self.cross_entropy_history_ = np.concatenate([self.cross_entropy_history_, new])
+            self.n_epochs_ += descent.n_epochs
+            self._set_convergence(descent)
+        return self
+
+    def _check_n_neighbors(self, n: int) -> int:
+        """Return the number of neighbours for n rows."""
+        if self.n_neighbors is None:
+            return min(_DEFAULT_NEIGHBORS, n)
+        n_neighbors = check_integer("n_neighbors", self.n_neighbors, low=2)
+        if n_neighbors > n:
+            raise ValueError(
+                f"n_neighbors must be at most the number of rows = {n:,}, because it includes the row itself, got "
+                f"{n_neighbors:,}."
+            )
+        return n_neighbors
+
+    def _settings(self, a: float, b: float, seed: int) -> Epoch:
+        strength = check_real("repulsion_strength", self.repulsion_strength, low=0.0)
+        n_draws = check_integer("negative_sample_rate", self.negative_sample_rate, low=1)
+        return Epoch(a, b, strength, _LEARNING_RATE, 0, n_draws, seed, 1)
+
+    def _set_descent(self, X: Any, graph: Graph, descent: EdgeSampling, of_fit: dict[str, Any]) -> None:
+        self._set_fitted(X, graph, descent.points)
+        for name, value in of_fit.items():
+            setattr(self, name, value)
+        self.n_epochs_ = descent.n_epochs
+        self.cross_entropy_history_ = np.array(descent.history, dtype=np.float64)
+        self._set_convergence(descent)
+
+    def _set_convergence(self, descent: EdgeSampling) -> None:
+        self.cross_entropy_: float = descent.history[-1][1]
+        decrease = descent.further_decrease()
+        self.converged_: bool = decrease <= _CONVERGED_DECREASE
+        if not self.converged_:
+            warn_user(
+                [
+                    f"UMAP: not converged after {self.n_epochs_:,} epochs: {CHECK_EPOCHS} further ones lower the cross entropy by "
+                    f"{decrease:.1%}. Raise n_epochs, or call continue_fit()."
+                ],
+                ConvergenceWarning,
+            )
+
+    def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
+        settings = self._settings(self.a_, self.b_, self._seed)
+        near = near.nearest(self.n_neighbors_ - 1)
+        return place_rows(near, self.local_connectivity, self._mean_length, points, settings, self.n_epochs_)
+
+
+def fit_curve(min_dist: float, spread: float) -> tuple[float, float]:
+    """Return the a and b for which 1 / (1 + a d^(2b)) is closest to 1 up to min_dist, and to exp(-(d - min_dist) / spread) beyond.
+
+    Closest in the sum of squares over 300 distances from 0 to 3 spread.
+    """
+    spread = check_positive("spread", spread)
+    min_dist = check_real("min_dist", min_dist, low=0.0)
+    if min_dist > spread:
+        raise ValueError(f"min_dist must be at most spread = {spread:g}, got {min_dist:g}.")
+    from scipy.optimize import curve_fit
+
+    distances = np.linspace(0.0, 3.0 * spread, 300)
+    wanted = np.exp(-np.maximum(distances - min_dist, 0.0) / spread)
+    (a, b), _ = curve_fit(lambda d, a, b: 1.0 / (1.0 + a * d ** (2.0 * b)), distances, wanted)
+    return float(a), float(b)
