@@ -11,7 +11,7 @@ from sklearn.pipeline import FeatureUnion
 
 from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain
-from tamiz.reduction import PCA, LaplacianEigenmaps
+from tamiz.reduction import PCA, UMAP, LaplacianEigenmaps
 from tamiz.reduction import registry as reduction
 from tamiz.search import Forward
 
