@@ -32,7 +32,8 @@ _DEFAULT_NEIGHBORS = 15
 _INITIAL_EXTENT, _INITIAL_NOISE = 10.0, 1e-4
 # The learning rate falls linearly from this value to 0.
 _LEARNING_RATE = 0.5
-# Converged if further epochs lower the cross entropy by at most this share.
+# Converged if further epochs lower the cross entropy by at most this share, or by 1 / n for n rows, if that is more: the draws of
+# few rows differ by as much.
 _CONVERGED_DECREASE = 0.01
 
 
@@ -90,7 +91,7 @@ class UMAP(NeighborEmbedding):
     n_epochs_ : int
         Epochs done.
     converged_ : bool
-        Whether 10 further epochs at a learning rate of 0.01 lower the cross entropy by at most 1 %.
+        Whether 10 further epochs at a learning rate of 0.01 lower the cross entropy by at most 1 %, or 1 / n below 100 rows.
     n_neighbors_ : int
         The number of neighbours that was used.
     memberships_ : csr_array of shape (n_samples, n_samples)
@@ -293,7 +294,7 @@ class UMAP(NeighborEmbedding):
     def _set_convergence(self, descent: EdgeSampling) -> None:
         self.cross_entropy_: float = descent.history[-1][1]
         decrease = descent.further_decrease()
-        self.converged_: bool = decrease <= _CONVERGED_DECREASE
+        self.converged_: bool = decrease <= max(_CONVERGED_DECREASE, 1.0 / len(self.embedding_))
         if not self.converged_:
             warn_user(
                 [
