@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial import KDTree
 
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import EdgeGraph, Graph
@@ -18,6 +19,8 @@ from tamiz.statistics.base import Floats
 
 # Components of fewer rows start at random points, because there can be thousands of them.
 _MIN_SPECTRAL_ROWS = 50
+# Extent of a component around its centre, as a share of the distance to the nearest other centre.
+_SHARE_OF_GAP = 0.4
 
 
 def initial_layout(
@@ -42,21 +45,26 @@ def initial_layout(
     elif init == "pca":
         points = _principal_components(graph, n_components)
     if points is None:
-        points = _eigenvectors(affinities, n_components, rng)
+        points = _eigenvectors(graph, affinities, n_components, rng)
     return points / np.abs(points).max()
 
 
 def _principal_components(graph: Graph, n_components: int) -> Floats | None:
-    rule = graph.neighbor_rule if isinstance(graph, EdgeGraph) else None
-    values = None if rule is None else rule.index.points.euclidean_values()
+    values = _coordinates(graph)
     if values is None or sparse.issparse(values) or min(values.shape) <= n_components:
         return None
     points = PCA(n_components).fit_transform(values)
     return points if np.ptp(points[:, 0]) > 0.0 else None
 
 
-def _eigenvectors(affinities: sparse.csr_array, n_components: int, rng: np.random.Generator) -> Floats:
-    """Return the first eigenvectors of the Laplacian; those of separate components side by side on a square."""
+def _coordinates(graph: Graph) -> Any:
+    """Return the rows as coordinates, dense or sparse; None if they have none."""
+    rule = graph.neighbor_rule if isinstance(graph, EdgeGraph) else None
+    return None if rule is None else rule.index.points.euclidean_values()
+
+
+def _eigenvectors(graph: Graph, affinities: sparse.csr_array, n_components: int, rng: np.random.Generator) -> Floats:
+    """Return the first eigenvectors of the Laplacian; those of separate components around the centres of these."""
     n = affinities.shape[0]
     if n <= n_components + 1:
         # Few rows have too few eigenvectors.
@@ -65,15 +73,13 @@ def _eigenvectors(affinities: sparse.csr_array, n_components: int, rng: np.rando
     if len(components) == 1:
         return _component_eigenvectors(affinities, n_components)
     points = rng.standard_normal((n, n_components))
+    centres = _component_centres(graph, components, n_components)
+    radii = _SHARE_OF_GAP * _nearest_distances(centres)
     parts = np.split(np.argsort(components.labels, kind="stable"), np.cumsum(components.sizes)[:-1])
-    side = int(np.ceil(np.sqrt(len(parts)))) if n_components > 1 else len(parts)
-    for place, c in enumerate(np.argsort(-components.sizes, kind="stable")):
-        rows = parts[c]
+    for rows, centre, radius in zip(parts, centres, radii, strict=True):
         if len(rows) >= max(_MIN_SPECTRAL_ROWS, n_components + 2):
             points[rows] = _component_eigenvectors(sparse.csr_array(affinities[rows][:, rows]), n_components)
-        # Within its unit square, at an area in proportion to its rows.
-        points[rows] *= 0.4 * np.sqrt(len(rows) / components.sizes.max()) / np.abs(points[rows]).max()
-        points[rows, :2] += np.array(divmod(place, side))[::-1][: points.shape[1]]
+        points[rows] = centre + radius * points[rows] / np.abs(points[rows]).max()
     return points - 0.5 * (points.max(axis=0) + points.min(axis=0))
 
 
@@ -81,3 +87,26 @@ def _component_eigenvectors(affinities: sparse.csr_array, n_components: int) -> 
     laplacian = Graph.from_sparse(affinities.astype(np.float64)).laplacian("symmetric")
     vectors = smallest_eigenpairs(laplacian, n_components + 1, tol=1e-3).vectors[:, 1:]
     return np.asarray(vectors / np.abs(vectors).max(axis=0))
+
+
+def _component_centres(graph: Graph, components: Components, n_components: int) -> Floats:
+    """Return a place for each component: the principal components of the mean rows, or places on a square without coordinates."""
+    n_parts, values = len(components), _coordinates(graph)
+    if values is None:
+        side = int(np.ceil(np.sqrt(n_parts))) if n_components > 1 else n_parts
+        centres = np.zeros((n_parts, n_components))
+        centres[:, :2] = np.stack(np.divmod(np.arange(n_parts), side), axis=1)[:, ::-1][:, :n_components]
+        return centres
+    belongs = sparse.csr_array(
+        (np.ones(graph.n_samples), (components.labels, np.arange(graph.n_samples))), shape=(n_parts, graph.n_samples)
+    )
+    total = belongs @ values
+    means = (total.toarray() if sparse.issparse(total) else total) / components.sizes[:, None]
+    k = min(n_components, n_parts - 1, means.shape[1])
+    return np.pad(PCA(k).fit_transform(means), ((0, 0), (0, n_components - k)))
+
+
+def _nearest_distances(centres: Floats) -> Floats:
+    """Return the distance of every centre to the nearest other one, at least a thousandth of the extent."""
+    distances, _ = KDTree(centres).query(centres, k=2)
+    return np.maximum(distances[:, 1], 1e-3 * np.ptp(centres, axis=0).max())
