@@ -62,8 +62,9 @@ def test_memberships_are_those_of_umap_learn(parameters, target, weight, wanted)
 @pytest.mark.parametrize(("connectivity", "mix_ratio"), [(0, 1), (0.4, 0.3), (1, 1), (2.7, 0), (30, 0.5)])
 def test_memberships_are_those_of_the_definition(connectivity, mix_ratio):
     X = RNG.normal(size=(60, 4))
-    # Rows all of whose neighbours are equal to them, and rows with few of these.
+    # Rows all of whose neighbours are equal to them, and rows some of whose neighbours are equal to them and some very near.
     X[:14], X[14:18] = X[0], X[18]
+    X[19:25] = X[18] + 1e-3 * X[19:25]
     found = memberships_of(X, 10, connectivity, mix_ratio).toarray()
     np.testing.assert_allclose(found, reference.joint_memberships(X, 10, connectivity, mix_ratio), atol=2e-5)
 
