@@ -66,6 +66,19 @@ def open_tsne(X: np.ndarray) -> dict[str, Any]:
     return {"embedding": np.asarray(openTSNE.TSNE(n_jobs=2, random_state=0).fit(X))}
 
 
+def tamiz_umap(X: np.ndarray) -> dict[str, Any]:
+    from tamiz.reduction import UMAP
+
+    return {"embedding": UMAP(random_state=0).fit(X).embedding_}
+
+
+def umap_learn(X: np.ndarray) -> dict[str, Any]:
+    import umap
+
+    # Without a seed, so that it uses both cores.
+    return {"embedding": umap.UMAP().fit_transform(X)}
+
+
 def by_all_pairs(X: np.ndarray) -> dict[str, Any]:
     from tamiz.reduction import MDS
 
@@ -79,6 +92,8 @@ WORKS = {
     "tamiz MDS": by_all_pairs,
     "tamiz TSNE": tamiz_tsne,
     "openTSNE": open_tsne,
+    "tamiz UMAP": tamiz_umap,
+    "umap-learn": umap_learn,
 }
 
 if __name__ == "__main__":

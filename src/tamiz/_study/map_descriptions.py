@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis
     from tamiz.reduction.stochastic_mds import StochasticMDS
     from tamiz.reduction.tsne import TSNE
+    from tamiz.reduction.umap import UMAP
 
 # An eigenvalue of a graph below this is 0 up to rounding.
 _ZERO_EIGENVALUE = 1e-12
@@ -356,6 +357,12 @@ def _describe_laplacian_eigenmaps(eigenmaps: LaplacianEigenmaps) -> MapDescripti
     )
 
 
+_NEIGHBOR_EMBEDDING_NOTE = (
+    "Rows that are neighbours in the table are near each other. "
+    "Distances between groups, and sizes of groups, have little meaning."
+)
+
+
 def _describe_tsne(tsne: TSNE) -> MapDescription:
     """Describe the perplexity, the divergence and the convergence."""
     steps = f"{tsne.n_iter_:,} iterations"
@@ -366,10 +373,21 @@ def _describe_tsne(tsne: TSNE) -> MapDescription:
             f"Each row attracts its neighbours in the table, about {tsne.perplexity_:.3g} of them (the perplexity), and repels all "
             f"other rows. The Kullback-Leibler divergence of the map, {tsne.kl_divergence_:.3g}, {ended} {steps}.",
         ],
-        proximity_note=(
-            "Rows that are neighbours in the table are near each other. Distances between groups, and sizes of groups, have little "
-            "meaning."
-        ),
+        proximity_note=_NEIGHBOR_EMBEDDING_NOTE,
+    )
+
+
+def _describe_umap(umap: UMAP) -> MapDescription:
+    """Describe the neighbours, the cross entropy and the convergence."""
+    steps = f"{umap.n_epochs_:,} epochs"
+    ended = "converged within" if umap.converged_ else "was still decreasing after"
+    return MapDescription(
+        umap.axis_names_,
+        [
+            f"Each row attracts its {umap.n_neighbors_ - 1:,} nearest rows in the table, and repels other rows, drawn at random. "
+            f"The cross entropy of the map, {umap.cross_entropy_:.3g} for each row, {ended} {steps}.",
+        ],
+        proximity_note=_NEIGHBOR_EMBEDDING_NOTE,
     )
 
 
@@ -382,4 +400,5 @@ _DESCRIPTIONS: dict[str, Callable[[Any], MapDescription]] = {
     "stochastic_mds": _describe_stochastic_mds,
     "laplacian_eigenmaps": _describe_laplacian_eigenmaps,
     "tsne": _describe_tsne,
+    "umap": _describe_umap,
 }

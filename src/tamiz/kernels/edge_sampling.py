@@ -199,8 +199,8 @@ def move_rows(rows, points, pool, indptr, indices, rates, epoch, first, last, ou
                     here[k, s] += min(max(factor[s] * away[k, s], -_TWO * limit), _TWO * limit)
             for c in range(q * epoch.n_draws, (q + 1) * epoch.n_draws):
                 drawn = int64((uint64(mix(group + uint64(c), key + seed)) * n) >> uint64(32)) * stride
+                # The rows of the group would draw themselves, where they were before the epoch.
                 if own and drawn == start:
-                    # Every row of the group has drawn its own place before the epoch, which does not repel it.
                     continue
                 for s in range(LANES):
                     factor[s] = _SOFTENING

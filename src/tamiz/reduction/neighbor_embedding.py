@@ -32,13 +32,14 @@ _BYTES_PER_EDGE = 48
 
 
 class NeighborEmbedding(Reducer):
-    """A map on which rows attract their neighbours in a graph and repel all other rows.
+    """A map on which each row is attracted by its neighbours in a graph and repelled by other rows.
 
     Attributes
     ----------
     graph : GraphBuilder, Graph or None
         The parameter of the subclass.
     graph_ : Graph
+        The graph as it was built or passed; it may have more edges than the map uses.
     """
 
     graph: GraphBuilder | Graph | None
@@ -67,7 +68,17 @@ class NeighborEmbedding(Reducer):
         Parameters
         ----------
         X : array, data frame, sparse matrix or Source
-            New rows.
+            New rows; for a graph of precomputed distances, the distances to the rows of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            The coordinates. A row that is equal to a row of the fit has the coordinates of this row.
+
+        Raises
+        ------
+        DataError
+            When X does not have the columns of the fit, or the graph was made from edges.
         """
         check_is_fitted(self)
         check_features(self, X)

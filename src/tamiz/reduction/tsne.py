@@ -59,9 +59,9 @@ class TSNE(NeighborEmbedding):
         Factor of the attraction in the first `n_early_iter` iterations, in which groups form.
     n_early_iter, n_iter : int, default=250 and 500
         Iterations with `early_exaggeration`, and after these. In the first half of `n_iter` the factor falls geometrically to
-        `exaggeration`, which leads to lower divergences than a sudden change.
+        `exaggeration`, which leads to lower divergences than a sudden change. With n_early_iter=0 it is `exaggeration` throughout.
     learning_rate : "auto" or float, default="auto"
-        Length of a step for each unit of the gradient; "auto" is n divided by the exaggeration.
+        Length of a step for each unit of the gradient; "auto" is n divided by the exaggeration of the iteration.
     init : {"pca", "spectral", "random"} or array of shape (n_samples, n_components), default="pca"
         The initial layout: principal components, eigenvectors of the affinities, or random points, scaled to a standard deviation
         of 1e-4; an array is used without scaling. Rows without coordinates, such as distances, use "spectral" in place of "pca".
@@ -69,7 +69,7 @@ class TSNE(NeighborEmbedding):
         The neighbours; None is the graph of the 3 perplexity nearest neighbours of each row. In a graph of more edges, the shortest
         edges of each row are used.
     random_state : int, Generator or None, default=None
-        Seed of a random initial layout. Nothing else is random.
+        Seed of a random initial layout, and of the places of small components in a spectral one. Nothing else is random.
 
     Attributes
     ----------
@@ -91,23 +91,27 @@ class TSNE(NeighborEmbedding):
     Raises
     ------
     DataError
-        When rows of the graph have too few edges for the perplexity, or init is invalid.
+        When there are fewer than 2 rows, rows of the graph have too few edges for the perplexity, or init is invalid.
     ValueError
         When a parameter is out of range.
+    MemoryError
+        When the neighbours of all rows do not fit in memory.
 
     Warns
     -----
     ConvergenceWarning
         When `converged_` is false.
+    TamizWarning
+        When the graph falls into several components.
 
     Notes
     -----
     Distances between groups and sizes of groups on the map have little meaning: only neighbourhoods are fitted.
 
     An iteration costs O(n perplexity) for the attraction, and for the repulsion the least of: O(n^2) for exact sums, O(n log n) for
-    a tree of cells (up to three coordinates), or O(n + g log g) for a grid of g nodes, 3 along each unit of the map (up to two
-    coordinates). The choice depends on n and on the extent of the map. Forces from a grid have a relative error of about 0.2 %,
-    from a tree of about 2 %. The same seed gives the same bits for any number of threads.
+    a tree of cells (up to three coordinates), or O(n + g log g) for a grid of g nodes, 3 along each unit of the map and at least 60
+    along its longer side (up to two coordinates). The choice depends on n and on the extent of the map. Forces from a grid have a
+    relative error of about 1 %, from a tree of 1 to 2 %. The same seed gives the same bits for any number of threads.
 
     `transform` maps each new row alone: its affinities to its nearest rows of the fit are computed in the same way, and it descends
     the divergence of its own row from the weighted mean of these rows, while the rows of the fit stay fixed. A row that is equal to

@@ -41,13 +41,16 @@ _CONVERGED_DECREASE = 0.01
 class UMAP(NeighborEmbedding):
     """UMAP: rows that are neighbours in the table are neighbours on the map, in compact groups.
 
-    .. math:: \\min_Y \\; -\\sum_{i \\ne j} \\left[ w_{ij} \\log v_{ij} + m_{ij} \\log(1 - v_{ij}) \\right], \\quad
-        v_{ij} = \\frac{1}{1 + a |y_i - y_j|^{2b}}
+    Every row i descends its own cost, whose mean over the rows is the cross entropy:
+
+    .. math:: C_i = -\\sum_{j \\ne i} \\left[ 2 w_{ij} \\log v_{ij} + m_i \\log(1 - v_{ij}) \\right], \\quad
+        v_{ij} = \\frac{1}{1 + a |y_i - y_j|^{2b}}, \\quad m_i = \\frac{\\gamma s}{n} \\sum_j w_{ij}
 
     where the membership :math:`w_{ij} = u_{ij} + u_{ji} - u_{ij} u_{ji}` joins
-    :math:`u_{ij} = \\exp(-\\max(d_{ij} - \\rho_i, 0) / \\sigma_i)` of the nearest neighbours of both rows, :math:`\\rho_i` is the
-    distance of the nearest neighbour, and :math:`\\sigma_i` gives row i the sum :math:`\\log_2` of the number of neighbours. The
-    repulsion is that of random draws: :math:`m_{ij}` is `negative_sample_rate` times the memberships of row i, over 2n.
+    :math:`u_{ij} = \\exp(-\\max(d_{ij} - \\rho_i, 0) / \\sigma_i)` of the nearest neighbours of both rows. :math:`\\rho_i` is the
+    distance of the nearest neighbour that is not equal to row i, and :math:`\\sigma_i` gives the :math:`u_{ij}` of row i the sum
+    :math:`\\log_2` of `n_neighbors`. The attraction counts twice, because an edge is sampled from both of its ends. The repulsion
+    is that of random draws: s is `negative_sample_rate`, and :math:`\\gamma` is `repulsion_strength`.
 
     Parameters
     ----------
@@ -56,39 +59,43 @@ class UMAP(NeighborEmbedding):
     n_neighbors : int, default=None
         Nearest neighbours of each row, the row itself included, from 2 to n. None is 15, or n if there are fewer rows.
     min_dist : float, default=0.1
-        Distance on the map within which neighbours attract each other little: at most `spread`.
+        Distance on the map within which neighbours attract each other little, from 0 to `spread`.
     spread : float, default=1
-        Distance on the map at which the attraction of neighbours has fallen to about a third.
+        Scale of the map: v falls to about exp(-1) at the distance `min_dist` + `spread`.
     n_epochs : int, default=500
-        Passes over the edges. The learning rate falls linearly to 0 over all of them.
+        Passes over the edges, in each of which an edge is sampled w times on average. The learning rate falls linearly from 0.5
+        to 0.
     negative_sample_rate : int, default=5
-        Draws of rows that repel, for each sampled edge.
+        Draws of rows that repel, for each sampled edge, at least 1.
     repulsion_strength : float, default=1
-        Factor of the repulsion.
+        Factor of the repulsion, at least 0.
     local_connectivity : float, default=1
-        Number of nearest neighbours with the membership 1.
+        Number of nearest neighbours with the membership 1, at least 0; fractions are interpolated.
     set_op_mix_ratio : float, default=1
         From 1, where two rows are joined if one is a neighbour of the other, to 0, where both must be neighbours of the other.
     target_weight : float, default=0.5
-        Weight of the target y, if it is passed to `fit`: from 0, where it hardly counts, to 1, where only rows of the same class or
-        of near values are joined.
+        Weight of the target y, if it is passed to `fit`, from 0 to 1. Memberships of rows of different classes are multiplied by
+        exp(-2.5 / (1 - target_weight)), which is 0.08 for 0, 0.007 for 0.5, and 0 for 1. For numbers, 0 joins rows by their columns
+        and 1 by their targets, up to tiny memberships.
     init : {"spectral", "pca", "random"} or array of shape (n_samples, n_components), default="spectral"
-        The initial layout: eigenvectors of the memberships, principal components, or random points, scaled to an extent of 10; an
-        array is used without scaling. Rows without coordinates, such as distances, use "spectral" in place of "pca".
+        The initial layout: eigenvectors of the memberships, principal components, or random points, scaled to an extent of 10 along
+        each axis; an array is used without scaling. Rows without coordinates, such as distances, use "spectral" in place of "pca".
     graph : GraphBuilder or Graph, default=None
         The neighbours; None is the graph of the n_neighbors - 1 nearest other rows of each row. In a graph of more edges, the
-        shortest edges of each row are used; rows of fewer edges have as many neighbours.
+        shortest edges of each row are used; a row of fewer edges has fewer neighbours.
     random_state : int, Generator or None, default=None
-        Seed of the draws, and of a random initial layout.
+        Seed of the draws, and of the random part of the initial layout. None is another seed in every fit.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         Equal rows have the coordinates of the first of them.
     cross_entropy_ : float
-        The cross entropy of the layout for each row, in nats, estimated from about 500,000 pairs of rows.
+        The mean of C_i, in nats, with w divided by its largest value. The attraction is exact. The repulsion is estimated from
+        500,000 pairs of rows, or from 8 pairs of each row if these are more; it is exact for up to 707 rows.
     cross_entropy_history_ : ndarray of shape (n_checks, 2)
-        Epochs done and the cross entropy, after every 50 epochs. While the learning rate is high, random draws keep it high.
+        Epochs done and the cross entropy, after every 50 epochs and after the last. While the learning rate is high, random draws
+        keep it high.
     n_epochs_ : int
         Epochs done.
     converged_ : bool
@@ -98,32 +105,42 @@ class UMAP(NeighborEmbedding):
     memberships_ : csr_array of shape (n_samples, n_samples)
         The symmetric memberships w, after the target.
     a_, b_ : float
-        The map's v is closest to 1 within `min_dist`, and to exp(-(d - min_dist) / spread) beyond.
+        The parameters of v, for which it is closest to 1 within `min_dist`, and to exp(-(d - min_dist) / spread) beyond.
     graph_ : Graph
 
     Raises
     ------
     DataError
-        When init is invalid.
+        When there are fewer than 2 rows, init is invalid, or y has another number of values than there are rows.
     ValueError
         When a parameter is out of range.
+    MemoryError
+        When the neighbours of all rows do not fit in memory.
 
     Warns
     -----
     ConvergenceWarning
         When `converged_` is false.
+    TamizWarning
+        When the graph falls into several components.
 
     Notes
     -----
-    Distances between groups and sizes of groups on the map have little meaning: only neighbourhoods are fitted.
+    Distances between groups and sizes of groups on the map have little meaning: only neighbourhoods are fitted. A supervised map
+    shows the target that it was given. Separate classes on it are no evidence of a relation to the columns: evaluate them on
+    held-out rows, mapped by `transform`.
 
-    Cost of the graph, and about O(n n_neighbors negative_sample_rate) for each epoch. In an epoch every row moves on its own: along
-    its sampled edges, each by an implicit step that never passes the middle of the edge, and away from drawn rows. All other rows
-    are where they were before the epoch, and draws are hashes of the seed, the epoch and the row, so the same seed gives the same
-    bits for any number of threads.
+    Cost of the graph, and O(n (k + s log k)) for each epoch with k neighbours and s draws. In an epoch every row moves on its own:
+    along its sampled edges, each by an implicit step that never passes the middle of the edge, and away from drawn rows. All other
+    rows are where they were before the epoch, and draws are hashes of the seed, the epoch and the row, so the same seed gives the
+    same bits for any number of threads.
 
-    `transform` moves each new row alone in the same way, from the weighted mean of its nearest rows of the fit, which stay fixed. A
-    row that is equal to a row of the fit gets its coordinates.
+    The moves minimise half the sum of all C_i where :math:`m_i` is the same for all rows. Otherwise no common objective has these
+    moves, because a drawn row is not moved by the draw (Damrich and Hamprecht 2021).
+
+    `transform` moves each new row alone in the same way, from the weighted mean of its nearest rows of the fit, which stay fixed.
+    It runs a third of the epochs of the fit, at least 100, at half the learning rate. A row that is equal to a row of the fit gets
+    its coordinates.
 
     References
     ----------
@@ -203,8 +220,9 @@ class UMAP(NeighborEmbedding):
             Input of the graph builder. For a built Graph the rows that it was built from, or None. The target of a Source is not
             used.
         y : array of shape (n_samples,), default=None
-            Classes, or numbers of more than 20 values: rows of different targets are joined less. Rows with a missing value have no
-            target. None maps the rows by their columns alone.
+            Classes or numbers; whole numbers of up to 20 values are classes. Edges between different classes are weakened, and rows
+            of near numbers are joined. Rows with a missing value have no target; -1 is a class or number like others. Graphs that
+            connect rows by class use y too. None maps the rows by their columns alone.
         callback : callable, default=None
             Called as `callback(n_epochs, cross_entropy, embedding)` after every 50 epochs; a true result ends the fit.
         """

@@ -30,7 +30,8 @@ def intersect_target(memberships: sparse.csr_array, y: ArrayLike, weight: float,
     y : array of shape (n,)
         Classes or numbers; rows with a missing value have no target.
     weight : float
-        From 0, where the target hardly counts, to 1, where only rows of the same class, or of near values, are neighbours.
+        From 0, where different classes are joined by a twelfth and numbers hardly count, to 1, where only rows of the same class,
+        or of near values, are joined.
     n_neighbors : int
         Rows of the most similar values for each row, itself included.
     """
