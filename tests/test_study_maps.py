@@ -184,7 +184,7 @@ def test_every_method_of_the_registry_draws_its_maps(source):
             r"'mds:ordnal' is no map \(did you mean 'mds:ordinal'\?\); there are: pca, classical-mds, mds:metric, ",
         ),
         ("pca:metric", "'pca:metric' is no map"),
-        ("umap", "'umap' is no map; there are: pca"),
+        ("phate", "'phate' is no map; there are: pca"),
     ],
 )
 def test_a_map_that_is_not_there_is_reported_before_the_table_is_read(name, sentence):

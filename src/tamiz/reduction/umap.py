@@ -28,8 +28,9 @@ from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArr
 
 INIT_CHOICES = ("spectral", "pca", "random")
 _DEFAULT_NEIGHBORS = 15
-# Extent of a named initial layout along each axis, and the standard deviation of the noise that separates equal points.
-_INITIAL_EXTENT, _INITIAL_NOISE = 10.0, 1e-4
+# Extent of a named initial layout along each axis, and the standard deviation of the noise that separates equal points. An axis
+# whose coordinates differ by less than rounding errors stays short: the principal components of rows on a line, for example.
+_INITIAL_EXTENT, _INITIAL_NOISE, _ROUNDING_ERROR = 10.0, 1e-4, 1e-9
 # The learning rate falls linearly from this value to 0.
 _LEARNING_RATE = 0.5
 # Converged if further epochs lower the cross entropy by at most this share, or by 1 / n for n rows, if that is more: the draws of
@@ -245,7 +246,7 @@ class UMAP(NeighborEmbedding):
             points = initial_layout(self.init, INIT_CHOICES, graph, memberships, m, rng)
             if isinstance(self.init, str):
                 points -= points.min(axis=0)
-                points *= _INITIAL_EXTENT / np.maximum(points.max(axis=0), np.finfo(float).tiny)
+                points *= _INITIAL_EXTENT / np.maximum(points.max(axis=0), _ROUNDING_ERROR)
                 points += _INITIAL_NOISE * rng.standard_normal(points.shape)
             descent = EdgeSampling(memberships, points, settings)
             of_fit = {"memberships_": memberships, "n_neighbors_": n_neighbors, "_mean_length": mean_length}

@@ -11,7 +11,7 @@ from scipy import sparse
 from tamiz.exceptions import DataError
 from tamiz.graphs.k_nearest import KNearest
 from tamiz.graphs.weights import Binary
-from tamiz.reduction.layouts.affinities import fuzzy_union, joint_memberships
+from tamiz.reduction.layouts.affinities import fuzzy_union, row_memberships
 from tamiz.sources.in_memory import read_target_vector
 from tamiz.statistics.base import Floats
 
@@ -84,14 +84,18 @@ def _intersect_values(
 
 
 def _target_memberships(values: Any, known: Any, n_neighbors: int) -> sparse.csr_array:
-    """Return the memberships of the rows of the nearest values, among the rows that have one."""
+    """Return the memberships of the rows of the nearest values, among the rows that have one.
+
+    They are directed, as in the reference implementation: the union after the intersection makes them symmetric.
+    """
     n, rows = len(values), np.flatnonzero(known)
     k = min(n_neighbors, len(rows)) - 1
     if k < 1 or np.ptp(values[rows]) == 0.0:
         return sparse.csr_array((n, n), dtype=np.float32)
     graph = KNearest(k, weight=Binary(), symmetry="directed").build_quietly(values[rows, None])
-    found = joint_memberships(graph.edges, 1.0, 1.0).tocoo()
-    return sparse.csr_array((found.data, (rows[found.row], rows[found.col])), shape=(n, n))
+    edges = graph.edges
+    found = row_memberships(edges.indptr, edges.lengths, 1.0).astype(np.float32)
+    return sparse.csr_array((found, (rows[edges.rows], rows[edges.indices])), shape=(n, n))
 
 
 def _values_of_pairs(graph: sparse.csr_array, pairs: sparse.csr_array, most: float = np.inf) -> Floats:

@@ -1,0 +1,296 @@
+"""UMAP: the map and its cost, targets, the mapping of new rows, graphs, and bad input."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+from tamiz import load, open_source, save
+from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
+from tamiz.graphs import Graph, KNearest
+from tamiz.metrics import label_accuracy, neighborhood_recall, trustworthiness
+from tamiz.reduction import PCA, UMAP
+from tamiz.runtime import parallel
+
+from ..reference import umap as reference
+
+DIGITS, CLASSES = load_digits(return_X_y=True)
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def half():
+    """The map of every second digit."""
+    return UMAP(random_state=0).fit(DIGITS[::2])
+
+
+def quietly(mapped, *args, **kwargs):
+    """Fit without warnings of a missing convergence."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return mapped.fit(*args, **kwargs)
+
+
+def test_the_cross_entropy_is_that_of_the_embedding():
+    mapped = quietly(UMAP(negative_sample_rate=3, repulsion_strength=0.6, min_dist=0.2, random_state=0), DIGITS[:200])
+    rates = mapped.memberships_.toarray().astype(np.float64)
+    wanted = reference.cross_entropy(rates / rates.max(), mapped.embedding_, mapped.a_, mapped.b_, 3, 0.6)
+    assert mapped.cross_entropy_ == pytest.approx(wanted, rel=1e-5)
+    assert mapped.cross_entropy_history_[-1].tolist() == [500, mapped.cross_entropy_]
+
+
+def test_the_map_keeps_more_neighbours_than_principal_components(half):
+    X = DIGITS[::2]
+    linear = PCA(2).fit_transform(X)
+    for measure, margin in ((neighborhood_recall, 0.3), (trustworthiness, 0.1)):
+        assert measure(X, half.embedding_, n_neighbors=15) > measure(X, linear, n_neighbors=15) + margin
+    assert half.converged_
+    assert half.n_epochs_ == 500
+
+
+def test_new_rows_are_mapped_among_the_rows_of_their_class(half):
+    neighbors = KNeighborsClassifier(10)
+    on_map = neighbors.fit(half.embedding_, CLASSES[::2]).score(half.transform(DIGITS[1::2]), CLASSES[1::2])
+    assert on_map > neighbors.fit(DIGITS[::2], CLASSES[::2]).score(DIGITS[1::2], CLASSES[1::2]) - 0.03
+
+
+def test_every_new_row_is_mapped_alone(half):
+    new = DIGITS[1::2] + 0.1
+    mapped = half.transform(new)
+    assert len(np.unique(mapped, axis=0)) == len(new)
+    np.testing.assert_array_equal(half.transform(new[::-1])[::-1], mapped)
+    np.testing.assert_array_equal(half.transform(new[5:6]), mapped[5:6])
+    np.testing.assert_array_equal(half.transform(DIGITS[::2]), half.embedding_)
+
+
+# More rows than one task has.
+SAME_BITS = """
+import warnings
+import numpy as np
+from sklearn.datasets import load_digits
+from tamiz.exceptions import ConvergenceWarning
+from tamiz.reduction import UMAP
+warnings.simplefilter("ignore", ConvergenceWarning)
+X = load_digits().data
+X = np.concatenate([X, X[:800] + 0.5])
+mapped = UMAP(n_epochs=20, random_state=3).fit(X)
+found = np.concatenate([mapped.embedding_, mapped.transform(X[:2200] + 0.1)]).tobytes()
+"""
+
+
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads_and_in_another_process():
+    found = []
+    for n_jobs in (1, 2):
+        names = {}
+        with parallel.thread_session(n_jobs), warnings.catch_warnings():
+            exec(SAME_BITS, names)
+        found.append(names["found"])
+    assert found[0] == found[1]
+    program = f"import sys\n{SAME_BITS}\nsys.stdout.buffer.write(found)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == found[0]
+    other = quietly(UMAP(n_epochs=20, random_state=4), DIGITS[:300]).embedding_
+    assert np.abs(quietly(UMAP(n_epochs=20, random_state=3), DIGITS[:300]).embedding_ - other).max() > 0.1
+
+
+@pytest.mark.parametrize("n_components", [1, 3])
+def test_one_and_three_coordinates_separate_groups(n_components):
+    X, y = make_blobs(300, centers=3, cluster_std=0.7, random_state=0)
+    mapped = UMAP(n_components, n_neighbors=40, random_state=0).fit_transform(X)
+    assert mapped.shape == (300, n_components)
+    assert label_accuracy(mapped, y) > 0.98
+
+
+def mapped_by(X, y):
+    return UMAP(random_state=0).fit(X, y).embedding_
+
+
+def test_classes_attract_their_rows():
+    X, y = make_blobs(400, centers=3, n_features=5, cluster_std=4, random_state=1)
+    names = np.array(["low", "middle", "high"], dtype=object)[y]
+    some = np.where(np.arange(400) % 4 > 0, names, None)
+    plain, supervised, partly = (1 - label_accuracy(mapped_by(X, target), y) for target in (None, names, some))
+    assert supervised < 0.2 * plain
+    assert supervised < partly < 0.8 * plain
+
+
+def test_numbers_order_the_map():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 10))
+    numbers = X[:, 0] + 0.3 * rng.normal(size=400)
+    numbers[::9] = np.nan
+    known = ~np.isnan(numbers)
+    y = numbers[known]
+    scores = []
+    for target in (None, numbers):
+        points = UMAP(target_weight=0.9, random_state=0).fit(X, target).embedding_[known]
+        scores.append(KNeighborsRegressor(5).fit(points[::2], y[::2]).score(points[1::2], y[1::2]))
+    assert scores[1] > scores[0] + 0.3
+
+
+def test_without_a_target_and_with_that_of_a_source_only_columns_count():
+    frame = pd.DataFrame(DIGITS[:200, 10:20]).add_prefix("x")
+    parameters = {"n_epochs": 60, "random_state": 0}
+    wanted = quietly(UMAP(**parameters), frame).embedding_
+    for args in (
+        (frame, None),
+        (frame, np.full(200, np.nan)),
+        (open_source(frame.assign(y=CLASSES[:200].astype(str)), "y"),),
+    ):
+        np.testing.assert_array_equal(quietly(UMAP(**parameters), *args).embedding_, wanted)
+    assert np.abs(quietly(UMAP(**parameters), frame, CLASSES[:200]).embedding_ - wanted).max() > 0.1
+    # Columns of several kinds, and the type of the coordinates.
+    frame["level"] = np.array(list("abc"))[CLASSES[:200] % 3]
+    assert quietly(UMAP(**parameters), frame).embedding_.dtype == np.float64
+    single = quietly(UMAP(**parameters), DIGITS[:200].astype(np.float32))
+    assert single.embedding_.dtype == single.transform(DIGITS[:2].astype(np.float32)).dtype == np.float32
+
+
+def test_a_fit_continues_with_its_target_also_after_loading(tmp_path):
+    X, y = make_blobs(300, centers=3, n_features=5, cluster_std=4, random_state=1)
+    with pytest.warns(ConvergenceWarning, match=r"after 10 epochs.*%.*Raise n_epochs, or call continue_fit\(\)"):
+        mapped = UMAP(n_epochs=10, random_state=0).fit(X, y)
+    assert not mapped.converged_
+    before, loaded = mapped.cross_entropy_, load(save(mapped, tmp_path / "map.tamiz"))
+    mapped.continue_fit(400)
+    assert mapped.converged_
+    assert mapped.n_epochs_ == 410
+    assert mapped.cross_entropy_ < before
+    assert mapped.cross_entropy_history_[:, 0].tolist() == [10, *range(60, 411, 50)]
+    assert 1 - label_accuracy(mapped.embedding_, y) < 0.2 * (1 - label_accuracy(mapped_by(X, None), y))
+    loaded.continue_fit(400)
+    np.testing.assert_array_equal(loaded.embedding_, mapped.embedding_)
+    np.testing.assert_array_equal(loaded.transform(X[:5] + 0.1), mapped.transform(X[:5] + 0.1))
+
+
+def test_a_callback_stops_the_fit_and_an_interrupt_keeps_the_layout():
+    calls = []
+
+    def stop(n_epochs, value, points):
+        calls.append((n_epochs, value, points))
+        return n_epochs >= 150
+
+    mapped = quietly(UMAP(random_state=0), DIGITS[:300], callback=stop)
+    assert [n_epochs for n_epochs, _, _ in calls] == [50, 100, 150]
+    assert mapped.n_epochs_ == 150
+    assert mapped.cross_entropy_ == calls[-1][1]
+    np.testing.assert_array_equal(mapped.embedding_, calls[-1][2])
+
+    def interrupt(n_epochs, value, points):
+        raise KeyboardInterrupt
+
+    mapped = UMAP(random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        quietly(mapped, DIGITS[:300], callback=interrupt)
+    assert mapped.n_epochs_ == 50
+    np.testing.assert_array_equal(mapped.embedding_, calls[0][2])
+    assert mapped.transform(DIGITS[:2]).shape == (2, 2)
+
+
+def test_a_graph_of_more_edges_and_a_graph_of_edges_alone_give_the_same_map():
+    X = RNG.normal(size=(200, 4))
+    mapped = quietly(UMAP(n_epochs=60, random_state=0), X)
+    larger = KNearest(40).build(X)
+    shared = quietly(UMAP(n_epochs=60, random_state=0, graph=larger), X)
+    assert shared.graph_ is larger
+    np.testing.assert_array_equal(shared.embedding_, mapped.embedding_)
+    np.testing.assert_array_equal(shared.transform(X[:9] + 0.1), mapped.transform(X[:9] + 0.1))
+    heads, tails = np.triu_indices(200, 1)
+    lengths = reference.distances_of(X)[heads, tails]
+    edges = Graph.from_edges(heads, tails, lengths=lengths)
+    alone = quietly(UMAP(n_epochs=60, random_state=0, graph=edges))
+    np.testing.assert_allclose(alone.memberships_.toarray(), mapped.memberships_.toarray(), atol=1e-6)
+    with pytest.raises(DataError, match="no distances to new rows"):
+        alone.transform(X)
+    with_isolated = UMAP(graph=Graph.from_edges(heads, tails, lengths=lengths, n_samples=201), random_state=0)
+    with pytest.warns(TamizWarning, match="2 components of 200 and 1 rows; row 200 has no edges"):
+        with_isolated.fit()
+    assert np.isfinite(with_isolated.embedding_).all()
+    gaps = np.linalg.norm(with_isolated.embedding_[:200] - with_isolated.embedding_[200], axis=1)
+    assert gaps.min() > 1
+
+
+def test_initial_layouts():
+    X, _ = make_blobs(300, centers=[[0, 0, 0], [9, 0, 0], [30, 3, 0]], random_state=0)
+
+    def start(init):
+        mapped = UMAP(init=init, n_neighbors=150, n_epochs=1, random_state=0)
+        return quietly(mapped, X).embedding_
+
+    # One epoch moves rows little, compared to the extent of the layout.
+    given = 1000 + 100 * RNG.normal(size=(300, 2))
+    assert np.abs(start(given) - given).max() < 5
+    linear = PCA(2).fit_transform(X)
+    assert np.corrcoef(start("pca")[:, 0], linear[:, 0])[0, 1] > 0.9
+    assert abs(np.corrcoef(start("random")[:, 0], linear[:, 0])[0, 1]) < 0.9
+    # Rows on a line have one principal component.
+    line = quietly(UMAP(init="pca", random_state=0), np.outer(np.arange(60), [1.0, 0, 0])).embedding_
+    assert neighborhood_recall(np.arange(60.0)[:, None], line, n_neighbors=4) > 0.8
+
+
+def test_two_far_groups_are_named_and_kept_apart():
+    X = np.concatenate([RNG.normal(size=(150, 3)), RNG.normal(size=(150, 3)) + 1e4])
+    with pytest.warns(TamizWarning, match="2 components of 150 and 150 rows.*no meaning"):
+        mapped = UMAP(random_state=0).fit(X)
+    centres = np.array([group.mean(axis=0) for group in np.split(mapped.embedding_, 2)])
+    from_own, from_other = (
+        np.linalg.norm(mapped.embedding_ - np.repeat(order, 150, axis=0), axis=1) for order in (centres, centres[::-1])
+    )
+    assert from_own.max() < 0.5 * from_other.min()
+
+
+def test_equal_rows_have_equal_coordinates():
+    X = np.repeat(DIGITS[:20], 100, axis=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mapped = UMAP(n_epochs=100, random_state=0).fit(X)
+    assert any("20 components of 100, 100" in str(warning.message) for warning in caught)
+    np.testing.assert_array_equal(mapped.embedding_[::100].repeat(100, axis=0), mapped.embedding_)
+    assert len(np.unique(mapped.embedding_, axis=0)) == 20
+
+
+def test_few_rows_and_missing_values_are_mapped():
+    for n in (2, 3, 5):
+        mapped = UMAP(random_state=0).fit(DIGITS[:n])
+        assert len(np.unique(mapped.embedding_, axis=0)) == mapped.n_neighbors_ == n
+    X = DIGITS[:60].copy()
+    X[3, 20] = np.nan
+    with pytest.warns(TamizWarning, match="1 missing value was replaced by column means"):
+        assert np.isfinite(quietly(UMAP(random_state=0), X).embedding_).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_neighbors": 101}, "n_neighbors must be at most the number of rows = 100.*itself, got 101"),
+        ({"n_neighbors": 1}, "n_neighbors must be at least 2, got 1"),
+        ({"min_dist": 2}, "min_dist must be at most spread = 1, got 2"),
+        ({"spread": 0}, "spread must be above 0.*got 0"),
+        ({"n_epochs": 0}, "n_epochs must be at least 1, got 0"),
+        ({"n_components": 0}, "n_components must be at least 1, got 0"),
+        ({"target_weight": 1.2}, "target_weight must be .*at most 1.*got 1.2"),
+        ({"negative_sample_rate": 0}, "negative_sample_rate must be at least 1, got 0"),
+        ({"set_op_mix_ratio": -1}, "set_op_mix_ratio must be at least 0.*got -1"),
+        ({"init": "best"}, "init must be one of 'spectral', 'pca', 'random', got 'best'"),
+        ({"init": np.zeros((9, 2))}, "100 rows and 2 columns, got the shape"),
+        ({"graph": Graph.from_edges([0, 1], [1, 2])}, "graph has 3 rows and X has 100"),
+    ],
+)
+def test_bad_parameters_are_refused_in_one_sentence(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        UMAP(**parameters).fit(DIGITS[:100])
+
+
+def test_bad_rows_are_refused_in_one_sentence():
+    with pytest.raises(DataError, match=r"1 sample \(row\); UMAP needs at least 2"):
+        UMAP().fit(DIGITS[:1])
+    with pytest.raises(DataError, match="All 40 rows are equal"):
+        UMAP().fit(np.ones((40, 3)))
+    with pytest.raises(DataError, match="y has 49 values for 50 rows"):
+        UMAP().fit(DIGITS[:50], CLASSES[:49])
+    with pytest.raises(DataError, match="weights alone"):
+        UMAP(graph=Graph.from_edges([0, 1], [1, 2])).fit()
