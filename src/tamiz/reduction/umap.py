@@ -31,8 +31,6 @@ _DEFAULT_NEIGHBORS = 15
 # Extent of a named initial layout along each axis, and the standard deviation of the noise that separates equal points. An axis
 # whose coordinates differ by less than rounding errors stays short: the principal components of rows on a line, for example.
 _INITIAL_EXTENT, _INITIAL_NOISE, _ROUNDING_ERROR = 10.0, 1e-4, 1e-9
-# The learning rate falls linearly from this value to 0.
-_LEARNING_RATE = 0.5
 # Converged if further epochs lower the cross entropy by at most this share, or by 1 / n for n rows, if that is more: the draws of
 # few rows differ by as much.
 _CONVERGED_DECREASE = 0.01
@@ -63,8 +61,8 @@ class UMAP(NeighborEmbedding):
     spread : float, default=1
         Scale of the map: v falls to about exp(-1) at the distance `min_dist` + `spread`.
     n_epochs : int, default=500
-        Passes over the edges, in each of which an edge is sampled w times on average. The learning rate falls linearly from 0.5
-        to 0.
+        Passes over the edges, in each of which an edge is sampled w times on average. The learning rate falls from 1 to 0, as
+        (1 - t)^2 of the share t that is done.
     negative_sample_rate : int, default=5
         Draws of rows that repel, for each sampled edge, at least 1.
     repulsion_strength : float, default=1
@@ -252,7 +250,7 @@ class UMAP(NeighborEmbedding):
             of_fit = {"memberships_": memberships, "n_neighbors_": n_neighbors, "_mean_length": mean_length}
             of_fit |= {"a_": settings.a, "b_": settings.b, "_seed": settings.seed}
             try:
-                descent.run(_LEARNING_RATE * (1.0 - np.arange(n_epochs) / n_epochs), callback)
+                descent.run(_learning_rates(0, n_epochs), callback)
             except KeyboardInterrupt:
                 if descent.history:
                     self._set_descent(X, graph, descent, of_fit)
@@ -276,7 +274,7 @@ class UMAP(NeighborEmbedding):
         settings = self._settings(self.a_, self.b_, self._seed)._replace(number=earlier)
         with parallel.thread_session():
             descent = EdgeSampling(self.memberships_, self.embedding_, settings)
-            descent.run(_LEARNING_RATE * (1.0 - np.arange(earlier, n_all) / n_all), callback)
+            descent.run(_learning_rates(earlier, n_all), callback)
             self._set_points(descent.points)
             new = np.array(descent.history)
             new[:, 0] += earlier
@@ -300,7 +298,7 @@ class UMAP(NeighborEmbedding):
     def _settings(self, a: float, b: float, seed: int) -> Epoch:
         strength = check_real("repulsion_strength", self.repulsion_strength, low=0.0)
         n_draws = check_integer("negative_sample_rate", self.negative_sample_rate, low=1)
-        return Epoch(a, b, strength, _LEARNING_RATE, 0, n_draws, seed, 1)
+        return Epoch(a, b, strength, 1.0, 0, n_draws, seed, 1)
 
     def _set_descent(self, X: Any, graph: Graph, descent: EdgeSampling, of_fit: dict[str, Any]) -> None:
         self._set_fitted(X, graph, descent.points)
@@ -327,6 +325,14 @@ class UMAP(NeighborEmbedding):
         settings = self._settings(self.a_, self.b_, self._seed)
         near = near.nearest(self.n_neighbors_ - 1)
         return place_rows(near, self.local_connectivity, self._mean_length, points, settings, self.n_epochs_)
+
+
+def _learning_rates(first: int, n_epochs: int) -> Floats:
+    """Return the learning rates from an epoch to the last of n_epochs.
+
+    The linear decrease of the reference implementation leaves too few epochs of low rates, in which single neighbours are fitted.
+    """
+    return np.asarray((1.0 - np.arange(first, n_epochs) / n_epochs) ** 2)
 
 
 def fit_curve(min_dist: float, spread: float) -> tuple[float, float]:
