@@ -20,7 +20,7 @@ from tamiz.statistics.base import Floats
 # Components of fewer rows start at random points, because there can be thousands of them.
 _MIN_SPECTRAL_ROWS = 50
 # Extent of a component around its centre, as a share of the distance to the nearest other centre.
-_SHARE_OF_GAP = 0.4
+_RADIUS_SHARE = 0.4
 
 
 def initial_layout(
@@ -74,7 +74,7 @@ def _eigenvectors(graph: Graph, affinities: sparse.csr_array, n_components: int,
         return _component_eigenvectors(affinities, n_components)
     points = rng.standard_normal((n, n_components))
     centres = _component_centres(graph, components, n_components)
-    radii = _SHARE_OF_GAP * _nearest_distances(centres)
+    radii = _RADIUS_SHARE * _nearest_distances(centres)
     parts = np.split(np.argsort(components.labels, kind="stable"), np.cumsum(components.sizes)[:-1])
     for rows, centre, radius in zip(parts, centres, radii, strict=True):
         if len(rows) >= max(_MIN_SPECTRAL_ROWS, n_components + 2):
