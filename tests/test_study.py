@@ -31,7 +31,7 @@ from tamiz.criteria import (
 )  # fmt: skip
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, Radius, SameClass
-from tamiz.reduction import PCA, LaplacianEigenmaps, axis_correlations
+from tamiz.reduction import PCA, UMAP, LaplacianEigenmaps, axis_correlations
 from tamiz.reduction import registry as reducers
 from tamiz.report import Result
 from tamiz.report.ranking import collect_ranking
@@ -276,7 +276,7 @@ def test_a_random_search_finds_what_the_selector_finds_with_the_same_seed(source
 
 def test_the_maps_are_those_of_the_reducers(found, source):
     pca = make_reducer(reducers["pca"], source.schema, "", "seuclidean").fit(source)
-    drawn, *_, on_graph = found["maps"]
+    drawn, *_, on_graph, embedded = found["maps"]
     eigenmap = LaplacianEigenmaps(10, graph=USUAL, disconnected="connect").fit(source)
     assert (on_graph["id"], on_graph["label"]) == ("laplacian_eigenmaps", "Laplacian eigenmaps")
     assert on_graph["points"] == eigenmap.embedding_[:, :2].tolist()
@@ -284,6 +284,8 @@ def test_the_maps_are_those_of_the_reducers(found, source):
     assert on_graph["spectrum"]["residuals"] == eigenmap.residuals_.tolist()
     assert on_graph["spectrum"]["cumulative"] == []
     assert not on_graph["comparable_axes"]
+    umap = UMAP(graph=USUAL.build(source, fill_missing=True).connect_components(), random_state=0).fit(source)
+    assert (embedded["id"], embedded["points"]) == ("umap", umap.embedding_.tolist())
     assert drawn["points"] == pca.embedding_[:, :2].tolist()
     assert drawn["rows"] == list(range(344))
     assert drawn["spectrum"]["values"] == pca.explained_variance_ratio_.tolist()
@@ -439,7 +441,13 @@ def test_without_a_target_columns_are_ranked_by_entropy_and_no_subset_is_selecte
     assert result["ranking"]["scores"]["entropy"] == RankSelector(Entropy()).fit(penguins).scores_.tolist()
     assert result["subset"] is None
     assert result["ranking"]["cut_points"] == {}
-    assert [drawn["id"] for drawn in result["maps"]] == ["pca", "mds:metric", "mds:ordinal", "laplacian_eigenmaps"]
+    assert [drawn["id"] for drawn in result["maps"]] == [
+        "pca",
+        "mds:metric",
+        "mds:ordinal",
+        "laplacian_eigenmaps",
+        "umap",
+    ]
     # There are no classes that neighbours could tell.
     assert "label_accuracy" not in [measure["name"] for measure in result["quality"]["measures"]]
 
@@ -471,8 +479,8 @@ def test_a_numeric_target_has_its_subset_by_ridge_regression_and_a_forward_searc
 def test_without_points_no_row_of_the_table_is_in_the_result(penguins):
     secret = penguins.assign(bill_length_mm=penguins["bill_length_mm"] + 0.0123456)
     result = study(secret, "species", points=False).to_dict()
-    assert [drawn["points"] for drawn in result["maps"]] == [None] * 4
-    assert [drawn["rows"] for drawn in result["maps"]] == [[]] * 4
+    assert [drawn["points"] for drawn in result["maps"]] == [None] * 5
+    assert [drawn["rows"] for drawn in result["maps"]] == [[]] * 5
     assert (result["colors"], result["quality"]["pairs"], result["quality"]["stress_per_point"]) == ([], None, [])
     assert result["quality"]["measures"] == study(secret, "species").to_dict()["quality"]["measures"]
     text = json.dumps(result)
@@ -726,7 +734,7 @@ def test_edges_of_hardly_any_weight_are_reported_at_the_map():
     # Each of the nine rows is joined to rows of the sixty, far away: in one piece, but by threads.
     X, _ = make_blobs([60, 9], centers=[[0, 0], [50, 50]], random_state=1)
     notes = [
-        study(X, graph=KNearest(15, weight=weight, metric="seuclidean")).to_dict()["maps"][-1]["notes"]
+        study(X, graph=KNearest(15, weight=weight, metric="seuclidean")).to_dict()["maps"][-2]["notes"]
         for weight in (HeatKernel(0.4), Binary())
     ]
     assert notes[0][0].startswith("1 of the eigenvalues is 0 up to rounding: edges of negligible weight")
@@ -766,9 +774,9 @@ def test_a_study_of_very_few_rows_uses_as_many_neighbours_as_there_are(n):
     X = np.array([[0.0, 1.0], [1.0, 3.0], [2.5, 2.0], [4.0, 4.5], [7.0, 5.0]])[:n]
     result = study(X).to_dict()
     assert result["graph"]["n_edges"] == n * (n - 1) / 2
-    assert len(result["maps"][-1]["spectrum"]["values"]) == n - 1
+    assert len(result["maps"][-2]["spectrum"]["values"]) == n - 1
     # Two rows are in any order; ranks need three to differ.
-    assert [drawn["id"] for drawn in result["maps"][:-1]] == ["pca", "mds:metric", "mds:ordinal"][: 2 if n == 2 else 3]
+    assert [drawn["id"] for drawn in result["maps"][:-2]] == ["pca", "mds:metric", "mds:ordinal"][: 2 if n == 2 else 3]
     assert (result["quality"] is None) == (n == 2)
 
 

@@ -66,6 +66,7 @@ def test_metric_and_ordinal_maps_of_standardised_columns_are_drawn_beside_the_ot
         ("mds:metric", "Metric MDS"),
         ("mds:ordinal", "Ordinal MDS"),
         ("laplacian_eigenmaps", "Laplacian eigenmaps"),
+        ("umap", "UMAP"),
     ]
     for kind in ("metric", "ordinal"):
         drawn = by_id(found)[f"mds:{kind}"]
@@ -299,7 +300,7 @@ def test_without_any_quality_there_is_no_card():
 def test_a_weighted_table_has_no_maps_of_pairs_and_states_the_reason(source):
     weighted = open_source(pd.read_csv(str(PENGUINS)), "species", weight=np.arange(344) % 3 + 1.0)
     result = study(weighted).to_dict()
-    assert list(by_id(result)) == ["pca", "laplacian_eigenmaps"]
+    assert list(by_id(result)) == ["pca", "laplacian_eigenmaps", "umap"]
     assert any(
         told.startswith("Metric MDS is left out: MDS does not support sample weights") for told in result["warnings"]
     )
@@ -322,5 +323,5 @@ def test_control_c_in_the_quality_keeps_the_maps(source, monkeypatch):
 
     monkeypatch.setattr("tamiz._study.quality.quality", interrupted)
     result = study(source).to_dict()
-    assert (len(result["maps"]), result["quality"]) == (4, None)
+    assert (len(result["maps"]), result["quality"]) == (5, None)
     assert result["interruption"].startswith("Interrupted in the step 'quality'")
