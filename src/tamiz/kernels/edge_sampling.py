@@ -118,12 +118,13 @@ def smooth_memberships(indptr, distances, connectivity, mean_distance, first, la
                 rho += share * (near[whole] - near[whole - 1])
         elif n_near > 0:
             rho = near[n_near - 1]
-        low, high, sigma, wanted = 0.0, np.inf, 1.0, np.log2(count + 1.0)
+        # From the mean distance, so that the result does not depend on the unit.
+        low, high, sigma, wanted = 0.0, np.inf, mean, np.log2(count + 1.0)
         for _ in range(_MAX_BISECTIONS):
             found = 0.0
             for e in range(start, start + count):
                 excess = distances[e] - rho
-                found += np.exp(-excess / sigma) if excess > 0.0 else 1.0
+                found += np.exp(-excess / sigma) if excess > 0.0 and sigma > 0.0 else 1.0
             if abs(found - wanted) < _SUM_TOLERANCE:
                 break
             if found > wanted:

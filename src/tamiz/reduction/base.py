@@ -137,6 +137,9 @@ def read_initial_embedding(init: Any, choices: Sequence[str], n_samples: int, n_
     """Check an `init` array and return it as float64; errors also list the named choices of `init`."""
     named = ", ".join(repr(name) for name in choices)
     expected = f"init must be {named} or an array of {n_samples:,} rows and {n_components} columns"
+    if np.ndim(init) != 2:
+        got = f"the shape {np.shape(init)}" if np.ndim(init) else repr(init)
+        raise DataError(f"{expected}, got {got}.")
     points = as_array(init, expected)
     if points.dtype.kind not in "fiub":
         raise TypeError(f"{expected}, got {points.dtype} instead of numbers.")

@@ -20,7 +20,7 @@ from tamiz.reduction.neighbor_embedding import NeighborEmbedding
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.runtime.validation import check_integer, check_positive, check_real
+from tamiz.runtime.validation import check_choice, check_integer, check_positive, check_real
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Number
 
@@ -30,8 +30,11 @@ _DEFAULT_PERPLEXITY = 30.0
 _NEIGHBORS_PER_PERPLEXITY = 3
 # Standard deviation of the first coordinate of a named initial layout.
 _INITIAL_DEVIATION = 1e-4
-# Converged if the last 50 iterations lowered the divergence by at most this share.
-_CONVERGED_DECREASE = 0.02
+# Extents of a given initial layout within which the descent works.
+_INITIAL_EXTENTS = 1e-12, 1_000.0
+# Converged if the last 50 iterations, all with the final exaggeration, lowered the divergence by at most this share or by a
+# thousandth, and the layout has grown from the initial one.
+_CONVERGED_DECREASE, _NEGLIGIBLE_DECREASE, _MIN_EXTENT = 0.02, 1e-3, 0.01
 # Largest share of rows whose last step has the greatest length.
 _MAX_CLIPPED_SHARE = 0.01
 
@@ -82,8 +85,8 @@ class TSNE(NeighborEmbedding):
     n_iter_ : int
         Iterations done, with early exaggeration included.
     converged_ : bool
-        Whether the last 50 iterations lowered the divergence by at most 2 %, and at most 1 % of the rows made steps of the greatest
-        length, 5.
+        Whether the last 50 iterations, all with `exaggeration`, lowered the divergence by at most 2 % or 0.001, at most 1 % of the
+        rows made steps of the greatest length, 5, and the layout has grown from the initial one.
     perplexity_ : float
         The perplexity that was used.
     graph_ : Graph
@@ -198,7 +201,7 @@ class TSNE(NeighborEmbedding):
             _check_edges(np.diff(edges.indptr), perplexity)
             affinities = joint_affinities(edges, perplexity)
             del edges
-            points = initial_layout(self.init, INIT_CHOICES, graph, affinities, m, rng)
+            points = initial_layout(self.init, INIT_CHOICES, graph, affinities, m, rng, _INITIAL_EXTENTS)
             if isinstance(self.init, str):
                 points *= _INITIAL_DEVIATION / float(points[:, 0].std())
             descent = DivergenceDescent(affinities, points)
@@ -262,7 +265,10 @@ class TSNE(NeighborEmbedding):
         return np.concatenate([np.full(n_early, early), falling, np.full(n_iter - n_iter // 2, late)])
 
     def _check_learning_rate(self) -> float | None:
-        return None if self.learning_rate == "auto" else check_positive("learning_rate", self.learning_rate)
+        if isinstance(self.learning_rate, str):
+            check_choice("learning_rate", self.learning_rate, ("auto",))
+            return None
+        return check_positive("learning_rate", self.learning_rate)
 
     def _set_descent(self, X: Any, graph: Graph, perplexity: float, descent: DivergenceDescent) -> None:
         self._set_fitted(X, graph, descent.points)
@@ -271,19 +277,30 @@ class TSNE(NeighborEmbedding):
         self._set_convergence(descent)
 
     def _set_convergence(self, descent: DivergenceDescent) -> None:
-        values = [value for _, value in descent.history]
-        self.kl_divergence_: float = values[-1]
-        decreasing = len(values) < 2 or values[-2] - values[-1] > _CONVERGED_DECREASE * abs(values[-2])
+        (*earlier, (n_iter, value)) = descent.history
+        self.kl_divergence_: float = value
+        before = [one for done, one in earlier if done <= n_iter - CHECK_INTERVAL]
+        settled = descent.n_iterations_at(self.exaggeration) >= CHECK_INTERVAL
+        decrease = before[-1] - value if before and settled else np.inf
         jumping = descent.clipped_share()
-        self.converged_: bool = not decreasing and jumping <= _MAX_CLIPPED_SHARE
+        still = np.ptp(descent.points, axis=0).max() < _MIN_EXTENT
+        decreasing = decrease > max(_CONVERGED_DECREASE * value, _NEGLIGIBLE_DECREASE)
+        self.converged_: bool = not (decreasing or still) and jumping <= _MAX_CLIPPED_SHARE
         if self.converged_:
             return
-        reason = (
-            f"the last {CHECK_INTERVAL} lowered the divergence by more than {_CONVERGED_DECREASE:.0%}. Raise n_iter, or call "
-            "continue_fit()."
-            if jumping <= _MAX_CLIPPED_SHARE
-            else f"{jumping:.0%} of the rows still move by the longest step. Lower learning_rate."
-        )
+        if jumping > _MAX_CLIPPED_SHARE:
+            reason = f"{jumping:.0%} of the rows still move by the longest step. Lower learning_rate."
+        elif still and not decreasing:
+            reason = "the rows have hardly moved from the initial layout. Raise learning_rate or n_iter."
+        elif decrease == np.inf:
+            reason = (
+                f"fewer than {CHECK_INTERVAL} of them had the final exaggeration. Raise n_iter, or call continue_fit()."
+            )
+        else:
+            reason = (
+                f"the last {CHECK_INTERVAL} lowered the divergence by more than {_CONVERGED_DECREASE:.0%}. Raise n_iter, or call "
+                "continue_fit()."
+            )
         warn_user([f"TSNE: not converged after {self.n_iter_:,} iterations: {reason}"], ConvergenceWarning)
 
     def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
@@ -298,6 +315,10 @@ def _n_neighbors(perplexity: float) -> int:
 def _check_edges(counts: NDArray[np.integer[Any]], perplexity: float) -> None:
     """Raise DataError if a row has too few edges for an entropy of log2(perplexity)."""
     row = int(np.argmin(counts))
+    if counts[row] == 0:
+        raise DataError(
+            f"Row {row} of the graph has no edges. Leave the row out, or use a graph of nearest neighbours."
+        )
     if counts[row] < perplexity:
         edges = "1 edge" if counts[row] == 1 else f"{counts[row]:,} edges"
         raise DataError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +14,7 @@ from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.kernels.edge_sampling import Epoch
 from tamiz.neighbors.base import Neighbors
+from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.layouts.affinities import joint_memberships, mean_neighbor_length, shortest_edges
 from tamiz.reduction.layouts.edge_sampling import CHECK_EPOCHS, Callback, EdgeSampling, place_rows
 from tamiz.reduction.layouts.initialization import initial_layout
@@ -28,9 +29,13 @@ from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArr
 
 INIT_CHOICES = ("spectral", "pca", "random")
 _DEFAULT_NEIGHBORS = 15
+# Most draws for each sampled edge.
+_MAX_DRAWS = 1_000
 # Extent of a named initial layout along each axis, and the standard deviation of the noise that separates equal points. An axis
 # whose coordinates differ by less than rounding errors stays short: the principal components of rows on a line, for example.
 _INITIAL_EXTENT, _INITIAL_NOISE, _ROUNDING_ERROR = 10.0, 1e-4, 1e-9
+# Extents of a given initial layout within which the descent works.
+_INITIAL_EXTENTS = 1e-6, 100.0
 # Converged if further epochs lower the cross entropy by at most this share, or by 1 / n for n rows, if that is more: the draws of
 # few rows differ by as much.
 _CONVERGED_DECREASE = 0.01
@@ -241,7 +246,8 @@ class UMAP(NeighborEmbedding):
             del edges
             if y is not None:
                 memberships = intersect_target(memberships, y, weight, n_neighbors)
-            points = initial_layout(self.init, INIT_CHOICES, graph, memberships, m, rng)
+                _warn_of_isolated_rows(memberships, row_numbers(X))
+            points = initial_layout(self.init, INIT_CHOICES, graph, memberships, m, rng, _INITIAL_EXTENTS)
             if isinstance(self.init, str):
                 points -= points.min(axis=0)
                 points *= _INITIAL_EXTENT / np.maximum(points.max(axis=0), _ROUNDING_ERROR)
@@ -296,8 +302,8 @@ class UMAP(NeighborEmbedding):
         return n_neighbors
 
     def _settings(self, a: float, b: float, seed: int) -> Epoch:
-        strength = check_real("repulsion_strength", self.repulsion_strength, low=0.0)
-        n_draws = check_integer("negative_sample_rate", self.negative_sample_rate, low=1)
+        strength = check_positive("repulsion_strength", self.repulsion_strength)
+        n_draws = check_integer("negative_sample_rate", self.negative_sample_rate, low=1, high=_MAX_DRAWS)
         return Epoch(a, b, strength, 1.0, 0, n_draws, seed, 1)
 
     def _set_descent(self, X: Any, graph: Graph, descent: EdgeSampling, of_fit: dict[str, Any]) -> None:
@@ -346,7 +352,21 @@ def fit_curve(min_dist: float, spread: float) -> tuple[float, float]:
         raise ValueError(f"min_dist must be at most spread = {spread:g}, got {min_dist:g}.")
     from scipy.optimize import curve_fit
 
-    distances = np.linspace(0.0, 3.0 * spread, 300)
-    wanted = np.exp(-np.maximum(distances - min_dist, 0.0) / spread)
+    # In units of spread, and without the distance 0, where v is 1 for every a and b.
+    distances = np.linspace(0.0, 3.0, 300)[1:]
+    wanted = np.exp(-np.maximum(distances - min_dist / spread, 0.0))
     (a, b), _ = curve_fit(lambda d, a, b: 1.0 / (1.0 + a * d ** (2.0 * b)), distances, wanted)
-    return float(a), float(b)
+    return float(a) / spread ** (2.0 * float(b)), float(b)
+
+
+def _warn_of_isolated_rows(memberships: sparse.csr_array, numbers: NDArray[np.intp] | None) -> None:
+    """Warn of rows without any membership, which stay where the initial layout has them."""
+    alone = np.flatnonzero(np.diff(memberships.indptr) == 0)
+    if alone.size:
+        first = alone[0] if numbers is None else numbers[alone[0]]
+        warn_user(
+            [
+                f"UMAP: the target leaves {alone.size:,} of {memberships.shape[0]:,} rows without a neighbour, the first is row "
+                f"{first}; they stay where the initial layout has them. Lower target_weight."
+            ]
+        )

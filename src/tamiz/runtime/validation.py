@@ -35,8 +35,10 @@ def check_real(name: str, value: Any, *, low: float | None = None, high: float |
 
 def check_positive(name: str, value: Any) -> float:
     """Return `value` as a finite float above 0."""
-    number = check_real(name, value, low=0.0)
-    if number == 0.0 or number == math.inf:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    number = float(value)
+    if not 0.0 < number < math.inf:
         raise ValueError(f"{name} must be above 0 and finite, got {value!r}.")
     return number
 

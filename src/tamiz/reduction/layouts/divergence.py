@@ -50,6 +50,7 @@ class DivergenceDescent:
         self._velocity, self._gains = np.zeros_like(self.points), np.ones_like(self.points)
         self.n_iter = 0
         self.history: list[tuple[int, float]] = []
+        self._exaggeration, self._n_constant = np.nan, 0
 
     def run(self, exaggerations: Floats, learning_rate: float | None, callback: Callback | None = None) -> None:
         """Run an iteration for each exaggeration, or fewer if the callback returns a true value.
@@ -67,6 +68,10 @@ class DivergenceDescent:
                 if callback is not None and callback(self.n_iter, value, self.points.copy()):
                     return
 
+    def n_iterations_at(self, exaggeration: float) -> int:
+        """Return the number of iterations at the end that had an exaggeration."""
+        return self._n_constant if self._exaggeration == exaggeration else 0
+
     def clipped_share(self) -> float:
         """Return the share of the rows whose last step had the largest length: above 0 if the learning rate is too large."""
         return float((np.linalg.norm(self._velocity, axis=1) > 0.999 * _MAX_STEP).mean())
@@ -81,6 +86,8 @@ class DivergenceDescent:
         )
         self.points -= self.points.mean(axis=0)
         self.n_iter += 1
+        self._n_constant = self._n_constant + 1 if exaggeration == self._exaggeration else 1
+        self._exaggeration = exaggeration
 
     def attraction(self) -> Floats:
         """Return sum_j p_ij w_ij (y_i - y_j) for every row."""
@@ -100,7 +107,8 @@ class DivergenceDescent:
             lambda span: edge_cost(self._indptr, self._indices, self._affinities, self.points, *span), self._spans
         )
         _, potential = build_accurate_field(self.points).evaluate(self.points)
-        return float(sum(costs)) + float(np.log(_normalizer(potential)))
+        # Rounding in float32 can lead to a value below 0.
+        return max(0.0, float(sum(costs)) + float(np.log(_normalizer(potential))))
 
     def _for_all_rows(self, work: Callable[[tuple[int, int]], None]) -> None:
         for _ in parallel.map_blocks(work, self._spans):

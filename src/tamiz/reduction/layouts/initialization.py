@@ -9,10 +9,12 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial import KDTree
 
+from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.reduction.base import read_initial_embedding
 from tamiz.reduction.pca import PCA
+from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.runtime.validation import check_choice
 from tamiz.spectral import smallest_eigenpairs
 from tamiz.statistics.base import Floats
@@ -30,16 +32,26 @@ def initial_layout(
     affinities: sparse.csr_array,
     n_components: int,
     rng: np.random.Generator,
+    extents: tuple[float, float],
 ) -> Floats:
     """Return the initial layout, of shape (n, n_components); the coordinates of a named one are at most 1.
+
+    `extents` are the least and the largest extent of a given one.
 
     "pca" needs rows with at least as many coordinates; else the eigenvectors of the affinities are used.
     """
     n = graph.n_samples
     if not isinstance(init, str):
-        return read_initial_embedding(init, choices, n, n_components)
+        given = read_initial_embedding(init, choices, n, n_components)
+        extent = float(np.ptp(given, axis=0).max())
+        if not extents[0] <= extent <= extents[1]:
+            raise DataError(
+                f"init spans {extent:.3g}, and must span from {extents[0]:g} to {extents[1]:,g}, where rows attract each other. "
+                "Multiply it by a factor."
+            )
+        return given
     check_choice("init", init, choices)
-    points = None
+    points: Floats | None = None
     if init == "random":
         points = rng.standard_normal((n, n_components))
     elif init == "pca":
@@ -53,8 +65,14 @@ def _principal_components(graph: Graph, n_components: int) -> Floats | None:
     values = _coordinates(graph)
     if values is None or sparse.issparse(values) or min(values.shape) <= n_components:
         return None
-    points = PCA(n_components).fit_transform(values)
+    points = _project(values, n_components)
     return points if np.ptp(points[:, 0]) > 0.0 else None
+
+
+def _project(values: Any, n_components: int) -> Floats:
+    # The warnings of a PCA would name a method that the user has not called.
+    with capture_warnings():
+        return np.asarray(PCA(n_components).fit(values).embedding_, dtype=np.float64)
 
 
 def _coordinates(graph: Graph) -> Any:
@@ -103,7 +121,7 @@ def _component_centres(graph: Graph, components: Components, n_components: int) 
     total = belongs @ values
     means = (total.toarray() if sparse.issparse(total) else total) / components.sizes[:, None]
     k = min(n_components, n_parts - 1, means.shape[1])
-    return np.pad(PCA(k).fit_transform(means), ((0, 0), (0, n_components - k)))
+    return np.pad(_project(means, k), ((0, 0), (0, n_components - k)))
 
 
 def _nearest_distances(centres: Floats) -> Floats:
