@@ -198,7 +198,7 @@ def test_more_exaggeration_brings_neighbours_closer():
 
 
 def test_a_fit_continues():
-    with pytest.warns(ConvergenceWarning, match="100 iterations.*2%.*continue_fit"):
+    with pytest.warns(ConvergenceWarning, match=r"100 iterations: fewer than 50.*continue_fit"):
         mapped = TSNE(n_early_iter=50, n_iter=50).fit(DIGITS[:400])
     before = mapped.kl_divergence_
     mapped.continue_fit(400)
@@ -275,6 +275,28 @@ def test_a_rate_that_is_too_large_is_reported():
     with pytest.warns(ConvergenceWarning, match="rows still move by the longest step. Lower learning_rate"):
         mapped = TSNE(learning_rate=1e300).fit(DIGITS[:300])
     assert np.isfinite(mapped.embedding_).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"n_iter": 60}, "fewer than 50 of them had the final exaggeration"),
+        ({"n_iter": 100}, "lowered the divergence by more than 2%"),
+        ({"learning_rate": 1e-300}, "hardly moved from the initial layout"),
+        ({"learning_rate": 1e9, "n_iter": 100}, "still move by the longest step"),
+    ],
+)
+def test_a_fit_that_has_not_converged_states_why(parameters, reason):
+    with pytest.warns(ConvergenceWarning, match=reason):
+        assert not TSNE(n_early_iter=0, **parameters).fit(DIGITS[:200]).converged_
+
+
+def test_an_initial_layout_of_unusable_extent_is_refused():
+    for size in (1e4, 1e-20):
+        with pytest.raises(DataError, match=r"init spans .*, and must span from 1e-12 to 1,000"):
+            TSNE(init=size * RNG.normal(size=(100, 2))).fit(DIGITS[:100])
+    with pytest.raises(DataError, match=r"init must be 'pca', 'spectral', 'random' or an array of 100 rows.*got 42"):
+        TSNE(init=42).fit(DIGITS[:100])
 
 
 def test_two_and_three_rows_are_mapped():

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
@@ -221,15 +222,40 @@ def test_initial_layouts():
         mapped = UMAP(init=init, n_neighbors=150, n_epochs=1, random_state=0)
         return quietly(mapped, X).embedding_
 
-    # One epoch moves rows little, compared to the extent of the layout.
-    given = 1000 + 100 * RNG.normal(size=(300, 2))
-    assert np.abs(start(given) - given).max() < 5
+    # One epoch moves rows of this layout little, compared to its extent.
+    given = 1000 + np.column_stack([np.linspace(0, 100, 300), np.linspace(0, 100, 300) ** 2 / 100])
+    assert np.corrcoef(start(given)[:, 0], given[:, 0])[0, 1] > 0.9
+    assert start(given).min() > 900
+    for extent in (1e3, 1e-20):
+        with pytest.raises(DataError, match=r"init spans .*, and must span from 1e-06 to 100"):
+            start(extent * (given - 1000))
     linear = PCA(2).fit_transform(X)
     assert np.corrcoef(start("pca")[:, 0], linear[:, 0])[0, 1] > 0.9
     assert abs(np.corrcoef(start("random")[:, 0], linear[:, 0])[0, 1]) < 0.9
     # Rows on a line have one principal component.
     line = quietly(UMAP(init="pca", random_state=0), np.outer(np.arange(60), [1.0, 0, 0])).embedding_
     assert neighborhood_recall(np.arange(60.0)[:, None], line, n_neighbors=4) > 0.8
+
+
+@pytest.mark.parametrize("unit", [2.0**-200, 2.0**200])
+def test_memberships_do_not_depend_on_the_unit(unit):
+    X = RNG.normal(size=(60, 4))
+    expected, found = (quietly(UMAP(n_epochs=1, random_state=0), part).memberships_ for part in (X, X * unit))
+    assert abs(expected - found).max() < 1e-6
+
+
+def test_rows_that_the_target_leaves_alone_are_named():
+    y = np.zeros(60, dtype=int)
+    y[7] = 1
+    with pytest.warns(TamizWarning, match="leaves 1 of 60 rows without a neighbour, the first is row 7"):
+        UMAP(target_weight=1.0, random_state=0).fit(RNG.normal(size=(60, 4)), y)
+
+
+def test_the_first_layout_does_not_depend_on_the_container_of_transformers():
+    X = RNG.normal(size=(60, 4))
+    with sklearn.config_context(transform_output="pandas"):
+        framed = UMAP(init="pca", random_state=0).fit(X)
+    assert np.array_equal(framed.embedding_, UMAP(init="pca", random_state=0).fit(X).embedding_)
 
 
 def test_two_far_groups_are_named_and_kept_apart():
@@ -273,7 +299,7 @@ def test_few_rows_and_missing_values_are_mapped():
         ({"n_epochs": 0}, "n_epochs must be at least 1, got 0"),
         ({"n_components": 0}, "n_components must be at least 1, got 0"),
         ({"target_weight": 1.2}, "target_weight must be .*at most 1.*got 1.2"),
-        ({"negative_sample_rate": 0}, "negative_sample_rate must be at least 1, got 0"),
+        ({"negative_sample_rate": 0}, "negative_sample_rate must be from 1 to 1000, got 0"),
         ({"set_op_mix_ratio": -1}, "set_op_mix_ratio must be at least 0.*got -1"),
         ({"init": "best"}, "init must be one of 'spectral', 'pca', 'random', got 'best'"),
         ({"init": np.zeros((9, 2))}, "100 rows and 2 columns, got the shape"),

@@ -87,13 +87,18 @@ def test_the_curve_is_fitted_to_the_distances_on_the_map():
     assert fit_curve(0.1, 1.0) == pytest.approx((1.576943, 0.895061), abs=1e-6)
     assert fit_curve(0.5, 2.0) == pytest.approx((0.258879, 1.057500), abs=1e-6)
     assert fit_curve(0.3, 0.7) == pytest.approx(tuple(reference.fit_curve(0.3, 0.7)), rel=1e-4)
+    # The unit of the map scales a alone.
+    a, b = fit_curve(0.1, 1.0)
+    for spread in (1e-3, 0.1, 30.0, 1e6):
+        assert fit_curve(0.1 * spread, spread) == pytest.approx((a / spread ** (2 * b), b))
+        assert np.isfinite(fit_curve(spread, spread)).all()
 
 
 def test_the_eigenvectors_of_separate_components_are_side_by_side():
     X, y = make_blobs(300, centers=3, random_state=0)
     graph = KNearest(14, weight=Binary(), symmetry="directed").build_quietly(X + 1e4 * y[:, None])
     memberships = joint_memberships(graph.edges, 1.0, 1.0)
-    points = initial_layout("spectral", INIT_CHOICES, graph, memberships, 2, np.random.default_rng(0))
+    points = initial_layout("spectral", INIT_CHOICES, graph, memberships, 2, np.random.default_rng(0), (0.0, 1.0))
     low, high = (np.array([f(points[y == c], axis=0) for c in range(3)]) for f in (np.min, np.max))
     assert (high - low).min() > 0.1
     for c, d in ((0, 1), (0, 2), (1, 2)):

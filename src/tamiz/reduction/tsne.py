@@ -283,7 +283,8 @@ class TSNE(NeighborEmbedding):
         settled = descent.n_iterations_at(self.exaggeration) >= CHECK_INTERVAL
         decrease = before[-1] - value if before and settled else np.inf
         jumping = descent.clipped_share()
-        still = np.ptp(descent.points, axis=0).max() < _MIN_EXTENT
+        # The divergence of two rows is 0 wherever they are.
+        still = value > _NEGLIGIBLE_DECREASE and np.ptp(descent.points, axis=0).max() < _MIN_EXTENT
         decreasing = decrease > max(_CONVERGED_DECREASE * value, _NEGLIGIBLE_DECREASE)
         self.converged_: bool = not (decreasing or still) and jumping <= _MAX_CLIPPED_SHARE
         if self.converged_:
