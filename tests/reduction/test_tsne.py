@@ -112,7 +112,9 @@ def test_the_gradient_is_that_of_the_divergence(n_components):
     assert found[3, 0] == pytest.approx((ahead - behind) / 2e-5, rel=1e-4)
 
 
-@pytest.mark.parametrize(("X", "perplexity"), [(load_iris().data, 30), (DIGITS[:500], 20)])
+@pytest.mark.parametrize(
+    ("X", "perplexity"), [(load_iris().data, 30), pytest.param(DIGITS[:500], 20, marks=pytest.mark.slow)]
+)
 def test_the_divergence_is_not_above_that_of_scikit_learn(X, perplexity):
     peer = manifold.TSNE(perplexity=perplexity, method="exact", init="pca", random_state=0).fit(X)
     found = TSNE(perplexity=perplexity, n_iter=750).fit(X)
