@@ -70,7 +70,7 @@ def test_a_study_takes_less_than_2_5_gb_and_states_what_it_draws(tmp_path, shape
     found = json.loads(run(STUDIED, tmp_path))
     assert found["peak"] < 2.5e9
     assert found["page"] < 5e7
-    assert len(found["maps"]) == 4
+    assert len(found["maps"]) == 5
     if shape == "wide":
         assert found["graph"] == 10
         assert found["unlisted_note"]
