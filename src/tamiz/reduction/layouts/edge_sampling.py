@@ -81,8 +81,8 @@ class EdgeSampling:
                     return
 
     def further_decrease(self) -> float:
-        """Return the share by which a few epochs at a low learning rate lower the cross entropy; the layout stays as it is."""
-        layout, before = self._points.copy(), self.cross_entropy()
+        """Return the share by which a few epochs at a low learning rate lower the last cross entropy; the layout stays as it is."""
+        layout, (_, before) = self._points.copy(), self.history[-1]
         for _ in range(CHECK_EPOCHS):
             self._move(_CHECK_RATE)
         after = self.cross_entropy()
