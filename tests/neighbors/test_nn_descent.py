@@ -148,7 +148,7 @@ def test_many_columns_are_searched_along_fewer_directions_and_measured_in_all():
     values = rng.normal(size=(2500, 8)) @ rng.normal(size=(8, 200)) + 0.05 * rng.normal(size=(2500, 200))
     index = NNDescent(random_state=0).fit(EuclideanPoints(values))
     near = index.query(10)
-    assert index._result._reduced_rows.rows.shape == (2500, 64)
+    assert index._result._lists.rows.shape == (2500, 64)
     assert found_share(near, true_distances(values, 10)) > 0.985
     measured = np.linalg.norm(values[near.rows] - values[near.indices], axis=1)
     np.testing.assert_allclose(near.distances, measured, rtol=1e-13)

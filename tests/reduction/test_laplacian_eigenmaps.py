@@ -9,7 +9,7 @@ from tests.reference import graphs as plain
 
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, SameClass
-from tamiz.reduction import LaplacianEigenmaps
+from tamiz.reduction import TSNE, UMAP, LaplacianEigenmaps
 from tamiz.runtime import parallel
 
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
@@ -264,3 +264,16 @@ def test_a_fit_without_rows_after_one_with_rows_forgets_their_columns():
 def test_no_rows_and_no_built_graph_are_refused(graph):
     with pytest.raises(ValueError, match=r"X is None, and fit requires rows .* pass graph= a built Graph"):
         LaplacianEigenmaps(graph=graph).fit()
+
+
+@pytest.mark.parametrize("method", [LaplacianEigenmaps, TSNE, UMAP])
+def test_a_graph_of_other_columns_is_refused(method):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    plain, named = KNearest(5).build(X), KNearest(5).build(table)
+    with pytest.raises(DataError, match=r"The graph was built from 3 columns and X has 2\. Build a graph of X"):
+        method(graph=plain).fit(X[:, :2])
+    with pytest.raises(DataError, match="The graph was built from 3 columns and X has 2"):
+        method(graph=named).fit(table[["a", "b"]])
+    with pytest.raises(DataError, match="Column 0 of X is 'c', but 'a' in the table that the graph was built from"):
+        method(graph=named).fit(table[["c", "b", "a"]])

@@ -46,10 +46,18 @@ class Edges:
         """Mask of the entries above the diagonal, which contain every undirected edge once."""
         return self.rows < self.indices
 
+    def matrix(self, values: NDArray[Any]) -> sparse.csr_array:
+        """Return the sparse matrix that has the value of each edge as its entry; zeros are stored too."""
+        n = len(self.indptr) - 1
+        # With an int64 indptr, scipy would copy the indices to int64 too.
+        few = len(self.indices) <= np.iinfo(np.int32).max
+        return sparse.csr_array(
+            (values, self.indices, self.indptr.astype(np.int32) if few else self.indptr), shape=(n, n)
+        )
+
     def length_matrix(self) -> sparse.csr_array:
         """Return the lengths as a sparse matrix, which stores those of 0 too; sums with other sparse matrices drop them."""
-        n = len(self.indptr) - 1
-        return sparse.csr_array((self.lengths, self.indices, self.indptr), shape=(n, n))
+        return self.matrix(self.lengths)
 
     def select(self, mask: NDArray[np.bool_]) -> Edges:
         """Return the edges of the entries in the mask."""

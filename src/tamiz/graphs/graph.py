@@ -20,6 +20,7 @@ from tamiz.graphs.weights import Weight
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.spanning_tree import connecting_edges
 from tamiz.runtime.user_warnings import warn_user
+from tamiz.sources.feature_checks import check_graph_columns
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import (
@@ -218,6 +219,11 @@ class Graph(Serializable, ABC):
         """Return the graph itself, as `build` does."""
         return self.build(X, y, fill_missing=fill_missing)
 
+    def check_columns(self, X: Any) -> None:
+        """Raise DataError if X does not have the columns of the table that the graph was built from; X may be None."""
+        if X is not None and self.schema is not None:
+            check_graph_columns(X, self.schema)
+
     def __repr__(self) -> str:
         parts = [f"{self.n_samples:,} rows", f"{self.n_edges:,} edges"]
         parts += [
@@ -287,8 +293,11 @@ class EdgeGraph(Graph):
 
     @property
     def adjacency(self) -> sparse.csr_array:
-        """The weight matrix."""
-        return self._adjacency
+        """The weight matrix; a new one on each call if all weights are 1, because these are not stored."""
+        S = self._adjacency
+        if S.data.flags.writeable:
+            return S
+        return sparse.csr_array((S.data.copy(), S.indices, S.indptr), shape=S.shape)
 
     @cached_property
     def edges(self) -> Edges:
@@ -346,12 +355,13 @@ class EdgeGraph(Graph):
         fitted.check_weights(edges.lengths[each_once], weights[each_once])
         if not weights.all():
             edges, weights = edges.select(weights != 0), weights[weights != 0]
-        n = len(edges.indptr) - 1
-        # With an int64 indptr, scipy would copy the indices to int64 too.
-        indptr = edges.indptr if len(edges.indices) > np.iinfo(np.int32).max else edges.indptr.astype(np.int32)
-        adjacency = sparse.csr_array((weights, edges.indices, indptr), shape=(n, n))
         return cls(
-            adjacency, edges.lengths, weight=fitted, neighbor_rule=neighbor_rule, radius=radius, directed=directed
+            edges.matrix(weights),
+            edges.lengths,
+            weight=fitted,
+            neighbor_rule=neighbor_rule,
+            radius=radius,
+            directed=directed,
         )
 
     def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
@@ -360,7 +370,7 @@ class EdgeGraph(Graph):
         weight = np.ones(self.n_samples) if sample_weight is None else sample_weight
         check_n_rows("X", rows, self.n_samples)
         check_n_rows("sample_weight", weight, self.n_samples)
-        S = self._adjacency
+        S = self.adjacency
         scaled = S.data if sample_weight is None else S.data * np.repeat(weight, np.diff(S.indptr)) * weight[S.indices]
         degrees = self.degrees if sample_weight is None else weight * (S @ weight)
         rows = as_row_major(rows)

@@ -173,8 +173,8 @@ class Binary(Weight):
     """
 
     def edge_weights(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
-        """Return ones."""
-        return np.ones(len(lengths))
+        """Return ones, as a view of a single number: a graph with many edges stores no weights."""
+        return np.broadcast_to(np.float64(1.0), len(lengths))
 
 
 class InverseClassSize(Weight):

@@ -1,6 +1,6 @@
 """The run of a nearest-neighbour descent: passes that improve the lists of neighbours, their recall, and the search of new rows.
 
-`NeighborLists` contains the lists in float32, `NNDescentResult` the neighbours with exact distances.
+`NeighborLists` contains the lists in float32, `NNDescentResult` computes the exact distances of their rows.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class NeighborLists:
     positions : ndarray of shape (n_rows,), int32
         Sorted position of each original row.
     distances, entries : ndarrays of shape (n_rows, n_listed), float32 and int32
-        The lists, in the format of `tamiz.kernels.nn_descent`.
+        The lists, in the format of `tamiz.kernels.nn_descent`; there are no distances after `discard_distances`.
     """
 
     def __init__(self, rows: Floats32, n_listed: int, seeds: NDArray[np.int64]) -> None:
@@ -150,6 +150,10 @@ class NeighborLists:
             pass
         return np.where(out < 0, np.int32(-1), self.original_rows[out])
 
+    def discard_distances(self) -> None:
+        """Free the distances of the lists, which only passes need; there can be no further pass."""
+        del self.distances
+
     def listed_rows(self, positions: slice | NDArray[np.int32]) -> tuple[Indices, Indices]:
         """Return the original numbers of the rows at some positions, and of the rows in their lists; -1 for empty entries."""
         entries = self.entries[positions]
@@ -197,8 +201,9 @@ class NNDescentResult:
         self._lists = NeighborLists(self._reduced_rows.rows, max(1, min(n_listed, n - 1)), seeds[0])
         progress.report_progress("Neighbours", 1, _MAX_PASSES + 2)
         self._sample = self._improve(sample, target, seeds[1:])
-        if not self.needs_brute_force:
-            self._dist, self._rows = self._measure_lists()
+        self._lists.discard_distances()
+        # The lists have a sorted copy of the rows.
+        self._reduced_rows = replace(self._reduced_rows, rows=self._lists.rows[:0])
         progress.report_progress("Neighbours", _MAX_PASSES + 2, _MAX_PASSES + 2)
 
     def _improve(self, sample: NDArray[np.int64], target: float, seeds: NDArray[np.int64]) -> _RecallSample:
@@ -224,16 +229,13 @@ class NNDescentResult:
                 widths.pop(0)
         return recall_sample
 
-    def nearest_lists(self, size: int) -> tuple[Floats, Indices]:
-        """Return the first `size` entries of every list, as flat arrays."""
-        return self._dist[:, :size].reshape(-1), self._rows[:, :size].reshape(-1)
-
     def recall(self, k: int) -> float:
         """Return the estimated share of the true k nearest neighbours that are in the lists."""
         return self._sample.recall(k)
 
-    def _measure_lists(self) -> tuple[Floats, Indices]:
-        n, size = self._distinct.n_points, self.k + 1
+    def nearest_lists(self, size: int) -> tuple[Floats, Indices]:
+        """Return the `size` nearest rows of every list with exact distances, as flat arrays; they are computed on each call."""
+        n = self._distinct.n_points
         dist, rows = np.empty((n, size)), np.empty((n, size), dtype=np.int32)
 
         def measure(span: tuple[int, int]) -> None:
@@ -243,7 +245,7 @@ class NNDescentResult:
 
         for _ in parallel.map_blocks(measure, parallel.block_ranges(n, _LIST_BATCH)):
             pass
-        return dist, rows
+        return dist.reshape(-1), rows.reshape(-1)
 
     def find_nearest(self, values: Floats, k: int) -> tuple[Floats, Indices]:
         """Return the k rows found nearest to each new row; the result of a row is independent of others."""

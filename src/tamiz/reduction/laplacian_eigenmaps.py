@@ -157,6 +157,7 @@ class LaplacianEigenmaps(Reducer):
             # With disconnected='error' the error replaces the warning of the builder.
             build = builder.build_quietly if self.disconnected == "error" else builder.build
             graph = build(X, y if builder.needs_classes else None, fill_missing=True)
+            graph.check_columns(X)
             if self.disconnected == "error" and len(graph.components) > 1:
                 raise DataError(
                     f"The graph falls into {graph.components.describe(row_numbers(X))}. Use more neighbours or a larger "

@@ -110,6 +110,7 @@ class NeighborEmbedding(Reducer):
         if self.graph is None:
             builder = KNearest(n_neighbors, weight=Binary(), symmetry="directed")
         graph = builder.build_quietly(X, y if builder.needs_classes else None, fill_missing=True)
+        graph.check_columns(X)
         if len(graph.components) > 1:
             warn_user(
                 [

@@ -12,7 +12,9 @@ from sklearn.utils.validation import validate_data
 
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
-from tamiz.sources.in_memory import check_matrix, eager_frame, is_frame
+from tamiz.sources.date_parts import merge_date_parts
+from tamiz.sources.in_memory import check_matrix, default_names, eager_frame, is_frame
+from tamiz.sources.schema import Schema
 
 
 def mixed_table_tags(tags: Tags) -> Tags:
@@ -76,6 +78,31 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> None:
     # The names of a frame suffice; a lazy frame is collected without its rows.
     table = eager_frame(nw.from_native(X).head(0)).to_native() if is_frame(X) else check_matrix(X)
     validate_data(estimator, table, reset=reset, skip_check_array=True)
+
+
+def check_graph_columns(X: Any, schema: Schema) -> None:
+    """Raise DataError if the columns of X are not those of the table that a graph was built from.
+
+    They are compared in number, and in name if both tables have names. No rows are read.
+    """
+    expected = merge_date_parts(schema).names
+    names: list[str] | None = None
+    if isinstance(X, Source):
+        names = merge_date_parts(X.schema).names
+    elif is_frame(X):
+        names = [str(name) for name in nw.from_native(X).collect_schema().names()]
+    n_columns = len(names) if names is not None else (X if sparse.issparse(X) else check_matrix(X)).shape[1]
+    if n_columns != len(expected):
+        columns = "1 column" if len(expected) == 1 else f"{len(expected):,} columns"
+        raise DataError(f"The graph was built from {columns} and X has {n_columns:,}. Build a graph of X.")
+    if names is None or expected == default_names(n_columns) or names == default_names(n_columns):
+        return
+    for j, (name, known) in enumerate(zip(names, expected, strict=True)):
+        if name != known:
+            raise DataError(
+                f"Column {j} of X is {name!r}, but {known!r} in the table that the graph was built from. Pass the columns in the "
+                "same order, or build a graph of X."
+            )
 
 
 def _check_names(fitted: Any, n_fitted: int, names: list[str]) -> None:

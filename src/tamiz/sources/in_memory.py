@@ -93,7 +93,12 @@ def column_loader(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
         native = [series for _, series in frame.to_native().items()]
         return names, lambda name: _from_pandas(name, native[positions[name]])
     array = check_matrix(data)
-    return [f"x{j}" for j in range(array.shape[1])], lambda name: raw_from_array(name, array[:, int(name[1:])])
+    return default_names(array.shape[1]), lambda name: raw_from_array(name, array[:, int(name[1:])])
+
+
+def default_names(n_columns: int) -> list[str]:
+    """Return the names of the columns of an array."""
+    return [f"x{j}" for j in range(n_columns)]
 
 
 def check_matrix(data: Any) -> NDArray[Any]:

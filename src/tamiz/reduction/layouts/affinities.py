@@ -13,7 +13,7 @@ from tamiz.kernels.neighbor_embedding import perplexity_affinities
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 
-_ROWS_PER_TASK = 2048
+_ROWS_PER_TASK, _ROWS_PER_PART = 2048, 16_384
 
 
 def shortest_edges(graph: Graph, k: int) -> Edges:
@@ -49,9 +49,13 @@ def row_affinities(indptr: NDArray[np.int64], lengths: Floats, perplexity: float
 def joint_affinities(edges: Edges, perplexity: float) -> sparse.csr_array:
     """Return the symmetric affinities P of t-SNE, which sum to 1, in float32: (p_j|i + p_i|j) / 2n."""
     n = len(edges.indptr) - 1
-    found = row_affinities(edges.indptr, edges.lengths, perplexity) / (2.0 * n)
-    directed = sparse.csr_array((found.astype(np.float32), edges.indices, edges.indptr), shape=(n, n))
-    del found
+    found = np.empty(len(edges.lengths), dtype=np.float32)
+    # In parts, because affinities in float64 take as much memory as the lengths.
+    for first, last in parallel.block_ranges(n, _ROWS_PER_PART):
+        start, stop = edges.indptr[first], edges.indptr[last]
+        part = row_affinities(edges.indptr[first : last + 1] - start, edges.lengths[start:stop], perplexity)
+        found[start:stop] = part / (2.0 * n)
+    directed = edges.matrix(found)
     return sparse.csr_array(directed + directed.T)
 
 
@@ -90,6 +94,5 @@ def fuzzy_union(directed: sparse.csr_array, mix_ratio: float = 1.0) -> sparse.cs
 
 def joint_memberships(edges: Edges, local_connectivity: float, mix_ratio: float) -> sparse.csr_array:
     """Return the symmetric memberships of UMAP, in float32."""
-    n = len(edges.indptr) - 1
     found = row_memberships(edges.indptr, edges.lengths, local_connectivity).astype(np.float32)
-    return fuzzy_union(sparse.csr_array((found, edges.indices, edges.indptr), shape=(n, n)), mix_ratio)
+    return fuzzy_union(edges.matrix(found), mix_ratio)
