@@ -79,5 +79,5 @@ def test_a_descent_runs_the_epochs_one_after_the_other():
     found = descent.points
     assert 0 < descent.further_decrease() < 1
     np.testing.assert_array_equal(descent.points, found)
-    assert descent.n_epochs == 3
-    assert descent.history == [(3, descent.cross_entropy())]
+    assert descent.n_steps == 3
+    assert descent.history == [(3, descent.cost())]

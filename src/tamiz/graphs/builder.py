@@ -149,7 +149,10 @@ def _check_weight(weight: Any) -> Weight | None:
 
 
 def _describe_value(value: Any) -> str:
-    return f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    # A matrix has a long representation.
+    return f"a {type(value).__name__}" if hasattr(value, "shape") else repr(value)
 
 
 def read_points(X: Any, metric: str, *, fill_missing: bool) -> tuple[Points, RowEncoder]:

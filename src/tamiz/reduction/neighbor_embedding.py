@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
+from tamiz.reduction.layouts.descent import Callback, Descent
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_memory
@@ -119,6 +121,18 @@ class NeighborEmbedding(Reducer):
                 ]
             )
         return graph
+
+    def _run_descent(
+        self, descent: Descent, settings: Floats, callback: Callback | None, set_result: Callable[[], None]
+    ) -> None:
+        """Run a descent and set its result, also at an interruption after the first evaluation of the cost."""
+        try:
+            descent.run(settings, callback)
+        except KeyboardInterrupt:
+            if descent.history:
+                set_result()
+            raise
+        set_result()
 
     def _set_fitted(self, X: Any, graph: Graph, points: Floats) -> None:
         """Set what both methods have in common; equal rows get the coordinates of the first of them."""

@@ -13,7 +13,8 @@ from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.neighbors.base import Neighbors
 from tamiz.reduction.layouts.affinities import joint_affinities, shortest_edges
-from tamiz.reduction.layouts.divergence import CHECK_INTERVAL, Callback, DivergenceDescent
+from tamiz.reduction.layouts.descent import CHECK_INTERVAL, Callback
+from tamiz.reduction.layouts.divergence import DivergenceDescent
 from tamiz.reduction.layouts.extension import place_rows
 from tamiz.reduction.layouts.initialization import initial_layout
 from tamiz.reduction.neighbor_embedding import NeighborEmbedding
@@ -204,14 +205,10 @@ class TSNE(NeighborEmbedding):
             points = initial_layout(self.init, INIT_CHOICES, graph, affinities, m, rng, _INITIAL_EXTENTS)
             if isinstance(self.init, str):
                 points *= _INITIAL_DEVIATION / float(points[:, 0].std())
-            descent = DivergenceDescent(affinities, points)
-            try:
-                descent.run(exaggerations, rate, callback)
-            except KeyboardInterrupt:
-                if descent.history:
-                    self._set_descent(X, graph, perplexity, descent)
-                raise
-            self._set_descent(X, graph, perplexity, descent)
+            descent = DivergenceDescent(affinities, points, rate)
+            self._run_descent(
+                descent, exaggerations, callback, lambda: self._set_descent(X, graph, perplexity, descent)
+            )
         return self
 
     def continue_fit(self, n_iter: int = 250, *, callback: Callback | None = None) -> Self:
@@ -231,10 +228,10 @@ class TSNE(NeighborEmbedding):
         rate = self._check_learning_rate()
         with parallel.thread_session():
             edges = shortest_edges(self.graph_, _n_neighbors(self.perplexity_))
-            descent = DivergenceDescent(joint_affinities(edges, self.perplexity_), self.embedding_)
-            descent.run(exaggerations, rate, callback)
+            descent = DivergenceDescent(joint_affinities(edges, self.perplexity_), self.embedding_, rate)
+            descent.run(exaggerations, callback)
         earlier = self.n_iter_
-        self.n_iter_ += descent.n_iter
+        self.n_iter_ += descent.n_steps
         self._set_points(descent.points)
         new = np.array(descent.history)
         new[:, 0] += earlier
@@ -272,7 +269,7 @@ class TSNE(NeighborEmbedding):
 
     def _set_descent(self, X: Any, graph: Graph, perplexity: float, descent: DivergenceDescent) -> None:
         self._set_fitted(X, graph, descent.points)
-        self.perplexity_, self.n_iter_ = perplexity, descent.n_iter
+        self.perplexity_, self.n_iter_ = perplexity, descent.n_steps
         self.kl_history_ = np.array(descent.history, dtype=np.float64)
         self._set_convergence(descent)
 

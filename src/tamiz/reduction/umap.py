@@ -16,7 +16,8 @@ from tamiz.kernels.edge_sampling import Epoch
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.layouts.affinities import joint_memberships, mean_neighbor_length, shortest_edges
-from tamiz.reduction.layouts.edge_sampling import CHECK_EPOCHS, Callback, EdgeSampling, place_rows
+from tamiz.reduction.layouts.descent import Callback
+from tamiz.reduction.layouts.edge_sampling import CHECK_EPOCHS, EdgeSampling, place_rows
 from tamiz.reduction.layouts.initialization import initial_layout
 from tamiz.reduction.layouts.supervision import intersect_target
 from tamiz.reduction.neighbor_embedding import NeighborEmbedding
@@ -255,13 +256,12 @@ class UMAP(NeighborEmbedding):
             descent = EdgeSampling(memberships, points, settings)
             of_fit = {"memberships_": memberships, "n_neighbors_": n_neighbors, "_mean_length": mean_length}
             of_fit |= {"a_": settings.a, "b_": settings.b, "_seed": settings.seed}
-            try:
-                descent.run(_learning_rates(0, n_epochs), callback)
-            except KeyboardInterrupt:
-                if descent.history:
-                    self._set_descent(X, graph, descent, of_fit)
-                raise
-            self._set_descent(X, graph, descent, of_fit)
+            self._run_descent(
+                descent,
+                _learning_rates(0, n_epochs),
+                callback,
+                lambda: self._set_descent(X, graph, descent, of_fit),
+            )
         return self
 
     def continue_fit(self, n_epochs: int = 250, *, callback: Callback | None = None) -> Self:
@@ -285,7 +285,7 @@ class UMAP(NeighborEmbedding):
             new = np.array(descent.history)
             new[:, 0] += earlier
             self.cross_entropy_history_ = np.concatenate([self.cross_entropy_history_, new])
-            self.n_epochs_ += descent.n_epochs
+            self.n_epochs_ += descent.n_steps
             self._set_convergence(descent)
         return self
 
@@ -310,7 +310,7 @@ class UMAP(NeighborEmbedding):
         self._set_fitted(X, graph, descent.points)
         for name, value in of_fit.items():
             setattr(self, name, value)
-        self.n_epochs_ = descent.n_epochs
+        self.n_epochs_ = descent.n_steps
         self.cross_entropy_history_ = np.array(descent.history, dtype=np.float64)
         self._set_convergence(descent)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -11,23 +9,22 @@ from scipy import sparse
 from tamiz.kernels.edge_sampling import LANES, Epoch, cross_entropy, move_rows
 from tamiz.neighbors.base import Neighbors
 from tamiz.reduction.layouts.affinities import row_memberships
-from tamiz.runtime import parallel, progress
+from tamiz.reduction.layouts.descent import Descent
+from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 
-# Rows of one task (a multiple of LANES), epochs between two evaluations of the cross entropy, and pairs for these of all rows,
-# but at least some for each row.
-_ROWS_PER_TASK, CHECK_INTERVAL, _N_PAIRS, _MIN_PAIRS_PER_ROW = 2048, 50, 500_000, 8
+# Rows of one task (a multiple of LANES), and pairs for the cross entropy of all rows, but at least some for each row.
+_ROWS_PER_TASK, _N_PAIRS, _MIN_PAIRS_PER_ROW = 2048, 500_000, 8
 # Epochs and learning rate that show whether a layout has converged.
 CHECK_EPOCHS, _CHECK_RATE = 10, 0.01
 # New rows: rows of the fit that they are repelled from, the least number of epochs, and the learning rate at the start.
 _POOL_SIZE, _MIN_EPOCHS, _INITIAL_RATE = 4096, 100, 0.25
 
-Callback = Callable[[int, float, Floats], object]
 Coordinates = NDArray[np.float32]
 
 
-class EdgeSampling:
-    """Descent from initial points.
+class EdgeSampling(Descent):
+    """Descent of the cross entropy from initial points; a step is an epoch, and its setting the learning rate.
 
     Parameters
     ----------
@@ -37,14 +34,12 @@ class EdgeSampling:
         The initial points.
     settings : Epoch
         The map, the repulsion and the seed; `number` is the number of the first epoch.
-
-    Attributes
-    ----------
-    history : list of (int, float)
-        Epochs done, and the cross entropy for each row, at each check.
     """
 
+    steps_name = "Epochs"
+
     def __init__(self, memberships: sparse.csr_array, points: Floats, settings: Epoch) -> None:
+        super().__init__()
         n = len(points)
         # Rows that move at once should have similar numbers of draws.
         self._order = np.argsort(np.asarray(memberships.sum(axis=1)).ravel(), kind="stable").astype(np.int32)
@@ -60,8 +55,6 @@ class EdgeSampling:
         self._spans = parallel.block_ranges(n, _ROWS_PER_TASK)
         n_shifts = min(n - 1, max(_MIN_PAIRS_PER_ROW, _N_PAIRS // n))
         self._shifts = 1 + np.sort(np.random.default_rng(settings.seed).choice(n - 1, n_shifts, replace=False))
-        self.n_epochs = 0
-        self.history: list[tuple[int, float]] = []
 
     @property
     def points(self) -> Floats:
@@ -70,34 +63,24 @@ class EdgeSampling:
         out[self._order] = self._points[:, : len(self._order)].T
         return out
 
-    def run(self, rates: Floats, callback: Callback | None = None) -> None:
-        """Run an epoch for each learning rate, or fewer if the callback returns a true value."""
-        for done, rate in enumerate(progress.track_progress("Epochs", rates.tolist(), len(rates)), start=1):
-            self._move(rate)
-            if done % CHECK_INTERVAL == 0 or done == len(rates):
-                value = self.cross_entropy()
-                self.history.append((self.n_epochs, value))
-                if callback is not None and callback(self.n_epochs, value, self.points):
-                    return
-
     def further_decrease(self) -> float:
         """Return the share by which a few epochs at a low learning rate lower the last cross entropy; the layout stays as it is."""
         layout, (_, before) = self._points.copy(), self.history[-1]
         for _ in range(CHECK_EPOCHS):
-            self._move(_CHECK_RATE)
-        after = self.cross_entropy()
+            self._step(_CHECK_RATE)
+            self.n_steps += 1
+        after = self.cost()
         self._points = layout
-        self.n_epochs -= CHECK_EPOCHS
+        self.n_steps -= CHECK_EPOCHS
         return 1.0 - after / before if before > 0.0 else 0.0
 
-    def _move(self, rate: float) -> None:
-        settings = self._settings._replace(rate=rate, number=self._settings.number + self.n_epochs)
+    def _step(self, rate: float) -> None:
+        settings = self._settings._replace(rate=rate, number=self._settings.number + self.n_steps)
         _move_all(self._points, self._points, self._points, self._edges, settings, self._moved, self._spans)
         self._points, self._moved = self._moved, self._points
         _wrap(self._points, len(self._order))
-        self.n_epochs += 1
 
-    def cross_entropy(self) -> float:
+    def cost(self) -> float:
         """Return the cross entropy for each row, estimated from fixed pairs of rows."""
         costs = parallel.map_blocks(
             lambda span: cross_entropy(self._points, *self._edges, self._shifts, self._settings, *span), self._spans
