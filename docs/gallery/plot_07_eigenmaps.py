@@ -10,11 +10,12 @@ number of neighbours and the weights of long edges determine whether the sheet i
 import numpy as np
 from sklearn.datasets import make_swiss_roll
 
-from tamiz.comparison import eigenmap_grid
+from tamiz.comparison import parameter_sweep
+from tamiz.reduction import LaplacianEigenmaps
 
 X, along = make_swiss_roll(400, random_state=1)
-grid = eigenmap_grid(X, n_neighbors=[5, 10, 15], t=[5, 25, np.inf])
-figure = grid.plot(along, color_label="along the roll")
+sweep = parameter_sweep(X, LaplacianEigenmaps(), {"n_neighbors": [5, 10, 15], "t": [5, 25, np.inf]})
+figure = sweep.plot(along, color_label="along the roll")
 
 # %%
 # The colour is the position along the sheet. With five neighbours no edge connects two layers, and the first coordinate

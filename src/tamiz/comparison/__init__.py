@@ -1,11 +1,12 @@
-"""Comparison of maps of the same rows: grids, Procrustes analysis, permutation tests, stress by dimension."""
+"""Comparison of maps of the same rows: quality and cost, grids of parameters, Procrustes analysis, permutation tests, stress."""
 
 from tamiz.runtime.registry import Registry
 
 registry = Registry(
     __name__,
     """
-    eigenmap_grid         grid:eigenmap_grid               function  Laplacian eigenmaps by neighbours and heat-kernel width
+    compare_maps          maps:compare_maps                function  Quality and cost of several maps
+    parameter_sweep       sweep:parameter_sweep            function  Maps over one or two parameters
     procrustes            alignment:procrustes             function  Procrustes analysis
     procrustes_test       alignment:procrustes_test        function  Procrustes permutation test
     stress_by_dimensions  dimensions:stress_by_dimensions  function  Stress by number of dimensions

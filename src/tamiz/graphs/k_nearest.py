@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from tamiz.neighbors.base import Neighbors, NeighborSearch
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.search_choice import choose_search
+from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice, check_integer
 
 SYMMETRIES = ("or", "mutual", "directed")
@@ -97,13 +99,8 @@ class KNearest(GraphBuilder):
         return self.within_class or super().needs_classes
 
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
-        symmetry = check_choice("symmetry", self.symmetry, SYMMETRIES)
-        k = check_integer("n_neighbors", self.n_neighbors, low=1)
         points, encoder = read_points(X, self.metric, fill_missing=fill_missing)
-        if k >= points.n_samples:
-            raise ValueError(
-                f"n_neighbors must be below the number of rows = {points.n_samples:,}, got {k:,}. Lower it, or pass more rows."
-            )
+        k = self._check_parameters(points.n_samples)
         index = choose_search(self.search, points).fit(points)
         if self.within_class:
             assert classes is not None
@@ -111,10 +108,41 @@ class KNearest(GraphBuilder):
         else:
             neighbors = index.query(k)
             search, recall = index.description, index.recall
-        directed = symmetry == "directed"
-        edges = directed_edges(neighbors) if directed else undirected_edges(neighbors, mutual=symmetry == "mutual")
-        rule = NeighborRule(index, encoder, search, recall, n_neighbors=k)
+        return self._join(neighbors, NeighborRule(index, encoder, search, recall, n_neighbors=k), classes)
+
+    def _check_parameters(self, n_samples: int) -> int:
+        """Return the number of neighbours; raise an error if a parameter does not suit the number of rows."""
+        check_choice("symmetry", self.symmetry, SYMMETRIES)
+        k = check_integer("n_neighbors", self.n_neighbors, low=1)
+        if k >= n_samples:
+            raise ValueError(
+                f"n_neighbors must be below the number of rows = {n_samples:,}, got {k:,}. Lower it, or pass more rows."
+            )
+        return k
+
+    def _join(self, neighbors: Neighbors, rule: NeighborRule, classes: ClassLabels | None) -> EdgeGraph:
+        """Return the graph of the neighbours that a search found."""
+        directed = self.symmetry == "directed"
+        edges = directed_edges(neighbors) if directed else undirected_edges(neighbors, mutual=self.symmetry == "mutual")
         return self.build_weighted_graph(edges, rule, classes, directed=directed)
+
+    @classmethod
+    def build_all(cls, builders: Sequence[KNearest], X: Any) -> list[EdgeGraph]:
+        """Build graphs of the same rows from one search of their neighbours; missing numbers are replaced by column means.
+
+        The builders may differ in the number of neighbours, the symmetry and the weight, and use no classes. With an exact search
+        each graph is the one that its builder builds alone; with an approximate one, neighbours may be found that it misses.
+        """
+        first = builders[0]
+        with parallel.thread_session():
+            points, encoder = read_points(X, first.metric, fill_missing=True)
+            numbers = [one._check_parameters(points.n_samples) for one in builders]
+            index = choose_search(first.search, points).fit(points)
+            nearest = index.query(max(numbers))
+            return [
+                one._join(nearest.nearest(k), NeighborRule.from_index(index, encoder, n_neighbors=k), None)
+                for one, k in zip(builders, numbers, strict=True)
+            ]
 
     def _query_within_classes(self, points: Points, classes: ClassLabels, k: int) -> tuple[Neighbors, str, float]:
         """Return the neighbours of every row within its class, the description of the largest class's search, and the recall."""
@@ -141,6 +169,25 @@ class KNearest(GraphBuilder):
             distances[members] = near.distances.reshape(-1, k)
             search, found = index.description, found + index.recall * len(members)
         return Neighbors.from_arrays(indices, distances, n), search, found / n
+
+
+def build_graphs(builders: Sequence[GraphBuilder | Graph | None], X: Any) -> list[Graph | None]:
+    """Build graphs of the same rows; builders of nearest neighbours under one metric share one search.
+
+    A built graph, None, and a builder that needs classes are returned unchanged or left out: None.
+    """
+    graphs: list[Graph | None] = [one if isinstance(one, Graph) else None for one in builders]
+    alike: dict[tuple[str, str], list[int]] = {}
+    for at, builder in enumerate(builders):
+        if isinstance(builder, KNearest) and not builder.needs_classes:
+            alike.setdefault((builder.metric, repr(builder.search)), []).append(at)
+        elif isinstance(builder, GraphBuilder) and not builder.needs_classes:
+            graphs[at] = builder.build_quietly(X, fill_missing=True)
+    for members in alike.values():
+        found = KNearest.build_all([cast(KNearest, builders[at]) for at in members], X)
+        for at, graph in zip(members, found, strict=True):
+            graphs[at] = graph
+    return graphs
 
 
 def default_builder(n_samples: int) -> KNearest:

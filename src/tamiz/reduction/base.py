@@ -14,6 +14,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
+from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.graph import Graph
 from tamiz.neighbors.row_encoders import as_array
 from tamiz.sources.feature_checks import float_dtype, mixed_table_tags
 from tamiz.sources.schema import Schema
@@ -94,6 +96,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         """A name for every coordinate, such as "Coordinate 1"."""
         check_is_fitted(self)
         return [f"{self.axis_label} {k + 1}" for k in range(self._n_features_out)]
+
+    def graph_builder(self, n_samples: int) -> GraphBuilder | Graph | None:  # noqa: ARG002 - a map on a graph reads it
+        """Return the builder of the graph that `fit` uses for a number of rows, or a built graph; None for maps without a graph."""
+        return None
 
     def image_sets(self) -> list[ImageSet]:
         """Return images of the fitted map, if the columns are the pixels of an image; by default there are none."""

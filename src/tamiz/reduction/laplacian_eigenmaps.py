@@ -11,9 +11,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import builder_metric, resolve_builder
+from tamiz.graphs.k_nearest import builder_metric, default_builder, resolve_builder
 from tamiz.graphs.laplacian import LAPLACIAN_KINDS
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import row_numbers
@@ -138,6 +138,10 @@ class LaplacianEigenmaps(Reducer):
 
     def __sklearn_tags__(self) -> Tags:
         return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
+
+    def graph_builder(self, n_samples: int) -> GraphBuilder | Graph:
+        """Return the parameter `graph`, or the default builder."""
+        return default_builder(n_samples) if self.graph is None else check_builder_or_graph(self.graph)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Build the graph and compute the coordinates.

@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import KNearest, builder_metric, resolve_builder
 from tamiz.graphs.weights import Binary
@@ -105,12 +105,21 @@ class NeighborEmbedding(Reducer):
             )
         return n
 
-    def _build_graph(self, X: Any, y: Any, n: int, n_neighbors: int, advice: str) -> Graph:
+    def graph_builder(self, n_samples: int) -> GraphBuilder | Graph:
+        """Return the parameter `graph`, or the builder of the graph of nearest neighbours."""
+        if self.graph is not None:
+            return check_builder_or_graph(self.graph)
+        return KNearest(self._n_graph_neighbors(n_samples), weight=Binary(), symmetry="directed")
+
+    @abstractmethod
+    def _n_graph_neighbors(self, n_samples: int) -> int:
+        """Return the number of neighbours of each row that the affinities need, at least 1."""
+
+    def _build_graph(self, X: Any, y: Any, n: int, advice: str) -> Graph:
         """Return the graph of the parameter `graph`, by default of the nearest neighbours of each row."""
+        n_neighbors = self._n_graph_neighbors(n)
         check_memory(float(_BYTES_PER_EDGE) * n * n_neighbors, f"The {n_neighbors:,} neighbours of {n:,} rows", advice)
-        builder = resolve_builder(self.graph, X)
-        if self.graph is None:
-            builder = KNearest(n_neighbors, weight=Binary(), symmetry="directed")
+        builder = self.graph_builder(n)
         graph = builder.build_quietly(X, y if builder.needs_classes else None, fill_missing=True)
         graph.check_columns(X)
         if len(graph.components) > 1:

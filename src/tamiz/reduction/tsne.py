@@ -193,8 +193,7 @@ class TSNE(NeighborEmbedding):
         with parallel.thread_session():
             n = self._count_rows(X)
             perplexity = self._check_perplexity(n)
-            n_neighbors = max(1, min(_n_neighbors(perplexity), n - 1))
-            graph = self._build_graph(X, y, n, n_neighbors, "Lower perplexity.")
+            graph = self._build_graph(X, y, n, "Lower perplexity.")
             if self.perplexity is None:
                 least = float(np.diff(graph.edges.indptr).min())
                 perplexity = min(perplexity, max(1.0, least / _NEIGHBORS_PER_PERPLEXITY))
@@ -238,6 +237,9 @@ class TSNE(NeighborEmbedding):
         self.kl_history_ = np.concatenate([self.kl_history_, new])
         self._set_convergence(descent)
         return self
+
+    def _n_graph_neighbors(self, n_samples: int) -> int:
+        return max(1, min(_n_neighbors(self._check_perplexity(n_samples)), n_samples - 1))
 
     def _check_perplexity(self, n: int) -> float:
         """Return the perplexity for n rows."""

@@ -240,7 +240,7 @@ class UMAP(NeighborEmbedding):
             n = self._count_rows(X)
             n_neighbors = self._check_n_neighbors(n)
             settings = self._settings(*fit_curve(self.min_dist, self.spread), seed=int(rng.integers(2**31)))
-            graph = self._build_graph(X, y, n, n_neighbors - 1, "Lower n_neighbors.")
+            graph = self._build_graph(X, y, n, "Lower n_neighbors.")
             edges = shortest_edges(graph, n_neighbors - 1)
             mean_length = mean_neighbor_length(edges.indptr, edges.lengths)
             memberships = joint_memberships(edges, connectivity, mix_ratio)
@@ -288,6 +288,9 @@ class UMAP(NeighborEmbedding):
             self.n_epochs_ += descent.n_steps
             self._set_convergence(descent)
         return self
+
+    def _n_graph_neighbors(self, n_samples: int) -> int:
+        return self._check_n_neighbors(n_samples) - 1
 
     def _check_n_neighbors(self, n: int) -> int:
         """Return the number of neighbours for n rows."""

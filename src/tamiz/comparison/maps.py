@@ -1,0 +1,417 @@
+"""Several maps of the same rows side by side: quality, time, memory, and Procrustes distances between them."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from tamiz.comparison.alignment import procrustes
+from tamiz.display.coloring import escape_text
+from tamiz.display.embedding import EmbeddingDisplay
+from tamiz.display.figures import INK, make_panels
+from tamiz.exceptions import DataError
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.k_nearest import build_graphs
+from tamiz.metrics.evaluation import MapQuality, quality
+from tamiz.neighbors.row_encoders import count_rows
+from tamiz.reduction import registry
+from tamiz.reduction.base import Reducer
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.sources.in_memory import to_raw_column
+from tamiz.sources.kinds import encode_target
+from tamiz.statistics.base import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Panels in a row of a figure, and neighbours in the measures.
+_MAX_PANELS, _MAX_NEIGHBORS = 4, 15
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedMap:
+    """A fitted map with its cost.
+
+    Attributes
+    ----------
+    reducer : estimator
+    embedding : ndarray of shape (n_samples, n_components)
+    seconds : float
+        Time of the fit, without that of a graph that was built before.
+    peak_bytes : int
+        Largest memory that Python and numpy allocated during the fit, without that of compiled libraries.
+    quality : MapQuality
+    """
+
+    reducer: Any
+    embedding: NDArray[Any]
+    seconds: float
+    peak_bytes: int
+    quality: MapQuality
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MapComparison:
+    """Maps of the same rows.
+
+    Attributes
+    ----------
+    maps : dict of str to FittedMap
+        The fitted maps by label, each with `reducer`, `embedding`, `seconds`, `peak_bytes` and `quality`.
+    graph_seconds : float
+        Time of the neighbour searches and graphs, which maps share.
+    procrustes_distances : ndarray of shape (n_maps, n_maps)
+        Gower's m^2 between two maps in [0, 1], 0 for equal shapes, as in `procrustes`.
+    """
+
+    maps: Mapping[str, FittedMap]
+    graph_seconds: float
+    procrustes_distances: Floats
+
+    def __getitem__(self, label: str) -> FittedMap:
+        """Return the map with this label."""
+        if label not in self.maps:
+            raise KeyError(f"There is no map {label!r}; the maps are {', '.join(self.maps)}.")
+        return self.maps[label]
+
+    def best(self, measure: str = "rank_agreement") -> str:
+        """Return the label of the map with the best value of a measure; of equal ones the first.
+
+        Parameters
+        ----------
+        measure : str, default="rank_agreement"
+            A measure of `quality`.
+        """
+        values = [one.quality[measure] for one in self.maps.values()]
+        signed = [one.value if one.larger_is_better else -one.value for one in values]
+        return list(self.maps)[int(np.nanargmax(signed))]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the measures, costs and distances as JSON values."""
+        return {
+            "maps": [
+                {
+                    "label": label,
+                    "n_components": one.embedding.shape[1],
+                    "seconds": one.seconds,
+                    "peak_bytes": one.peak_bytes,
+                    **one.quality.to_dict(),
+                }
+                for label, one in self.maps.items()
+            ],
+            "graph_seconds": self.graph_seconds,
+            "procrustes_distances": self.procrustes_distances.tolist(),
+        }
+
+    def plot(self, color: ArrayLike | None = None, *, color_label: str | None = None) -> Figure:
+        """Plot the first two coordinates of every map, with its trustworthiness.
+
+        Parameters
+        ----------
+        color : array-like of shape (n_samples,), default=None
+            A number or a class for every row.
+        color_label : str, default=None
+            Label of the colours; None uses the name of a Series.
+
+        Returns
+        -------
+        matplotlib Figure
+            Every panel has its own scale.
+        """
+        titles = [
+            f"{escape_text(label)}\n{describe_measure(one.quality, 'trustworthiness')}"
+            for label, one in self.maps.items()
+        ]
+        embeddings = [one.embedding for one in self.maps.values()]
+        n_columns = min(len(embeddings), _MAX_PANELS)
+        return draw_panels(embeddings, titles, n_columns, color, color_label)
+
+    def _lines(self) -> list[list[str]]:
+        """Return a line for each measure and cost, with a value for every map."""
+        first = next(iter(self.maps.values())).quality
+        lines = [["", *self.maps]]
+        for measure in first.measures:
+            values = [one.quality[measure.name].value for one in self.maps.values()]
+            best = max(values) if measure.larger_is_better else min(values)
+            lines.append([measure.name, *(f"{value:.4f}{'*' if value == best else ' '}" for value in values)])
+        lines.append(["seconds", *(f"{one.seconds:.2f} " for one in self.maps.values())])
+        lines.append(["memory in MB", *(f"{one.peak_bytes / 1e6:.0f} " for one in self.maps.values())])
+        return lines
+
+    def _heading(self) -> str:
+        first = next(iter(self.maps.values())).quality
+        n = len(first.points.rows)
+        rows = f"{n:,} rows" if first.is_exact else f"{n:,} rows sampled of {first.n_samples:,}"
+        graphs = f"; graphs {self.graph_seconds:.2f} s" if self.graph_seconds else ""
+        return (
+            f"{len(self.maps)} maps: {rows}, {first.n_neighbors} neighbours, {first.metric} distances{graphs}. * best"
+        )
+
+    def __repr__(self) -> str:
+        lines = self._lines()
+        widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
+        body = [
+            "  ".join(
+                [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
+            ).rstrip()
+            for line in lines
+        ]
+        return "\n".join([self._heading(), *body])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines())
+        return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>"
+
+
+def compare_maps(
+    X: Any,
+    reducers: Mapping[str, Any] | Iterable[Any],
+    y: ArrayLike | None = None,
+    *,
+    metric: str = "euclidean",
+    n_neighbors: int | None = None,
+    sample: int | None = None,
+    random_state: Seed = 0,
+) -> MapComparison:
+    """Fit several maps of the same rows and evaluate each in the same way.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Source
+        The rows. The target of a Source is not used.
+    reducers : dict of str to estimator, or list of estimators and names
+        Unfitted maps, which are cloned: of tamiz, or any with `fit_transform(X)`. A name, such as "pca", is a map of
+        `tamiz.reduction` with default parameters.
+    y : array-like of shape (n_samples,), default=None
+        The class of every row adds the accuracy of classes on each map. No map is fitted to it.
+    metric : str, default="euclidean"
+        Metric of the data in the measures, as in `quality`.
+    n_neighbors : int, default=None
+        Neighbours of a row in the measures; None is 15, or fewer for less than 31 rows.
+    sample : int, default=None
+        Number of rows that the measures compare with all others, as in `quality`.
+    random_state : int, Generator or None, default=0
+        Seed of maps without a seed of their own, and of the rows that `quality` samples.
+
+    Returns
+    -------
+    MapComparison
+        Prints as a table. `comparison["UMAP"].embedding` is a map, `plot(color=y)` draws all of them.
+
+    Raises
+    ------
+    DataError
+        When a map cannot be fitted or evaluated; the message starts with its label.
+
+    Warns
+    -----
+    TamizWarning
+        When the maps have different numbers of coordinates: more coordinates preserve more.
+
+    Notes
+    -----
+    Maps on graphs of nearest neighbours that search with one metric share one search: it finds as many neighbours as the largest
+    graph needs. Seconds are those of the fit alone. Measures on sampled rows use the same rows for all maps. A map that is best by
+    one measure need not be best by another: trustworthiness and recall are about neighbours, stress and correlation about
+    distances.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tamiz.comparison import compare_maps
+    >>> from tamiz.reduction import PCA, LaplacianEigenmaps
+    >>> X, digit = load_digits(return_X_y=True)
+    >>> found = compare_maps(X[:500], [PCA(2), LaplacianEigenmaps()], digit[:500])
+    >>> list(found.maps), found.best("label_accuracy")
+    (['PCA', 'Laplacian eigenmaps'], 'Laplacian eigenmaps')
+    >>> round(found["PCA"].quality["trustworthiness"].value, 2)
+    0.86
+    """
+    named = _label_reducers(reducers)
+    seed = int(make_rng(random_state).integers(2**31))
+    with parallel.thread_session():
+        labels = class_labels(y)
+        maps, graph_seconds = fit_maps(X, named, labels, (metric, n_neighbors, sample), seed)
+    _warn_of_dimensions(maps)
+    return MapComparison(maps, graph_seconds, _procrustes_distances([one.embedding for one in maps.values()]))
+
+
+def fit_maps(
+    X: Any,
+    reducers: Mapping[Any, Any],
+    labels: ArrayLike | None,
+    evaluation: tuple[str, int | None, int | None],
+    seed: int,
+) -> tuple[dict[Any, FittedMap], float]:
+    """Fit and evaluate maps; return them, and the seconds of the graphs.
+
+    Parameters
+    ----------
+    X : table
+    reducers : dict of hashable to estimator
+        Unfitted; they are not cloned.
+    labels : array-like or None
+    evaluation : tuple
+        The metric, neighbours and sample of `quality`, None for the default of the last two.
+    seed : int
+    """
+    metric, n_neighbors, sample = evaluation
+    seeded = {key: _with_seed(one, seed) for key, one in reducers.items()}
+    n = count_rows(X)
+    k = min(_MAX_NEIGHBORS, max(1, (n - 1) // 2)) if n_neighbors is None else n_neighbors
+    started = perf_counter()
+    builders = [one.graph_builder(n) if isinstance(one, Reducer) else None for one in seeded.values()]
+    graphs = build_graphs(builders, X)
+    graph_seconds = perf_counter() - started if any(graph is not None for graph in graphs) else 0.0
+    maps = {}
+    for (key, reducer), graph in progress.track_progress(
+        "Maps", list(zip(seeded.items(), graphs, strict=True)), len(seeded)
+    ):
+        if graph is not None:
+            reducer.set_params(graph=graph)
+            _warn_of_components(_describe_key(key), reducer, graph)
+        try:
+            embedding, seconds, peak = _measure_fit(reducer, X)
+            found = quality(X, embedding, metric=metric, n_neighbors=k, labels=labels, sample=sample, random_state=seed)
+        except DataError as error:
+            raise DataError(f"{_describe_key(key)}: {error}") from error
+        maps[key] = FittedMap(reducer, embedding, seconds, peak, found)
+    return maps, graph_seconds
+
+
+def _describe_key(key: Hashable) -> str:
+    return key if isinstance(key, str) else ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def _warn_of_components(label: str, reducer: Any, graph: Graph) -> None:
+    """Warn of a graph with several components where the map itself neither warns nor raises an error."""
+    if len(graph.components) > 1 and reducer.get_params(deep=False).get("disconnected") == "per_component":
+        warn_user([f"{label}: the graph falls into {graph.components.describe()}; each has coordinates of its own."])
+
+
+def _measure_fit(reducer: Any, X: Any) -> tuple[NDArray[Any], float, int]:
+    """Return the embedding, and the seconds and the peak memory of the fit."""
+    tracing = tracemalloc.is_tracing()
+    if not tracing:
+        tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        started = perf_counter()
+        # `fit` of a map of tamiz returns the coordinates as an array whatever output is configured.
+        embedding = reducer.fit(X).embedding_ if isinstance(reducer, Reducer) else reducer.fit_transform(X)
+        seconds = perf_counter() - started
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        if not tracing:
+            tracemalloc.stop()
+    return np.asarray(embedding), seconds, peak
+
+
+def _with_seed(reducer: Any, seed: int) -> Any:
+    """Return the estimator with a seed, unless it has one or needs none."""
+    if reducer.get_params(deep=False).get("random_state", 0) is None:
+        reducer.set_params(random_state=seed)
+    return reducer
+
+
+def class_labels(y: ArrayLike | None) -> ArrayLike | None:
+    """Return y if it contains classes; None for numbers, which have no accuracy."""
+    if y is None:
+        return None
+    encoded = encode_target(to_raw_column(y, "y"), None, lambda at: f"value {at} of y")
+    return None if encoded.column.is_number else y
+
+
+def _label_reducers(reducers: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
+    """Return unfitted estimators by label: that of the registry, or the parameters where several have the same."""
+    if isinstance(reducers, Mapping):
+        named = {str(label): _unfitted(one) for label, one in reducers.items()}
+    elif isinstance(reducers, str) or not isinstance(reducers, Iterable):
+        raise TypeError(f"reducers must be a list or a dict of maps, got {reducers!r}.")
+    else:
+        found = [_unfitted(one) for one in reducers]
+        labels = [_method_label(one) for one in found]
+        counts = Counter(labels)
+        labels = [
+            label if counts[label] == 1 else " ".join(repr(one).split())
+            for label, one in zip(labels, found, strict=True)
+        ]
+        named = {
+            label if labels.count(label) == 1 else f"{label} ({labels[: at + 1].count(label)})": one
+            for at, (label, one) in enumerate(zip(labels, found, strict=True))
+        }
+    if not named:
+        raise ValueError("reducers is empty; pass at least one map.")
+    return named
+
+
+def _unfitted(reducer: Any) -> Any:
+    """Return an unfitted copy of a map, which may be the name of a method."""
+    if isinstance(reducer, str):
+        return registry.find(reducer, "map").load()()
+    if isinstance(reducer, type) or not hasattr(reducer, "fit_transform"):
+        raise TypeError(f"A map must be an estimator with fit_transform, such as PCA(2), or a name, got {reducer!r}.")
+    return clone(reducer)
+
+
+def _method_label(reducer: Any) -> str:
+    name = type(reducer).__name__
+    return next((entry.label for entry in registry.of_kind("map") if entry.attribute == name), name)
+
+
+def _warn_of_dimensions(maps: Mapping[str, FittedMap]) -> None:
+    numbers = {label: one.embedding.shape[1] for label, one in maps.items()}
+    if len(set(numbers.values())) > 1:
+        listed = ", ".join(f"{label} {k}" for label, k in numbers.items())
+        warn_user(
+            [
+                f"The maps have different numbers of coordinates ({listed}). More coordinates preserve more; set n_components."
+            ]
+        )
+
+
+def _procrustes_distances(embeddings: list[NDArray[Any]]) -> Floats:
+    """Return Gower's m^2 between every two maps."""
+    out = np.zeros((len(embeddings), len(embeddings)))
+    for i, first in enumerate(embeddings):
+        for j, second in enumerate(embeddings[:i]):
+            out[i, j] = out[j, i] = procrustes(first, second).statistic
+    return out
+
+
+def describe_measure(found: MapQuality, measure: str) -> str:
+    """Return "trustworthiness 0.98"."""
+    return f"{measure.replace('_', ' ')} {found[measure].value:.3f}"
+
+
+def draw_panels(
+    embeddings: list[NDArray[Any]],
+    titles: list[str],
+    n_columns: int,
+    color: ArrayLike | None,
+    color_label: str | None,
+) -> Figure:
+    """Return a figure with a panel for each map, filled row by row."""
+    n_rows = -(-len(embeddings) // n_columns)
+    figure, axes = make_panels(n_rows, n_columns, width=2.6, height=2.75)
+    panels = list(axes.flat)
+    for embedding, title, ax in zip(embeddings, titles, panels, strict=False):
+        display = EmbeddingDisplay(embedding, color=color, color_label=color_label).plot(ax, legend=False)
+        ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
+        ax.set_title(title, fontsize="medium", color=INK)
+    for ax in panels[len(embeddings) :]:
+        ax.remove()
+    display.add_legend(axes)
+    return figure
