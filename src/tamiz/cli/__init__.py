@@ -11,6 +11,7 @@ import click
 from tamiz import __version__
 from tamiz.cli.apply import apply
 from tamiz.cli.command import CommandGroup
+from tamiz.cli.compare import compare
 from tamiz.cli.methods import methods
 from tamiz.cli.rank import rank
 from tamiz.cli.reduce import reduce
@@ -35,6 +36,7 @@ def main(context: click.Context) -> None:
     tamiz rank data.csv --target class --top 10
     tamiz select data.csv --target class -o selected.csv
     tamiz reduce data.csv --target class -o map.csv
+    tamiz compare data.csv --target class --plot maps.png
 
     Select the columns of a table that matter, and map its rows to few dimensions. Tables are CSV, TSV, Parquet, Arrow
     or ARFF files. Results are written to standard output, messages to standard error.
@@ -45,5 +47,5 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (study, rank, select, reduce, apply, report, methods, demo):
+for command in (study, rank, select, reduce, compare, apply, report, methods, demo):
     main.add_command(command)

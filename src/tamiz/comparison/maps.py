@@ -35,7 +35,7 @@ from tamiz.statistics.base import Floats
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Panels in a row of a figure, and neighbours in the measures.
+# Largest number of panels in a row of a figure, and neighbours in the measures.
 _MAX_PANELS, _MAX_NEIGHBORS = 4, 15
 
 
@@ -134,8 +134,8 @@ class MapComparison:
             for label, one in self.maps.items()
         ]
         embeddings = [one.embedding for one in self.maps.values()]
-        n_columns = min(len(embeddings), _MAX_PANELS)
-        return draw_panels(embeddings, titles, n_columns, color, color_label)
+        n_rows = -(-len(embeddings) // _MAX_PANELS)
+        return draw_panels(embeddings, titles, -(-len(embeddings) // n_rows), color, color_label)
 
     def _lines(self) -> list[list[str]]:
         """Return a line for each measure and cost, with a value for every map."""
