@@ -5,6 +5,7 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import spatial
 
 import tamiz
 from tamiz import open_source
@@ -220,6 +221,11 @@ def test_every_number_of_every_map_is_that_of_its_card(found, source):
         at = np.array(judged["agreement"]["n_neighbors"]) - 1
         assert judged["agreement"]["r_nx"][k] == curve.r_nx[at].tolist()
     assert 15 in judged["agreement"]["n_neighbors"]
+    drawn = [np.array(one["points"]) for one in found["maps"]]
+    expected = [
+        [0.0 if i == j else spatial.procrustes(a, b)[2] for j, b in enumerate(drawn)] for i, a in enumerate(drawn)
+    ]
+    np.testing.assert_allclose(judged["shape_distances"], expected, atol=1e-12)
 
 
 def test_pairs_of_rows_are_described_by_their_distances_at_the_best_scale_of_each_map(source):

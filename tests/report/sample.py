@@ -9,6 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import spatial
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
@@ -405,10 +406,17 @@ def _quality(x: NDArray[np.float64], y: NDArray[np.int64], maps: list[dict[str, 
         "measures": [
             {"name": name, "larger_is_better": name != MEASURES[0], "values": values} for name, values in found.items()
         ],
+        "shape_distances": _shape_distances([np.array(reduced["points"]) for reduced in maps]),
         "agreement": {"n_neighbors": sizes.tolist(), "r_nx": curves},
         "pairs": {"all_pairs": False, "in_table": d[pairs][at].tolist(), "on_map": on_map},
         "stress_per_point": stress,
     }
+
+
+def _shape_distances(maps: list[NDArray[np.float64]]) -> list[list[float]]:
+    return [
+        [0.0 if i == j else float(spatial.procrustes(a, b)[2]) for j, b in enumerate(maps)] for i, a in enumerate(maps)
+    ]
 
 
 def _distances(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -748,6 +756,7 @@ def bare() -> dict[str, Any]:
     quality = result["quality"]
     quality |= {"pairs": None, "stress_per_point": [], "measures": quality["measures"][:-1]}
     quality["agreement"]["r_nx"] = quality["agreement"]["r_nx"][:1]
+    quality["shape_distances"] = [[0.0]]
     for measure in quality["measures"]:
         measure["values"] = measure["values"][:1]
     result["colors"] = []

@@ -10,7 +10,7 @@ from tamiz.display.arrows import biplot_arrows
 from tamiz.report import charts
 from tamiz.report.graph import collect_graph
 from tamiz.report.maps import collect_maps
-from tamiz.report.quality import collect_quality
+from tamiz.report.quality import _shapes, collect_quality
 from tamiz.report.ranking import collect_ranking
 from tamiz.report.records.maps import Histogram
 from tamiz.report.subset import collect_subset
@@ -735,6 +735,19 @@ def test_a_map_without_quality_has_a_dash(wine: dict[str, Any]) -> None:
     assert [pairs["label"] for pairs in shown["pairs"]] == ["Laplacian eigenmaps"]
     assert [line["name"] for line in shown["curves"]["chart"]["data"]] == ["Laplacian eigenmaps"]
     assert colourings(wine)[-1]["title"] == "stress of the row"
+
+
+def test_the_maps_of_the_most_similar_shapes_are_named(wine: dict[str, Any]) -> None:
+    assert collected(collect_quality, wine)["shapes"] is None
+    names = ["PCA", "Laplacian eigenmaps", "UMAP"]
+    distances = [[0.0, 0.4, 0.2], [0.4, 0.0, None], [0.2, None, 0.0]]
+    shown = _shapes(distances, names)
+    assert shown["title"] == "PCA and UMAP have the most similar shapes"
+    assert [[cell["text"] for cell in row["cells"]] for row in shown["rows"]] == [
+        ["–", "0.40", "0.20"], ["0.40", "–", "–"], ["0.20", "–", "–"],
+    ]  # fmt: skip
+    marked = [(i, j) for i, row in enumerate(shown["rows"]) for j, cell in enumerate(row["cells"]) if cell["best"]]
+    assert marked == [(0, 2), (2, 0)]
 
 
 def test_the_rows_that_were_drawn_are_counted(wine: dict[str, Any]) -> None:

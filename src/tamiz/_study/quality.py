@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz._study.sampling import sample_evaluated_positions
+from tamiz.comparison.alignment import procrustes
 from tamiz.exceptions import DataError
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
@@ -66,6 +67,7 @@ def describe_quality(
         n_rows=len(rows),
         n_neighbors=first.n_neighbors,
         measures=_measures(first, cards),
+        shape_distances=_shape_distances([embedding[:, :2] for _, embedding in maps]),
         agreement=_agreement(first, cards),
         pairs=_pairs([None if one is None else one[1] for one in found]),
         stress_per_point=tuple(_stress_per_point(at, n_drawn, card) for card in cards) if points else (),
@@ -126,6 +128,18 @@ def _measures(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> 
         )
         for measure in first.measures
     )
+
+
+def _shape_distances(embeddings: Sequence[Floats]) -> tuple[tuple[float | None, ...], ...]:
+    """Return Gower's m^2 between every two maps, None for a map without extent."""
+    found: list[list[float | None]] = [[0.0] * len(embeddings) for _ in embeddings]
+    for i, first in enumerate(embeddings):
+        for j, second in enumerate(embeddings[:i]):
+            try:
+                found[i][j] = found[j][i] = procrustes(first, second).statistic
+            except DataError:
+                found[i][j] = found[j][i] = None
+    return tuple(map(tuple, found))
 
 
 def _agreement(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> AgreementCurves:

@@ -154,6 +154,7 @@ def collect_quality(result: StudyRecord) -> dict[str, Any] | None:
             for name, (label, meaning) in _MEASURE_TEXTS.items()
             if name in measures
         ],
+        "shapes": _shapes(quality.shape_distances, names),
         "curves": _curves(quality, names),
         "pairs": _shepard_charts(quality.pairs, names),
         "all_pairs": quality.pairs is not None and quality.pairs.all_pairs,
@@ -241,6 +242,29 @@ def _join_map_names(maps: Sequence[int], names: Sequence[str]) -> str:
 
 def _short_map_name(label: str) -> str:
     return shorten(label, 40)
+
+
+def _shapes(distances: Sequence[Sequence[float | None]], names: Sequence[str]) -> dict[str, Any] | None:
+    """Return the Procrustes distances between the maps, with a title that names the two most similar ones."""
+    pairs = [
+        (value, j, i) for i, values in enumerate(distances) for j, value in enumerate(values[:i]) if value is not None
+    ]
+    if len(names) < 3 or not pairs:
+        return None
+    least, first, second = min(pairs)
+    return {
+        "title": f"{_short_map_name(names[first])} and {_short_map_name(names[second])} have the most similar shapes",
+        "rows": [
+            {
+                "label": name,
+                "cells": [
+                    {"text": "–" if value is None or i == j else f"{value:.2f}", "best": value == least and i != j}
+                    for j, value in enumerate(values)
+                ],
+            }
+            for i, (name, values) in enumerate(zip(names, distances, strict=True))
+        ],
+    }
 
 
 def _curves(quality: QualityRecord, names: Sequence[str]) -> dict[str, Any] | None:

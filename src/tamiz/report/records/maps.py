@@ -206,12 +206,16 @@ class ShepardPairsRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QualityRecord:
-    """The quality of all maps, in their order, on the same rows; `stress_per_point` is empty without points."""
+    """The quality of all maps, in their order, on the same rows; `stress_per_point` is empty without points.
+
+    `shape_distances` contains Gower's m^2 between the first two coordinates of every two maps, None for a map without extent.
+    """
 
     metric: Named
     n_rows: int
     n_neighbors: int
     measures: tuple[MapMeasure, ...]
+    shape_distances: tuple[tuple[float | None, ...], ...]
     agreement: AgreementCurves
     pairs: ShepardPairsRecord | None
     stress_per_point: tuple[tuple[float | None, ...] | None, ...]
@@ -221,6 +225,8 @@ class QualityRecord:
         for measure in self.measures:
             check_lengths(maps=n_maps, values=measure.values)
         check_lengths(maps=n_maps, curves=self.agreement.r_nx)
+        for distances in (self.shape_distances, *self.shape_distances):
+            check_lengths(maps=n_maps, shape_distances=distances)
         if self.pairs is not None:
             check_lengths(maps=n_maps, diagrams=self.pairs.on_map)
         if self.stress_per_point:
