@@ -37,12 +37,27 @@ class _Buffers(NamedTuple):
     is_active: NDArray[np.bool_]
 
 
+class Output(NamedTuple):
+    """Distances that are wanted: values[i, s] is that of rows[i] from source s, divided by `unit`, in float64 or float32."""
+
+    rows: RowIndices
+    values: NDArray[np.floating[Any]]
+    unit: float = 1.0
+
+
 class ShortestPaths:
     """Lengths of the shortest paths in a graph; a directed edge may be passed in both directions.
 
     Parameters
     ----------
     graph : Graph
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    longest_edge : float
+        0 if there are no edges.
 
     Raises
     ------
@@ -59,6 +74,7 @@ class ShortestPaths:
         directed = graph.edges
         self.n = graph.n_samples
         self._edges = undirected_edges(Neighbors(directed.indptr, directed.indices, directed.lengths, self.n))
+        self.longest_edge = float(self._edges.lengths.max(initial=0.0))
         components, order = traverse_components(self._edges.indptr, self._edges.indices)
         self._labels = components.labels
         self._place = np.empty(self.n, dtype=np.intp)
@@ -73,21 +89,13 @@ class ShortestPaths:
         """Return the distances of all rows from each source, of shape (n_sources, n); infinite where no path leads."""
         ordered = self.sort(sources)
         out = np.empty((self.n, len(sources)))
-        self.fill(ordered, (np.arange(self.n), out))
+        self.fill(ordered, Output(np.arange(self.n), out))
         place = np.empty(len(sources), dtype=np.intp)
         place[np.argsort(self._place[sources])] = np.arange(len(sources))
         return np.ascontiguousarray(out[:, place].T)
 
-    def fill(self, sources: RowIndices, *outputs: tuple[RowIndices, NDArray[np.floating[Any]]]) -> None:
-        """Fill arrays with distances: for each pair (rows, out), out[i, s] with that of rows[i] from sources[s].
-
-        Parameters
-        ----------
-        sources : ndarray of int
-            As returned by `sort`.
-        *outputs : tuple of ndarray of int and ndarray of shape (n_rows, n_sources)
-            Arrays of float64 or float32.
-        """
+    def fill(self, sources: RowIndices, *outputs: Output) -> None:
+        """Fill `values` of the outputs with the distances from sources, as returned by `sort`."""
         borders = np.flatnonzero(np.diff(self._labels[sources])) + 1
         spans = [
             (start + a, start + b)
@@ -97,9 +105,7 @@ class ShortestPaths:
         for _ in parallel.map_blocks(lambda span: self._fill_span(sources, *span, outputs), spans):
             pass
 
-    def _fill_span(
-        self, sources: RowIndices, start: int, stop: int, outputs: tuple[tuple[RowIndices, NDArray[Any]], ...]
-    ) -> None:
+    def _fill_span(self, sources: RowIndices, start: int, stop: int, outputs: tuple[Output, ...]) -> None:
         """Fill the columns of some sources of one component."""
         edges = self._edges.indptr, self._edges.indices, self._edges.lengths
         with self._buffers.acquire() as work:
@@ -107,14 +113,14 @@ class ShortestPaths:
             m = order_by_distance(*edges, middle, work.distances, work.heap, work.position, work.order)
             permuted = work.indptr[: m + 1], work.indices, work.lengths
             permute_matrix(*edges, work.order[:m], work.position, *permuted)
-            positions = [work.position[rows] for rows, _ in outputs]
+            positions = [work.position[output.rows] for output in outputs]
             lanes = work.lanes[:m]
             for first in range(start, stop, N_LANES):
                 n_lanes = min(N_LANES, stop - first)
                 eight = np.resize(work.position[sources[first : first + n_lanes]], N_LANES)
                 relax_from_eight(*permuted, eight, lanes, work.is_active)
-                for position, (_, out) in zip(positions, outputs, strict=True):
-                    copy_lanes(lanes, position, first, n_lanes, out)
+                for position, output in zip(positions, outputs, strict=True):
+                    copy_lanes(lanes, position, output.unit, first, n_lanes, output.values)
 
     def _make_buffers(self) -> _Buffers:
         n, m = self.n, len(self._edges.indices)

@@ -119,20 +119,20 @@ def relax_from_eight(indptr, indices, lengths, sources, distances, is_active):
 
 @jit(
     [
-        void(ro(float64, 2), ro(int32), int64, int64, rw(float64, 2)),
-        void(ro(float64, 2), ro(int32), int64, int64, rw(float32, 2)),
+        void(ro(float64, 2), ro(int32), float64, int64, int64, rw(float64, 2)),
+        void(ro(float64, 2), ro(int32), float64, int64, int64, rw(float32, 2)),
     ]
 )
-def copy_lanes(distances, position, first, n_lanes, out):
-    """Fill the columns out[i, first : first + n_lanes] with distances[position[i]]; with infinity where position[i] is below 0."""
+def copy_lanes(distances, position, unit, first, n_lanes, out):
+    """Fill the columns out[i, first : first + n_lanes] with distances[position[i]] / unit; with infinity where position[i] < 0."""
     for i in range(position.shape[0]):
         for s in range(n_lanes):
-            out[i, first + s] = distances[position[i], s] if position[i] >= 0 else np.inf
+            out[i, first + s] = distances[position[i], s] / unit if position[i] >= 0 else np.inf
 
 
-@jit(void(ro(int64), ro(int32), ro(float64), ro(float32, 2), int64, int64, rw(float64, 2)))
-def distances_by_neighbors(indptr, indices, lengths, distances, start, stop, out):
-    """Fill out[i - start] with the least sum of a length and the distances[j] of a neighbour j, for rows start <= i < stop.
+@jit(void(ro(int64), ro(int32), ro(float64), ro(float32, 2), float64, int64, int64, rw(float64, 2)))
+def distances_by_neighbors(indptr, indices, lengths, distances, unit, start, stop, out):
+    """Fill out[i - start] with the least sum of a length and unit * distances[j] of a neighbour j, for rows start <= i < stop.
 
     Neighbour j = indices[e] of row i has the length lengths[e], indptr[i] <= e < indptr[i + 1].
     """
@@ -141,15 +141,15 @@ def distances_by_neighbors(indptr, indices, lengths, distances, start, stop, out
             out[i - start, s] = np.inf
         for e in range(indptr[i], indptr[i + 1]):
             for s in range(out.shape[1]):
-                out[i - start, s] = min(out[i - start, s], lengths[e] + distances[indices[e], s])
+                out[i - start, s] = min(out[i - start, s], lengths[e] + unit * distances[indices[e], s])
 
 
 @jit(
-    void(ro(float32, 2), ro(float64, 2), ro(float64, 2), float64, int64, int64, rw(float64), rw(float64, 2)),
+    void(ro(float32, 2), ro(float64, 2), ro(float64, 2), int64, int64, rw(float64), rw(float64, 2)),
     reassociate=True,
 )
-def add_distance_moments(geodesics, points, landmarks, scale, start, stop, squares, out):
-    """Add to `out` the moments of the geodesics d of rows start .. stop and of their distances on the map, all times `scale`.
+def add_distance_moments(geodesics, points, landmarks, start, stop, squares, out):
+    """Add to `out` the moments of the geodesics d of rows start .. stop and of their distances on the map.
 
     out[0] are the sums of d and d^2, and out[m] those of e, e^2 and d e with the distances e in the first m coordinates.
     geodesics[i, s] belongs to points[i] and to the column s of `landmarks`. `squares` is a buffer of a number for each landmark.
@@ -157,7 +157,7 @@ def add_distance_moments(geodesics, points, landmarks, scale, start, stop, squar
     for i in range(start, stop):
         total = square = 0.0
         for s in range(squares.shape[0]):
-            d = geodesics[i, s] * scale
+            d = float64(geodesics[i, s])
             total += d
             square += d * d
             squares[s] = 0.0
@@ -167,12 +167,12 @@ def add_distance_moments(geodesics, points, landmarks, scale, start, stop, squar
             point = points[i, c]
             total = square = product = 0.0
             for s in range(squares.shape[0]):
-                difference = (point - landmarks[c, s]) * scale
+                difference = point - landmarks[c, s]
                 squares[s] += difference * difference
                 e = np.sqrt(squares[s])
                 total += e
                 square += squares[s]
-                product += geodesics[i, s] * scale * e
+                product += geodesics[i, s] * e
             out[c + 1, 0] += total
             out[c + 1, 1] += square
             out[c + 1, 2] += product

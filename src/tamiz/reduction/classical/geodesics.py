@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.graphs.shortest_paths import RowIndices, ShortestPaths
+from tamiz.graphs.shortest_paths import Output, RowIndices, ShortestPaths
 from tamiz.kernels.matrix_products import project_squares
 from tamiz.kernels.shortest_paths import add_distance_moments, distances_by_neighbors
 from tamiz.neighbors.base import Neighbors
@@ -20,7 +21,7 @@ from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import FloatArray, Invariants
+from tamiz.storage.invariants import Condition, FloatArray, Invariants, Number
 
 # Residual norm of eigenvectors, relative to the largest eigenvalue.
 _TOL = 1e-11
@@ -39,17 +40,24 @@ class GeodesicExtension:
     Attributes
     ----------
     geodesics : ndarray of shape (n, l), float32
-        The geodesic distances of the rows of the fit to the landmarks; the relative error is at most 6e-8.
+        The geodesic distances of the rows of the fit to the landmarks, divided by `unit`; the relative error is at most 6e-8.
+    unit : float
+        A power of two near the longest edge.
     directions : ndarray of shape (k, l)
     offsets : ndarray of shape (k,)
     """
 
     geodesics: NDArray[np.float32]
+    unit: float
     directions: Floats
     offsets: Floats
 
     invariants: ClassVar[Invariants] = {
-        "geodesics": FloatArray("n", "l", low=0.0, allow_float32=True),
+        "geodesics": (
+            FloatArray("n", "l", low=0.0, allow_float32=True),
+            Condition(lambda it: it.geodesics.dtype == np.float32, "is not of float32"),
+        ),
+        "unit": Number(0.0),
         "directions": FloatArray("k", "l"),
         "offsets": FloatArray("k"),
     }
@@ -66,19 +74,25 @@ class GeodesicExtension:
 
         def read(start: int, stop: int) -> Floats:
             out = np.empty((stop - start, self.geodesics.shape[1]))
-            distances_by_neighbors(near.indptr, near.indices, near.distances, self.geodesics, start, stop, out)
+            distances_by_neighbors(
+                near.indptr, near.indices, near.distances, self.geodesics, self.unit, start, stop, out
+            )
             return out
 
-        return np.concatenate(
-            list(parallel.map_blocks(lambda span: self._project(read(*span)), self._spans(near.n_rows)))
-        )
+        return self._map_blocks(read, near.n_rows)
 
     def embed_rows(self) -> Floats:
         """Return the coordinates of the rows of the fit."""
-        spans = self._spans(len(self.geodesics))
-        return np.concatenate(
-            list(parallel.map_blocks(lambda span: self._project(self.geodesics[slice(*span)].astype(float)), spans))
-        )
+
+        def read(start: int, stop: int) -> Floats:
+            return self.geodesics[start:stop].astype(np.float64) * self.unit
+
+        return self._map_blocks(read, len(self.geodesics))
+
+    def _map_blocks(self, read: Callable[[int, int], Floats], n: int) -> Floats:
+        """Return the coordinates of n rows from blocks of their geodesic distances."""
+        spans = parallel.block_ranges(n, max(1, _VALUES_PER_TASK // self.geodesics.shape[1]))
+        return np.concatenate(list(parallel.map_blocks(lambda span: self._project(read(*span)), spans)))
 
     def _project(self, distances: Floats) -> Floats:
         """Return the coordinates of rows with these geodesic distances; those of a row do not depend on the others, to the bit."""
@@ -90,9 +104,6 @@ class GeodesicExtension:
             project_squares(distances, 1.0, 0.0, four, sums)
             out[:, start:stop] = self.offsets[start:stop] - sums[: stop - start].T
         return out
-
-    def _spans(self, n: int) -> list[tuple[int, int]]:
-        return parallel.block_ranges(n, max(1, _VALUES_PER_TASK // self.geodesics.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -137,7 +148,7 @@ class GeodesicScaling:
         n, n_landmarks = len(rows), len(landmarks)
         if n == 1:
             nothing = np.zeros((0, 1))
-            extension = GeodesicExtension(np.zeros((1, 1), dtype=np.float32), nothing, nothing[:, 0])
+            extension = GeodesicExtension(np.zeros((1, 1), dtype=np.float32), 1.0, nothing, nothing[:, 0])
             return cls(extension, nothing.T, nothing[:, 0], nothing[:, 0], NegativeShare(0.0, 0.0, 0.0))
         check_memory(
             4.0 * n * n_landmarks + 8.0 * n_landmarks**2,
@@ -146,29 +157,29 @@ class GeodesicScaling:
         )
         landmarks = paths.sort(landmarks)
         geodesics, among = np.empty((n, n_landmarks), dtype=np.float32), np.empty((n_landmarks, n_landmarks))
-        paths.fill(landmarks, (rows, geodesics), (landmarks, among))
+        unit = power_of_two(paths.longest_edge)
+        paths.fill(landmarks, Output(rows, geodesics, unit), Output(landmarks, among))
         everything = np.arange(n_landmarks)
         points = PrecomputedDistances.from_state({"distances": among, "rows": everything, "columns": everything})
         classical = scale_distances(PrecomputedDissimilarities(points), k, None, tol=_TOL)
         gower = classical.extension
         assert isinstance(gower, GowerExtension)
-        extension = GeodesicExtension(geodesics, gower.directions, gower.offsets)
+        extension = GeodesicExtension(geodesics, unit, gower.directions, gower.offsets)
         embedding = np.empty((n, k)) if n_landmarks == n else extension.embed_rows()
         # The geodesic distances among landmarks are not rounded to float32.
         embedding[np.searchsorted(rows, landmarks)] = classical.embedding
-        unit = power_of_two(float(among.max()))
-        variances = _residual_variances(geodesics, embedding, classical.embedding, unit)
+        variances = _residual_variances(geodesics, embedding / unit, classical.embedding / unit)
         return cls(extension, embedding, classical.eigenvalues, variances, classical.negative_share, classical.warnings)
 
 
-def _residual_variances(geodesics: NDArray[np.float32], points: Floats, landmarks: Floats, unit: float) -> Floats:
+def _residual_variances(geodesics: NDArray[np.float32], points: Floats, landmarks: Floats) -> Floats:
     """Return 1 - R^2 over all pairs of a landmark and another row; NaN if all geodesics are equal, 1 if all points are."""
     (n, n_landmarks), k = geodesics.shape, points.shape[1]
     columns = np.ascontiguousarray(landmarks.T)
 
     def moments(span: tuple[int, int]) -> Floats:
         out = np.zeros((k + 1, 3))
-        add_distance_moments(geodesics, points, columns, 1.0 / unit, *span, np.empty(n_landmarks), out)
+        add_distance_moments(geodesics, points, columns, *span, np.empty(n_landmarks), out)
         return out
 
     spans = parallel.block_ranges(n, max(1, _VALUES_PER_TASK // n_landmarks))
