@@ -37,6 +37,11 @@ _DEFAULT_NEIGHBORS = 15
 _MAX_EXACT_ROWS, _DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE = 5_000, 1_000, 20
 
 
+def _is_share_of_each(shares: Any, eigenvalues: Floats) -> bool:
+    """Return whether there is one number from 0 to 1, or one for every row of eigenvalues."""
+    return np.shape(shares) == eigenvalues.shape[:-1] and bool(0.0 <= np.min(shares) <= np.max(shares) <= 1.0)
+
+
 class Isomap(Reducer):
     """Isomap: distances on the map are the lengths of shortest paths between rows along a neighbour graph.
 
@@ -138,11 +143,24 @@ class Isomap(Reducer):
             ),
         ),
         "eigenvalues_": Condition(
-            lambda it: it.eigenvalues_.shape[-1] == it.embedding_.shape[1] and it.eigenvalues_.dtype == np.float64,
+            lambda it: (
+                np.atleast_2d(it.eigenvalues_).shape == (len(it._extensions), it.embedding_.shape[1])
+                and it.eigenvalues_.dtype == np.float64
+            ),
             "does not have one number for every coordinate",
         ),
         "residual_variances_": Condition(
             lambda it: it.residual_variances_.shape == it.eigenvalues_.shape, "is not of the shape of the eigenvalues"
+        ),
+        "negative_share_": Condition(
+            lambda it: _is_share_of_each(it.negative_share_, it.eigenvalues_), "is not a share for every component"
+        ),
+        "negative_share_error_": Condition(
+            lambda it: (
+                np.shape(it.negative_share_error_) == it.eigenvalues_.shape[:-1]
+                and np.min(it.negative_share_error_) >= 0.0
+            ),
+            "is not a number for every component",
         ),
     }
 
