@@ -79,6 +79,20 @@ def umap_learn(X: np.ndarray) -> dict[str, Any]:
     return {"embedding": umap.UMAP().fit_transform(X)}
 
 
+def tamiz_isomap(X: np.ndarray) -> dict[str, Any]:
+    from tamiz.graphs import KNearest
+    from tamiz.reduction import Isomap
+
+    mapped = Isomap(2, graph=KNearest(10), disconnected="connect", random_state=0).fit(X)
+    return {"embedding": mapped.embedding_, "residual_variances": mapped.residual_variances_}
+
+
+def scikit_learn_isomap(X: np.ndarray) -> dict[str, Any]:
+    from sklearn.manifold import Isomap
+
+    return {"embedding": Isomap(n_neighbors=10).fit(X).embedding_}
+
+
 def by_all_pairs(X: np.ndarray) -> dict[str, Any]:
     from tamiz.reduction import MDS
 
@@ -94,6 +108,8 @@ WORKS = {
     "openTSNE": open_tsne,
     "tamiz UMAP": tamiz_umap,
     "umap-learn": umap_learn,
+    "tamiz Isomap": tamiz_isomap,
+    "scikit-learn Isomap": scikit_learn_isomap,
 }
 
 if __name__ == "__main__":

@@ -165,6 +165,7 @@ def test_a_table_on_disk_is_read_once_for_a_sample(source, monkeypatch):
         ("classical-mds", "classical_mds", "Classical MDS"),
         ("Landmark_MDS", "landmark_mds", "Landmark MDS"),
         ("laplacian-eigenmaps", "laplacian_eigenmaps", "Laplacian eigenmaps"),
+        ("isomap", "isomap", "Isomap"),
     ],
 )
 def test_a_map_is_asked_for_by_its_name(source, name, id_, label):

@@ -30,6 +30,7 @@ MAPS = {
     "classical MDS": ["--method", "classical-mds", "--dissimilarity", "cityblock"],
     "landmark MDS": ["--method", "landmark-mds"],
     "stochastic MDS": ["--method", "stochastic-mds"],
+    "Isomap": ["--method", "isomap", "--graph", "knn:8"],
     "Laplacian eigenmaps": ["--method", "laplacian-eigenmaps", "--graph", "knn:8"],
 }
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import FeatureUnion
 
 from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain
-from tamiz.reduction import PCA, UMAP, LaplacianEigenmaps
+from tamiz.reduction import PCA, UMAP, Isomap, LaplacianEigenmaps
 from tamiz.reduction import registry as reduction
 from tamiz.search import Forward
 
@@ -32,6 +32,7 @@ CONTAINERS = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 MAPS = {
     **{entry.name: entry.load() for entry in reduction.of_kind("map")},
     "laplacian_eigenmaps": lambda: LaplacianEigenmaps(disconnected="connect"),
+    "isomap": lambda: Isomap(disconnected="connect"),
     # The table has two groups of 15 rows.
     "umap": lambda: UMAP(n_neighbors=20),
 }

@@ -13,7 +13,7 @@ from tamiz.cluster import SpectralClustering
 from tamiz.criteria import PermutationImportance
 from tamiz.graphs import ConnectedRadius, KNearest, Radius
 from tamiz.neighbors.metric_registry import registry as metrics
-from tamiz.reduction import MDS, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
+from tamiz.reduction import MDS, ClassicalMDS, Isomap, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
 from tamiz.reduction.stochastic_descent import KERNEL_METRICS
 
 from .test_scikit_learn import ESTIMATORS
@@ -26,6 +26,7 @@ MEASURED = [
     *(LaplacianEigenmaps(graph=KNearest(5, metric=name), disconnected="connect") for name in METRICS),
     *(LaplacianEigenmaps(1, graph=Radius(100.0, metric=name)) for name in METRICS),
     *(LaplacianEigenmaps(graph=ConnectedRadius(metric=name)) for name in METRICS),
+    *(Isomap(graph=KNearest(5, metric=name), disconnected="connect") for name in METRICS),
     *(SpectralClustering(2, graph=KNearest(5, metric=name)) for name in METRICS),
 ]
 SCORED = [

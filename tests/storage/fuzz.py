@@ -24,7 +24,7 @@ from tamiz.cli import main
 from tamiz.criteria import CFS, InformationGain
 from tamiz.graphs import ConnectedRadius, KNearest
 from tamiz.neighbors import BruteForce, KDTree, NNDescent
-from tamiz.reduction import MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
+from tamiz.reduction import MDS, PCA, ClassicalMDS, Isomap, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
 from tamiz.search import BranchAndBound, Genetic
 
 OTHERS = [None, True, -1, 0, 3, 2**70, 1.5, "x", [], {}, [[0]], {"array": 0}, {"array": 1}, {"same": 0}, {"same": 3}]
@@ -72,6 +72,8 @@ def make_models():
         "eigenmaps-descent": lambda _, plain: LaplacianEigenmaps(graph=KNearest(5, search=NNDescent())).fit(
             repeat(plain)
         ),
+        "isomap": lambda _, plain: Isomap(graph=KNearest(9), n_landmarks=12, **arguments).fit(plain),
+        "isomap-parts": lambda mixed, _: Isomap(graph=KNearest(2), disconnected="per_component").fit(mixed),
     }
 
 

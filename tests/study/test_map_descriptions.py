@@ -12,7 +12,8 @@ from sklearn.datasets import load_digits, load_wine
 import tamiz
 from tamiz._study.map_descriptions import describe_reducer
 from tamiz._study.map_settings import MapVariant, make_reducer, map_variants, max_fitted_rows
-from tamiz.reduction import MDS, PCA, LandmarkMDS, StochasticMDS, registry
+from tamiz.graphs import Graph, KNearest
+from tamiz.reduction import MDS, PCA, Isomap, LandmarkMDS, StochasticMDS, registry
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.principal.parallel_analysis import compare_with_null
 from tamiz.runtime.registry import Entry
@@ -182,6 +183,27 @@ def test_the_sampled_stress_of_many_rows_has_an_error():
     ]
     found = StochasticMDS(2, random_state=0, n_rounds=60, tol=1.0).fit(rows[:200])
     assert describe_reducer(found).notes[0].endswith(f"stress-1 is {found.sampled_stress_:.3g}.")
+
+
+def test_isomap_is_described_by_what_its_distances_are_and_what_its_coordinates_leave():
+    grid = np.array([(a, b) for a in range(12) for b in range(5)], dtype=float)
+    exact = Isomap(3, graph=KNearest(4)).fit(grid)
+    described = describe_reducer(exact)
+    shown = ", ".join(f"{variance:.3g}" for variance in exact.residual_variances_)
+    assert described.notes[0].endswith("shortest path between them along the neighbour graph.")
+    assert described.notes[1].startswith(f"The first 1 to 3 coordinates leave {shown} of the variance")
+    assert described.spectrum == exact.eigenvalues_.tolist()
+    assert f"{100 * exact.negative_share_:.3g} % of the sum" in described.spectrum_note
+    few = describe_reducer(Isomap(1, graph=KNearest(4), n_landmarks=20, random_state=0).fit(grid))
+    assert "to 20 of them, the landmarks" in few.notes[0]
+    assert few.notes[1].startswith("The first coordinate leaves")
+    # Two components, the larger one on a line; rows at equal distances have no residual variance.
+    parts = Graph.from_edges([0, 1, 2, 4], [1, 2, 3, 5], lengths=[1.0, 2.0, 1.0, 9.0])
+    described = describe_reducer(Isomap(1, graph=parts, disconnected="per_component").fit())
+    assert described.spectrum == pytest.approx([10.0])
+    assert "negative" not in described.spectrum_note
+    pair = Isomap(1, graph=Graph.from_edges([0], [1], lengths=[1.0])).fit()
+    assert len(describe_reducer(pair).notes) == 1
 
 
 def test_a_class_that_derives_from_a_method_is_described_as_the_method():

@@ -18,6 +18,7 @@ from tamiz.sources.encoding import INDICATOR_MEANS
 
 if TYPE_CHECKING:
     from tamiz.reduction.classical_mds import ClassicalMDS
+    from tamiz.reduction.isomap import Isomap
     from tamiz.reduction.landmark_mds import LandmarkMDS
     from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
     from tamiz.reduction.mds import MDS
@@ -357,6 +358,48 @@ def _describe_laplacian_eigenmaps(eigenmaps: LaplacianEigenmaps) -> MapDescripti
     )
 
 
+def _describe_isomap(isomap: Isomap) -> MapDescription:
+    """Describe the residual variance, the landmarks and the spectrum; with "per_component" those of the largest component."""
+    from tamiz.reduction.classical_mds import format_negative_share
+
+    part = int(np.argmax(np.bincount(isomap.component_labels_)))
+    values, variances = np.atleast_2d(isomap.eigenvalues_)[part], np.atleast_2d(isomap.residual_variances_)[part]
+    share = np.atleast_1d(isomap.negative_share_)[part]
+    negative = format_negative_share(share, np.atleast_1d(isomap.negative_share_error_)[part])
+    values, variances = values[np.isfinite(values)], variances[np.isfinite(variances)]
+    n, n_landmarks = len(isomap.component_labels_), len(isomap.landmark_rows_)
+    rows = (
+        ""
+        if n_landmarks == n
+        else f" All rows are mapped by their distances to {n_landmarks:,} of them, the landmarks."
+    )
+    notes = [
+        f"The distance of two rows is the length of the shortest path between them along the neighbour graph.{rows}"
+    ]
+    if len(variances):
+        shown = ", ".join(f"{variance:.3g}" for variance in variances)
+        one = (
+            "The first coordinate leaves"
+            if len(variances) == 1
+            else f"The first 1 to {len(variances)} coordinates leave"
+        )
+        notes.append(
+            f"{one} {shown} of the variance of these distances unexplained (residual variance, 1 - R²). The number of "
+            "coordinates at which it stops falling is an estimate of the dimension of the data."
+        )
+    note = f"The sum of squares {'of the landmarks ' if rows else ''}along each coordinate."
+    if share:
+        note += f" {negative} of the sum of absolute eigenvalues is negative: no map has exactly these distances."
+    return MapDescription(
+        isomap.axis_names_,
+        notes,
+        proximity_note="The distance of two points approximates the length of the shortest path between their rows.",
+        spectrum_label="Eigenvalue" if len(values) else "",
+        spectrum=values.tolist(),
+        spectrum_note=note,
+    )
+
+
 _NEIGHBOR_EMBEDDING_NOTE = (
     "Rows that are neighbours in the table are near each other. "
     "Distances between groups, and sizes of groups, have little meaning."
@@ -399,6 +442,7 @@ _DESCRIPTIONS: dict[str, Callable[[Any], MapDescription]] = {
     "landmark_mds": _describe_landmark_mds,
     "stochastic_mds": _describe_stochastic_mds,
     "laplacian_eigenmaps": _describe_laplacian_eigenmaps,
+    "isomap": _describe_isomap,
     "tsne": _describe_tsne,
     "umap": _describe_umap,
 }

@@ -52,6 +52,7 @@ _VARIANTS = {
     "landmark_mds": (MapVariant(is_default=False),),
     # MDS on a sample of rows shows the same.
     "stochastic_mds": (MapVariant(is_default=False),),
+    "isomap": (MapVariant(is_default=False),),
     "tsne": (MapVariant(is_default=False),),
 }
 
@@ -118,6 +119,8 @@ _OWN_SETTINGS: dict[str, Callable[[Schema, str], Mapping[str, Any]]] = {
     "pca": _pca_settings,
     "mds": _mds_settings,
     "laplacian_eigenmaps": _eigenmaps_settings,
+    # The same: the spectrum shows how many coordinates there are, and rows far from all others do not make a graph an error.
+    "isomap": _eigenmaps_settings,
     "tsne": _tsne_settings,
 }
 

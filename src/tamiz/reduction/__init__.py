@@ -11,6 +11,7 @@ registry = Registry(
     landmark_mds         landmark_mds:LandmarkMDS                map       Landmark MDS
     stochastic_mds       stochastic_mds:StochasticMDS            map       Stochastic MDS
     laplacian_eigenmaps  laplacian_eigenmaps:LaplacianEigenmaps  map       Laplacian eigenmaps
+    isomap               isomap:Isomap                           map       Isomap
     tsne                 tsne:TSNE                               map       t-SNE
     umap                 umap:UMAP                               map       UMAP
     axis_correlations    axes:axis_correlations                  function  Rank correlations of columns and axes

@@ -161,11 +161,16 @@ def scale_coordinates(coordinates: Floats, k: int) -> ClassicalSolution:
     )
 
 
-def scale_distances(dissimilarities: Dissimilarities, k: int, correction: str | None) -> ClassicalSolution:
-    """Scale dissimilarities by the eigenpairs of B, computed densely or, for many rows, from products alone."""
+def scale_distances(
+    dissimilarities: Dissimilarities, k: int, correction: str | None, *, tol: float = _TOL
+) -> ClassicalSolution:
+    """Scale dissimilarities by the eigenpairs of B, computed densely or, for many rows, from products alone.
+
+    `tol` is the residual norm, relative to the largest eigenvalue, at which products end. A warning reports residuals above 1e-6.
+    """
     squares, constant, warnings = SquaredDistances.uncorrected(dissimilarities), 0.0, []
     B = InnerProducts(dissimilarities, squares)
-    top, found = _decompose(B, k)
+    top, found = _decompose(B, k, tol)
     if correction is not None and top.smallest_value < -dissimilarities.rounding_tolerance * top.values[0]:
         added = CORRECTIONS[correction](dissimilarities, B, B.n <= _MAX_DENSE_ROWS, top.smallest_value)
         if added.residual > added.tolerance:
@@ -175,7 +180,7 @@ def scale_distances(dissimilarities: Dissimilarities, k: int, correction: str | 
             )
         constant, squares = added.value, added.squared_distances
         B = InnerProducts(dissimilarities, squares)
-        top, found = _decompose(B, k)
+        top, found = _decompose(B, k, tol)
     worst = float(top.residuals.max())
     if worst > _TOL * max(abs(float(top.values[0])), abs(top.smallest_value)):
         warnings.append(
@@ -206,10 +211,10 @@ def _zero_rounding(values: Floats, smallest_eigenvalue: float) -> Floats:
     return np.where(np.abs(values) > floor, values, 0.0)
 
 
-def _decompose(B: InnerProducts, k: int) -> tuple[LeadingEigenpairs, Floats | None]:
+def _decompose(B: InnerProducts, k: int, tol: float) -> tuple[LeadingEigenpairs, Floats | None]:
     """Return the leading eigenpairs, and all eigenvalues after a dense decomposition, else None."""
     if B.n > _MAX_DENSE_ROWS and _DENSE_COMPONENT_RATIO * k <= B.n:
-        return leading_eigenpairs(B, B.n, k, tol=_TOL), None
+        return leading_eigenpairs(B, B.n, k, tol=tol), None
     check_memory(
         8.0 * _DENSE_COPIES * B.n**2,
         f"The decomposition of {B.n:,} x {B.n:,} inner products",

@@ -1,0 +1,353 @@
+"""Isomap: classical scaling of the distances along a neighbour graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.k_nearest import KNearest, builder_metric, resolve_builder
+from tamiz.graphs.shortest_paths import RowIndices, ShortestPaths
+from tamiz.graphs.weights import Binary
+from tamiz.neighbors.base import Neighbors
+from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.neighbors.row_encoders import count_rows, row_numbers
+from tamiz.reduction.base import Reducer
+from tamiz.reduction.classical.geodesics import GeodesicExtension, GeodesicScaling
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice, check_integer, check_memory
+from tamiz.sources.feature_checks import check_features, record_features
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants, ListOf
+
+DISCONNECTED_CHOICES = ("error", "connect", "per_component")
+_DEFAULT_NEIGHBORS = 15
+# Up to this many rows all are landmarks by default; above, this many, and at least so many for each coordinate.
+_MAX_EXACT_ROWS, _DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE = 5_000, 1_000, 20
+
+
+def _is_share_of_each(shares: Any, eigenvalues: Floats) -> bool:
+    """Return whether there is one number from 0 to 1, or one for every row of eigenvalues."""
+    return np.shape(shares) == eigenvalues.shape[:-1] and bool(0.0 <= np.min(shares) <= np.max(shares) <= 1.0)
+
+
+class Isomap(Reducer):
+    """Isomap: distances on the map are the lengths of shortest paths between rows along a neighbour graph.
+
+    .. math:: B = -\\tfrac12 C D^{(2)} C
+
+    with the squares D^(2) of the geodesic distances, the lengths of the shortest paths in the graph, and the centring matrix C. The
+    coordinates are the leading eigenvectors of B times the square roots of their eigenvalues.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of coordinates.
+    graph : GraphBuilder or Graph, default=None
+        A graph builder, or a built graph whose edges have lengths. None is KNearest(15), with fewer neighbours for 15 rows or less.
+        Weights are not used. Edges of a directed graph are passed in both directions.
+    n_landmarks : int, "all" or None, default=None
+        Rows whose geodesic distances to all rows are computed, drawn at random; "all" is the exact method. None is all rows up to
+        5,000, else max(1000, 20 n_components); with disconnected="per_component" for each component.
+    disconnected : {"error", "connect", "per_component"}, default="error"
+        Handling of a graph with several components: raise an error, add the shortest edges that connect them, or compute separate
+        coordinates for each component.
+    random_state : int, Generator or None, default=None
+        Draws the landmarks, if not all rows are landmarks.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        In the unit of the edge lengths. Over the landmarks, columns have the mean 0 and are uncorrelated. Equal rows have the
+        coordinates of the first of them. Columns of eigenvalues that are not above 0 are 0.
+    eigenvalues_ : ndarray of shape (n_components,), or (n_parts, n_components) with "per_component"
+        The largest eigenvalues of B for the landmarks, descending, in squared units of length; NaN for components with too few
+        rows.
+    residual_variances_ : ndarray of the same shape
+        1 - R^2, from 0 to 1, of the geodesic distances and the distances in the first 1, 2, ... coordinates, over all pairs of a
+        landmark and another row; NaN also if all geodesic distances are equal.
+    negative_share_, negative_share_error_ : float, or ndarray of shape (n_parts,) with "per_component"
+        The absolute sum of the negative eigenvalues of B over the absolute sum of all, and its standard error; 0 if all are
+        computed, as for up to 500 landmarks. Above 0 no map has these distances exactly.
+    landmark_rows_ : ndarray of shape (n_landmarks,)
+        Row numbers of the landmarks, ascending.
+    component_labels_ : ndarray of shape (n_samples,)
+        With "per_component" the component of every row, numbered in the order of their first rows; else 0.
+    graph_ : Graph
+
+    Raises
+    ------
+    DataError
+        When the graph has several components and disconnected="error", or edges without lengths.
+    ValueError
+        Unless n_components < n_landmarks <= number of rows.
+    MemoryError
+        When the geodesic distances do not fit in memory.
+
+    Notes
+    -----
+    Cost of the graph, O(l (E + n)) for the geodesic distances of n rows from l landmarks along E edges, and several passes over the
+    l^2 distances among landmarks, as for `ClassicalMDS`. Memory 4 n l bytes, also of the fitted map, and another 8 l^2 bytes during
+    the fit.
+
+    Landmarks are scaled by geodesic distances in float64. Other rows are mapped by the formula of landmark MDS from their geodesic
+    distances to the landmarks in float32, whose relative error is 6e-8. For `transform`, the geodesic distance of a new row to a
+    landmark is the least sum of the distance to one of its neighbours, found by the rule of the graph, and that neighbour's
+    geodesic distance.
+
+    An edge between rows that are far apart along the manifold shortens many paths: compare several numbers of neighbours. vegan's
+    `isomap(dist, ndim, k=)` in R is the exact method with the graph `KNearest(k, metric="precomputed")`; neighbours at equal
+    distances may differ.
+
+    References
+    ----------
+    Tenenbaum, de Silva and Langford (2000), A global geometric framework for nonlinear dimensionality reduction, Science 290;
+    de Silva and Tenenbaum (2002), Global versus local methods in nonlinear dimensionality reduction, NIPS 15.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from tamiz.graphs import KNearest
+    >>> from tamiz.reduction import Isomap
+    >>> X, along = make_swiss_roll(1000, random_state=0)
+    >>> mapped = Isomap(3, graph=KNearest(10)).fit(X)
+    >>> mapped.residual_variances_.round(3)
+    array([0.016, 0.001, 0.001])
+    """
+
+    _extensions: list[GeodesicExtension]
+    invariants: ClassVar[Invariants] = {
+        "graph_": InstanceOf(Graph),
+        "graph_.n_samples": Integer(low=1, size="n"),
+        "landmark_rows_": IntegerArray("l", below="n"),
+        "_extensions": ListOf(InstanceOf(GeodesicExtension)),
+        "component_labels_": (
+            IntegerArray("n"),
+            Condition(
+                lambda it: (
+                    [len(one.geodesics) for one in it._extensions] == np.bincount(it.component_labels_).tolist()
+                    and all(len(one.offsets) <= it.embedding_.shape[1] for one in it._extensions)
+                ),
+                "does not name the rows of the geodesic distances",
+            ),
+        ),
+        "eigenvalues_": Condition(
+            lambda it: (
+                np.atleast_2d(it.eigenvalues_).shape == (len(it._extensions), it.embedding_.shape[1])
+                and it.eigenvalues_.dtype == np.float64
+            ),
+            "does not have one number for every coordinate",
+        ),
+        "residual_variances_": Condition(
+            lambda it: it.residual_variances_.shape == it.eigenvalues_.shape, "is not of the shape of the eigenvalues"
+        ),
+        "negative_share_": Condition(
+            lambda it: _is_share_of_each(it.negative_share_, it.eigenvalues_), "is not a share for every component"
+        ),
+        "negative_share_error_": Condition(
+            lambda it: (
+                np.shape(it.negative_share_error_) == it.eigenvalues_.shape[:-1]
+                and np.min(it.negative_share_error_) >= 0.0
+            ),
+            "is not a number for every component",
+        ),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: GraphBuilder | Graph | None = None,
+        n_landmarks: int | str | None = None,
+        disconnected: str = "error",
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.graph = graph
+        self.n_landmarks = n_landmarks
+        self.disconnected = disconnected
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
+
+    @property
+    def quadratic_cost(self) -> bool:
+        """Whether all rows are landmarks for any number of rows."""
+        return self.n_landmarks == "all"
+
+    @property
+    def schema_(self) -> Schema | None:
+        """The schema of the rows from which the graph was built; None if it was built from edges."""
+        check_is_fitted(self)
+        return self.graph_.schema
+
+    def graph_builder(self, n_samples: int) -> GraphBuilder | Graph:
+        """Return the parameter `graph`, or the default builder."""
+        if self.graph is not None:
+            return check_builder_or_graph(self.graph)
+        # A heat kernel would remove edges that are much longer than others.
+        return KNearest(max(1, min(_DEFAULT_NEIGHBORS, n_samples - 1)), weight=Binary())
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Build the graph and compute the coordinates.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source, default=None
+            Input of the graph builder. For a built Graph the rows that it was built from, or None.
+        y : array of shape (n_samples,), default=None
+            Classes, for graphs that connect rows by class; else ignored.
+        """
+        check_choice("disconnected", self.disconnected, DISCONNECTED_CHOICES)
+        k = check_integer("n_components", self.n_components, low=1)
+        if self.n_landmarks is not None and self.n_landmarks != "all":
+            check_integer("n_landmarks, unless it is None or 'all',", self.n_landmarks, low=k + 1)
+        rng = make_rng(self.random_state)
+        with parallel.thread_session():
+            graph = self._build_graph(X, y)
+            n, separate = graph.n_samples, self.disconnected == "per_component"
+            if not separate:
+                self._check_sizes(n, k)
+            labels = graph.components.labels if separate else np.zeros(n, dtype=np.int32)
+            paths = ShortestPaths(graph)
+            members = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+            chosen = [self._choose_landmarks(rows, k, rng) for rows in members]
+            parts = [
+                GeodesicScaling.fit(paths, rows, landmarks, min(k, len(rows) - 1))
+                for rows, landmarks in zip(members, chosen, strict=True)
+            ]
+        embedding, values, variances = np.zeros((n, k)), *np.full((2, len(parts), k), np.nan)
+        for rows, part, own_values, own_variances in zip(members, parts, values, variances, strict=True):
+            m = part.embedding.shape[1]
+            embedding[rows, :m], own_values[:m], own_variances[:m] = (
+                part.embedding,
+                part.eigenvalues,
+                part.residual_variances,
+            )
+        # Attributes are set last: a failed fit leaves the estimator unchanged.
+        self.embedding_ = self._match_dtype(embedding[graph.first_occurrences()], X)
+        self.graph_, self.component_labels_ = graph, labels
+        self.landmark_rows_: RowIndices = np.sort(np.concatenate(chosen))
+        self._extensions = [part.extension for part in parts]
+        self.eigenvalues_: Floats = values if separate else values[0]
+        self.residual_variances_: Floats = variances if separate else variances[0]
+        shares, errors = np.array([(part.negative_share.value, part.negative_share.error) for part in parts]).T
+        self.negative_share_ = shares if separate else float(shares[0])
+        self.negative_share_error_ = errors if separate else float(errors[0])
+        record_features(self, X)
+        self._warn_about_solution(parts)
+        return self
+
+    def _build_graph(self, X: Any, y: Any) -> Graph:
+        """Return the graph, connected if that is asked for; raise DataError for several components if these are an error."""
+        given = resolve_builder(self.graph, X)
+        builder = self.graph_builder(given.n_samples if isinstance(given, Graph) else count_rows(X))
+        # With disconnected='error' the error replaces the warning of the builder.
+        build = builder.build_quietly if self.disconnected == "error" else builder.build
+        graph = build(X, y if builder.needs_classes else None, fill_missing=True)
+        graph.check_columns(X)
+        if self.disconnected == "error" and len(graph.components) > 1:
+            raise DataError(
+                f"The graph falls into {graph.components.describe(row_numbers(X))}, between which no distances are defined. Use "
+                "more neighbours or a larger radius, or set disconnected='connect' or 'per_component'."
+            )
+        return graph.connect_components() if self.disconnected == "connect" else graph
+
+    def _check_sizes(self, n: int, k: int) -> None:
+        """Raise ValueError unless there are more than k rows, and at least as many as landmarks."""
+        if k >= n:
+            raise ValueError(f"n_components must be below the number of rows = {n:,}, got {k:,}.")
+        if isinstance(self.n_landmarks, Integral) and self.n_landmarks > n:
+            raise ValueError(f"n_landmarks must be at most the number of rows = {n:,}, got {self.n_landmarks:,}.")
+
+    def _choose_landmarks(self, rows: RowIndices, k: int, rng: np.random.Generator) -> RowIndices:
+        """Return the landmarks of a component, ascending."""
+        n = len(rows)
+        if self.n_landmarks is None:
+            wanted = n if n <= _MAX_EXACT_ROWS else max(_DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE * k)
+        else:
+            wanted = int(self.n_landmarks) if isinstance(self.n_landmarks, Integral) else n
+        return rows if wanted >= n else np.sort(rng.choice(rows, size=wanted, replace=False))
+
+    def _warn_about_solution(self, parts: Sequence[GeodesicScaling]) -> None:
+        """Warn about missing convergence, and about zero coordinates in the largest component."""
+        warn_user((f"Isomap: {sentence}" for part in parts for sentence in part.warnings), ConvergenceWarning)
+        values = max(parts, key=lambda part: len(part.embedding)).eigenvalues
+        positive = int((values > 0).sum())
+        if positive < len(values):
+            ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
+            rest = len(values) - positive
+            warn_user([f"Isomap: {positive:,} {ones} above 0, and the other {rest:,} coordinates are 0."])
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
+        """Fit and return the coordinates of the rows."""
+        return self.fit(X, y).embedding_
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Map new rows, each independently of the others.
+
+        A row that is equal to a row of the graph gets its coordinates. With "per_component" a row belongs to the component of its
+        nearest row, and paths start at its neighbours in this component.
+        """
+        check_is_fitted(self)
+        check_features(self, X)
+        with parallel.thread_session():
+            attached = self.graph_.attach(X)
+            near, labels = attached.neighbors, self.component_labels_
+            embedding = np.zeros((near.n_rows, self.embedding_.shape[1]))
+            parts = labels[near.indices[near.indptr[:-1]]]
+            for part in np.unique(parts):
+                rows = np.flatnonzero(parts == part)
+                extension = self._extensions[part]
+                own = extension.extend(_neighbors_within(near, rows, labels == part))
+                embedding[rows, : own.shape[1]] = own
+        known = attached.duplicate_of >= 0
+        embedding[known] = self.embedding_[attached.duplicate_of[known]]
+        return self._match_dtype(embedding, X)
+
+    def geodesic_distances(self, rows: ArrayLike) -> Floats:
+        """Return the lengths of the shortest paths from some rows of the fit to all rows.
+
+        Parameters
+        ----------
+        rows : array-like of shape (m,)
+            Row numbers of the fit, counted from 0.
+
+        Returns
+        -------
+        ndarray of shape (m, n_samples)
+            In the unit of the edge lengths, computed anew in float64; infinite between components.
+        """
+        check_is_fitted(self)
+        n = self.graph_.n_samples
+        sources = np.atleast_1d(np.asarray(rows))
+        if sources.ndim != 1 or sources.dtype.kind not in "iu":
+            raise TypeError(f"rows must be a list of row numbers, got {rows!r}.")
+        if sources.size and not (sources.min() >= 0 and sources.max() < n):
+            raise ValueError(f"rows must be from 0 to {n - 1:,}, got {sources.min():,} to {sources.max():,}.")
+        check_memory(16.0 * n * len(sources), f"The distances from {len(sources):,} rows to {n:,}", "Pass fewer rows.")
+        with parallel.thread_session():
+            return ShortestPaths(self.graph_).distances(sources.astype(np.intp))
+
+
+def _neighbors_within(near: Neighbors, rows: RowIndices, is_member: NDArray[np.bool_]) -> Neighbors:
+    """Return the neighbours of some rows that are members, numbered among the members."""
+    place = np.cumsum(is_member, dtype=np.int32) - np.int32(1)
+    wanted = np.zeros(near.n_rows, dtype=bool)
+    wanted[rows] = True
+    kept = wanted[near.rows] & is_member[near.indices]
+    counts = np.bincount(near.rows[kept], minlength=near.n_rows)[rows]
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Neighbors(indptr, place[near.indices[kept]], near.distances[kept], int(is_member.sum()))
