@@ -53,6 +53,8 @@ _VARIANTS = {
     # MDS on a sample of rows shows the same.
     "stochastic_mds": (MapVariant(is_default=False),),
     "tsne": (MapVariant(is_default=False),),
+    # Its axes are rotations of those of PCA.
+    "ica": (MapVariant(is_default=False),),
 }
 
 
@@ -106,6 +108,11 @@ def _eigenmaps_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
     return {"n_components": max(1, min(_N_COMPONENTS, schema.n_rows - 1)), "disconnected": "connect"}
 
 
+def _ica_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
+    del schema, variant
+    return {"standardize": True}
+
+
 def _tsne_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
     del variant
     # The graph of a study has too few neighbours for t-SNE.
@@ -119,6 +126,7 @@ _OWN_SETTINGS: dict[str, Callable[[Schema, str], Mapping[str, Any]]] = {
     "mds": _mds_settings,
     "laplacian_eigenmaps": _eigenmaps_settings,
     "tsne": _tsne_settings,
+    "ica": _ica_settings,
 }
 
 

@@ -13,6 +13,7 @@ registry = Registry(
     laplacian_eigenmaps  laplacian_eigenmaps:LaplacianEigenmaps  map       Laplacian eigenmaps
     tsne                 tsne:TSNE                               map       t-SNE
     umap                 umap:UMAP                               map       UMAP
+    ica                  ica:ICA                                 map       ICA
     axis_correlations    axes:axis_correlations                  function  Rank correlations of columns and axes
     """,
 )
