@@ -59,7 +59,7 @@ class ICA(Reducer):
     tol : float, default=1e-6
         The iterations end when the gradient norm is at most this.
     max_iter : int, default=500
-        Iterations over all rows.
+        Iterations over all rows, without those of the start.
     random_state : int, Generator or None, default=None
         Seed of the random rotation from which the iterations start. None is another seed in every fit.
 
@@ -88,7 +88,8 @@ class ICA(Reducer):
     gradient_norm_ : float
         Largest of :math:`|\\sigma_k E[\\tanh(s_k) s_l] - \\sigma_l E[\\tanh(s_l) s_k]| / 2`.
     n_iter_ : int
-        Iterations over all rows, at least 1.
+        Iterations over all rows, at least 1, without those of the start: Picard-O starts with up to 30 iterations for
+        super-Gaussian sources, and 3 of FastICA.
     converged_ : bool
         Whether the gradient norm is at most `tol`.
 
@@ -113,9 +114,9 @@ class ICA(Reducer):
     Components are in the order of their negentropy; the skewness of each is positive.
 
     Whitening is a PCA with balanced categories and imputed means. Cost O(n q^2 + q^3) for q coordinates, and O(n k^2)
-    in each iteration; the white rows are in memory. If there are many more rows than 30 k, the iterations start on
-    samples of them. Blocks of rows have a fixed size and are summed in a fixed order: the bits are the same for any
-    number of threads.
+    in each iteration; the white rows are in memory. If there are at least 8,000 rows and 16 k^2, the iterations start on
+    a sample. Blocks of rows have a fixed size and are summed in a fixed order: the bits are the same for any number of
+    threads.
 
     The objective has several maxima where no sources are independent, as in most tables of measurements. Picard-O
     starts with the signs of super-Gaussian sources, which leads to higher likelihoods. `stability` shows which

@@ -19,7 +19,7 @@ from tamiz.statistics.base import Floats
 
 # Nodes of the quadrature of expectations of a normal variable, and terms of the Hermite expansion.
 _N_NODES, _N_TERMS = 200, 60
-# Levels of the search for the lowest one with a probability below 1, in units of the deviation of the field.
+# Distance of the levels at which the Euler characteristic is compared with 1, in units of the deviation of the field.
 _LEVEL_STEP = 0.05
 
 
@@ -81,9 +81,10 @@ def gaussian_p_values(log_cosh: Floats, n_rows: int) -> Floats:
 
 def exceedance_probability(level: float, n_dimensions: int) -> float:
     """Return the probability that the absolute field exceeds a level in some direction of a space, at most 1."""
-    top = level + 1.0
-    # The Euler characteristic is no probability below the level where it last reaches 1.
-    levels = np.arange(level, max(top, 3.0 * math.sqrt(n_dimensions) + 5.0), _LEVEL_STEP)
+    # From here on all Hermite polynomials are positive, and the Euler characteristic falls with the level.
+    last_root = 2.0 * math.sqrt(n_dimensions)
+    # Below the level where it last reaches 1 it is no probability.
+    levels = np.append(level, np.arange(level + _LEVEL_STEP, last_root + _LEVEL_STEP, _LEVEL_STEP))
     found = _euler_characteristic(levels, n_dimensions)
     return 1.0 if (found >= 1.0).any() else float(max(found[0], 0.0))
 
