@@ -124,7 +124,7 @@ class ICA(Reducer):
 
     For normal rows all directions are equally good. The test compares the contrast :math:`E \\log \\cosh s` of a
     component with the largest contrast of any direction in normal rows, whose distribution is approximated by the
-    expected Euler characteristic of a Gaussian field on the sphere. It is valid for many rows: at least 20 for each
+    expected Euler characteristic of a Gaussian field on the sphere. It is valid for many rows: about 50 for each
     component.
 
     References
