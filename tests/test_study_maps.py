@@ -275,7 +275,10 @@ def test_independent_components_are_described(source):
     ica = ICA(standardize=True, random_state=0).fit(source)
     assert (drawn["id"], drawn["label"], drawn["points"]) == ("ica", "ICA", ica.embedding_.tolist())
     assert drawn["axes"] == ica.axis_names_
-    assert (drawn["spectrum"]["label"], drawn["spectrum"]["values"]) == ("Negentropy", ica.negentropy_.tolist())
+    assert (drawn["spectrum"]["label"], drawn["spectrum"]["values"]) == (
+        "Negentropy value",
+        ica.negentropy_.tolist(),
+    )
     assert "rotated to be as independent as possible" in drawn["notes"][0]
 
 

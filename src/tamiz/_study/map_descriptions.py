@@ -403,6 +403,8 @@ def _describe_ica(ica: ICA) -> MapDescription:
         if k > 1
         else "The first principal component, scaled to variance 1."
     ]
+    if ica.standardize:
+        notes.append("Numeric columns are divided by their standard deviation.")
     if n_gaussian > 1:
         notes.append(
             f"{n_gaussian:,} of the components cannot be distinguished from noise, and their directions are arbitrary."
@@ -413,7 +415,7 @@ def _describe_ica(ica: ICA) -> MapDescription:
         ica.axis_names_,
         notes,
         proximity_note="Rows with similar sources are near each other; every source has the same variance.",
-        spectrum_label="Negentropy",
+        spectrum_label="Negentropy value",
         spectrum=ica.negentropy_.tolist(),
         spectrum_note="How far the distribution of each coordinate is from normal; 0 for a normal distribution.",
         loading_names=ica.coordinate_names_,
