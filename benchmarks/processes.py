@@ -27,6 +27,7 @@ MODULES = {
     "Lanczos": "scipy",
     "shift-invert": "scipy",
     "LOBPCG": "pyamg",
+    "picard": "picard",
 }
 # Seconds that one process may take.
 PATIENCE = 300

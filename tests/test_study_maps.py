@@ -12,7 +12,7 @@ from tamiz import open_source
 from tamiz._study.map_settings import make_reducer, map_variants, max_fitted_rows
 from tamiz.metrics import quality, rank_agreement, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
-from tamiz.reduction import MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, registry
+from tamiz.reduction import ICA, MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, registry
 from tamiz.sources.views import select_rows
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
@@ -275,6 +275,18 @@ class Flat(PCA):
         super().fit(X, y)
         self.embedding_ = np.zeros_like(self.embedding_)
         return self
+
+
+def test_independent_components_are_described(source):
+    (drawn,) = study(source, relevances=[], maps=["ica"]).to_dict()["maps"]
+    ica = ICA(standardize=True, random_state=0).fit(source)
+    assert (drawn["id"], drawn["label"], drawn["points"]) == ("ica", "ICA", ica.embedding_.tolist())
+    assert drawn["axes"] == ica.axis_names_
+    assert (drawn["spectrum"]["label"], drawn["spectrum"]["values"]) == (
+        "Negentropy value",
+        ica.negentropy_.tolist(),
+    )
+    assert "rotated to be as independent as possible" in drawn["notes"][0]
 
 
 def test_a_map_without_quality_is_reported_and_the_others_have_theirs(source):

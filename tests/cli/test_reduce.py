@@ -104,6 +104,15 @@ def test_rows_without_a_target_have_a_place_and_the_target_no_part(tamiz: Callab
     assert len(table) == 80
 
 
+def test_independent_components_have_two_coordinates_unless_asked_for_more(
+    tamiz: Callable[..., Result], mixed: Path
+) -> None:
+    for options, n in (((), 2), (("-k", "3"), 3)):
+        done = tamiz("reduce", mixed, "-t", "y", "--method", "ica", *options)
+        assert done.exit_code == 0
+        assert list(shown(done).columns) == [f"ica{k}" for k in range(n)]
+
+
 def test_columns_are_carried_along(tamiz: Callable[..., Result], folder: Path, mixed: Path) -> None:
     done = tamiz("reduce", mixed, "-t", "y", "--keep", "key", "--keep", "y", "-o", "map.csv")
     assert (done.exit_code, done.stdout) == (0, "")

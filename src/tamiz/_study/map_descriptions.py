@@ -18,6 +18,7 @@ from tamiz.sources.encoding import INDICATOR_MEANS
 
 if TYPE_CHECKING:
     from tamiz.reduction.classical_mds import ClassicalMDS
+    from tamiz.reduction.ica import ICA
     from tamiz.reduction.isomap import Isomap
     from tamiz.reduction.landmark_mds import LandmarkMDS
     from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
@@ -434,6 +435,37 @@ def _describe_umap(umap: UMAP) -> MapDescription:
     )
 
 
+def _describe_ica(ica: ICA) -> MapDescription:
+    """Describe the number of components, their test, the convergence, and the negentropy of every component."""
+    from tamiz.reduction.ica import GAUSSIAN_LEVEL
+
+    k = len(ica.components_)
+    n_gaussian = int((ica.gaussian_p_values_ > GAUSSIAN_LEVEL).sum())
+    notes = [
+        f"The first {k:,} principal components, scaled to variance 1 and rotated to be as independent as possible."
+        if k > 1
+        else "The first principal component, scaled to variance 1."
+    ]
+    if ica.standardize:
+        notes.append("Numeric columns are divided by their standard deviation.")
+    if n_gaussian > 1:
+        notes.append(
+            f"{n_gaussian:,} of the components cannot be distinguished from noise, and their directions are arbitrary."
+        )
+    if not ica.converged_:
+        notes.append(f"The rotation was still changing after {ica.n_iter_:,} iterations.")
+    return MapDescription(
+        ica.axis_names_,
+        notes,
+        proximity_note="Rows with similar sources are near each other; every source has the same variance.",
+        spectrum_label="Negentropy value",
+        spectrum=ica.negentropy_.tolist(),
+        spectrum_note="How far the distribution of each coordinate is from normal; 0 for a normal distribution.",
+        loading_names=ica.coordinate_names_,
+        loadings=ica.mixing_.tolist(),
+    )
+
+
 # By the name of the method in the registry: only the method of a map that is described needs to be imported.
 _DESCRIPTIONS: dict[str, Callable[[Any], MapDescription]] = {
     "pca": _describe_pca,
@@ -445,4 +477,5 @@ _DESCRIPTIONS: dict[str, Callable[[Any], MapDescription]] = {
     "isomap": _describe_isomap,
     "tsne": _describe_tsne,
     "umap": _describe_umap,
+    "ica": _describe_ica,
 }

@@ -54,6 +54,8 @@ _VARIANTS = {
     "stochastic_mds": (MapVariant(is_default=False),),
     "isomap": (MapVariant(is_default=False),),
     "tsne": (MapVariant(is_default=False),),
+    # Its axes are rotations of those of PCA.
+    "ica": (MapVariant(is_default=False),),
 }
 
 
@@ -107,6 +109,11 @@ def _eigenmaps_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
     return {"n_components": max(1, min(_N_COMPONENTS, schema.n_rows - 1)), "disconnected": "connect"}
 
 
+def _ica_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
+    del schema, variant
+    return {"standardize": True}
+
+
 def _tsne_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
     del variant
     # The graph of a study has too few neighbours for t-SNE.
@@ -122,6 +129,7 @@ _OWN_SETTINGS: dict[str, Callable[[Schema, str], Mapping[str, Any]]] = {
     # The same: the spectrum shows how many coordinates there are, and rows far from all others do not make a graph an error.
     "isomap": _eigenmaps_settings,
     "tsne": _tsne_settings,
+    "ica": _ica_settings,
 }
 
 

@@ -89,7 +89,10 @@ class MapOptions:
         defaults = reducer.get_params(deep=False)
         requested = self.n_components
         settings: dict[str, Any] = {
-            "n_components": min(_DEFAULT_COMPONENTS, defaults["n_components"]) if requested is None else requested,
+            # Methods whose default is None choose the number of components from the table.
+            "n_components": min(_DEFAULT_COMPONENTS, defaults["n_components"] or _DEFAULT_COMPONENTS)
+            if requested is None
+            else requested,
             "random_state": seed,
             **({} if self.missing is None else {"missing": self.missing}),
             **({} if self.categories is None else {"categories": self.categories}),

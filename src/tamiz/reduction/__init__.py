@@ -14,6 +14,7 @@ registry = Registry(
     isomap               isomap:Isomap                           map       Isomap
     tsne                 tsne:TSNE                               map       t-SNE
     umap                 umap:UMAP                               map       UMAP
+    ica                  ica:ICA                                 map       ICA
     axis_correlations    axes:axis_correlations                  function  Rank correlations of columns and axes
     """,
 )

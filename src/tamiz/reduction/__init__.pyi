@@ -1,6 +1,7 @@
 from tamiz.runtime.registry import Registry
 from tamiz.reduction.axes import axis_correlations as axis_correlations
 from tamiz.reduction.classical_mds import ClassicalMDS as ClassicalMDS
+from tamiz.reduction.ica import ICA as ICA
 from tamiz.reduction.isomap import Isomap as Isomap
 from tamiz.reduction.landmark_mds import LandmarkMDS as LandmarkMDS
 from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps

@@ -1,0 +1,119 @@
+"""The test of Gaussian components: the largest contrast of any direction in normal rows, by the expected Euler characteristic.
+
+For normal rows, the mean of log cosh along a unit vector w, less its expectation, is asymptotically a Gaussian field
+on the sphere. Whitened rows have the mean 0 and the variance 1 along every w, so of the Hermite expansion of log cosh
+only the even terms from 4 on remain. The probability that the field exceeds a level u anywhere is approximately the
+expected Euler characteristic of the set where it does, which has a closed form (Adler and Taylor 2007).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy import special
+
+from tamiz.statistics.base import Floats
+
+# Nodes of the quadrature of expectations of a normal variable, and terms of the Hermite expansion.
+_N_NODES, _N_TERMS = 200, 60
+# Distance of the levels at which the Euler characteristic is compared with 1, in units of the deviation of the field.
+_LEVEL_STEP = 0.05
+
+
+@dataclass(frozen=True)
+class _NormalContrast:
+    """The contrast of a standard normal variable.
+
+    Attributes
+    ----------
+    mean : float
+        The expectation of log cosh.
+    deviation : float
+        The standard deviation of log cosh without its terms of degree 0 and 2.
+    slope : float
+        The sum of the degrees of the terms, weighted by their shares of the variance: the derivative of the
+        correlation of the field of two directions by the cosine of their angle, at 1.
+    """
+
+    mean: float
+    deviation: float
+    slope: float
+
+
+@cache
+def _normal_contrast() -> _NormalContrast:
+    nodes, weights = special.roots_hermitenorm(_N_NODES)
+    weights = weights / weights.sum()
+    values = np.logaddexp(nodes, -nodes) - math.log(2.0)
+    degrees = np.arange(4, _N_TERMS, 2)
+    # With normalised polynomials a coefficient is the square root of the variance of its term.
+    variances = np.array(
+        [(weights @ (values * special.eval_hermitenorm(j, nodes))) ** 2 / special.factorial(j) for j in degrees]
+    )
+    total = float(variances.sum())
+    return _NormalContrast(float(weights @ values), math.sqrt(total), float(degrees @ variances) / total)
+
+
+def contrast(log_cosh: Floats) -> Floats:
+    """Return the mean of log cosh of sources less that of a standard normal variable; below 0 for super-Gaussian sources."""
+    return log_cosh - _normal_contrast().mean
+
+
+def gaussian_p_values(log_cosh: Floats, n_rows: int) -> Floats:
+    """Return for each source the probability that normal rows have a contrast as large as its own, of shape (k,).
+
+    Sources are sorted by the size of their contrast. The one of rank r is compared with the largest contrast of any
+    direction in the k - r + 1 dimensions of itself and the sources after it, and its probability is at least that of
+    the sources before it.
+    """
+    normal, sizes = _normal_contrast(), np.abs(contrast(log_cosh))
+    order = np.argsort(-sizes, kind="stable")
+    levels = sizes[order] * math.sqrt(n_rows) / normal.deviation
+    found = np.empty(len(sizes))
+    found[order] = np.maximum.accumulate(
+        [exceedance_probability(float(level), len(sizes) - rank) for rank, level in enumerate(levels)]
+    )
+    return found
+
+
+def exceedance_probability(level: float, n_dimensions: int) -> float:
+    """Return the probability that the absolute field exceeds a level in some direction of a space, at most 1."""
+    # From here on all Hermite polynomials are positive, and the Euler characteristic falls with the level.
+    last_root = 2.0 * math.sqrt(n_dimensions)
+    # Below the level where it last reaches 1 it is no probability.
+    levels = np.append(level, np.arange(level + _LEVEL_STEP, last_root + _LEVEL_STEP, _LEVEL_STEP))
+    found = _euler_characteristic(levels, n_dimensions)
+    return 1.0 if (found >= 1.0).any() else float(max(found[0], 0.0))
+
+
+def _euler_characteristic(levels: Floats, n_dimensions: int) -> Floats:
+    """Return the expected Euler characteristic of the directions, up to sign, in which the absolute field exceeds each level."""
+    top = n_dimensions - 1
+    slope = _normal_contrast().slope
+    # Degree 0: half of the sphere for each of the two signs.
+    total = special.erfc(levels / math.sqrt(2.0)) if top % 2 == 0 else np.zeros(len(levels))
+    # Hermite polynomials of degree j - 1 divided by the square root of (j - 1)!.
+    before, hermite = np.zeros(len(levels)), np.ones(len(levels))
+    for j in range(1, top + 1):
+        if (top - j) % 2 == 0:
+            log_volume = (
+                math.log(2.0)
+                + special.gammaln(top + 1) - special.gammaln(j + 1) - special.gammaln(top - j + 1)
+                + _log_sphere_area(top) - _log_sphere_area(top - j)
+                + 0.5 * j * math.log(slope)
+            )  # fmt: skip
+            log_scale = log_volume - 0.5 * (j + 1) * math.log(2.0 * math.pi) + 0.5 * special.gammaln(j)
+            total = total + np.sign(hermite) * np.exp(
+                log_scale + np.log(np.maximum(np.abs(hermite), np.finfo(np.float64).tiny)) - levels**2 / 2.0
+            )
+        before, hermite = hermite, (levels * hermite - math.sqrt(j - 1) * before) / math.sqrt(j)
+    return np.asarray(total)
+
+
+def _log_sphere_area(dimension: int) -> float:
+    """Return the logarithm of the area of the unit sphere of a dimension."""
+    half = (dimension + 1) / 2.0
+    return float(math.log(2.0) + half * math.log(math.pi) - special.gammaln(half))
