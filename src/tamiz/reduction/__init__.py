@@ -13,6 +13,7 @@ registry = Registry(
     laplacian_eigenmaps  laplacian_eigenmaps:LaplacianEigenmaps  map       Laplacian eigenmaps
     tsne                 tsne:TSNE                               map       t-SNE
     umap                 umap:UMAP                               map       UMAP
+    autoencoder          autoencoder:Autoencoder                 map       Autoencoder
     axis_correlations    axes:axis_correlations                  function  Rank correlations of columns and axes
     """,
 )
