@@ -17,9 +17,11 @@ from tamiz.statistics.base import Floats
 
 # Decay of the running means of the gradient and of its square, and the addition to the divisor (Kingma and Ba 2015).
 _MEAN_DECAY, _SQUARE_DECAY, _EPSILON = 0.9, 0.999, 1e-8
-# An epoch counts as progress if it lowers the best loss by this share. Without progress in so many steps, within these limits in
-# epochs, the learning rate is multiplied by the factor, and training continues from the best parameters; it ends below the share.
-_MIN_PROGRESS, _PATIENCE_STEPS, _MIN_PATIENCE, _MAX_PATIENCE = 1e-4, 200, 3, 50
+# An epoch is progress if it lowers the loss of the last progress by this share for each step, within limits. Without progress in so
+# many steps, within limits in epochs, the learning rate is multiplied by the factor, and training continues from the best parameters;
+# it ends below the share of the first rate.
+_STEP_PROGRESS, _MIN_PROGRESS, _MAX_PROGRESS = 5e-6, 1e-4, 5e-3
+_PATIENCE_STEPS, _MIN_PATIENCE, _MAX_PATIENCE = 200, 3, 50
 _DECAY_FACTOR, _MIN_RATE_SHARE = 0.25, 1 / 64
 # The mean loss of an epoch above which training diverges; means in place of the values have the loss 1.
 _DIVERGED_LOSS = 10.0
@@ -115,7 +117,9 @@ class Trainer:
         """Train until the loss of the held-out rows no longer decreases, and return the best parameters."""
         settings, n_steps = self._settings, -(-len(self._train) // self._settings.batch_size)
         patience = int(np.clip(-(-_PATIENCE_STEPS // n_steps), _MIN_PATIENCE, _MAX_PATIENCE))
+        progress_share = float(np.clip(_STEP_PROGRESS * n_steps, _MIN_PROGRESS, _MAX_PROGRESS))
         best, best_parameters = self._evaluate(self._validation), self._parameters.copy()
+        goal = best * (1 - progress_share)
         rate, since, n_diverged, converged = settings.learning_rate, 0, 0, False
         curve: list[tuple[float, float]] = []
         while len(curve) < settings.max_epochs:
@@ -126,9 +130,11 @@ class Trainer:
             diverged = not (trained <= _DIVERGED_LOSS and found < np.inf)
             n_diverged += diverged
             since += 1
-            if not diverged and found < best * (1 - _MIN_PROGRESS):
-                best, since = found, 0
+            if not diverged and found < best:
+                best = found
                 best_parameters[:] = self._parameters
+            if best < goal:
+                goal, since = best * (1 - progress_share), 0
             if diverged or since >= patience:
                 rate, since = rate * _DECAY_FACTOR, 0
                 self._parameters[:] = best_parameters
