@@ -52,7 +52,7 @@ def arrays_of(tree, found):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["select", "pca", "landmark", "mds-ordinal", "eigenmaps-tree"])
+@pytest.mark.parametrize("name", ["select", "pca", "landmark", "mds-ordinal", "autoencoder", "eigenmaps-tree"])
 def test_every_array_of_a_model_has_an_invariant(name, tmp_path):
     mixed = fuzz.make_table()
     path = save(fuzz.make_models()[name](mixed, mixed.select(["size", "age"])), tmp_path / name)
