@@ -30,7 +30,7 @@ from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Number
 
 # Sizes of the first hidden layer from the data, between these limits; the second is half as large.
-_MIN_HIDDEN, _MAX_HIDDEN, _HIDDEN_PER_COORDINATE = 32, 256, 4
+_MIN_HIDDEN, _MAX_HIDDEN, _HIDDEN_PER_COORDINATE = 32, 256, 2
 # The noise of a network with hidden layers.
 _SWAP_NOISE = 0.1
 # Sizes of minibatches from the data, between these limits: an epoch has about so many.
@@ -61,7 +61,7 @@ class Autoencoder(Reducer):
         Number of coordinates, at most the number of numeric columns and levels.
     hidden_sizes : sequence of int, default=None
         Sizes of the hidden layers of the encoder; the decoder has them in reverse order. An empty sequence is a linear autoencoder.
-        None is two layers: 4 units for each numeric column and level, rounded up to a power of 2 from 32 to 256, then half as many.
+        None is two layers: 2 units for each numeric column and level, rounded up to a power of 2 from 32 to 256, then half as many.
     standardize : bool, default=True
         Divide each numeric column by its standard deviation. False divides all by the root of their mean variance, which suits
         columns of one unit, such as pixels: columns then count by their variances, as in PCA without standardising.
@@ -73,7 +73,7 @@ class Autoencoder(Reducer):
         Largest number of passes over the rows.
     batch_size : int, default=None
         Rows of a minibatch; None is a power of 2 from 32 to 512, for about 20 minibatches in an epoch of up to 10,000 rows.
-    learning_rate : float, default=0.001
+    learning_rate : float, default=0.003
         The initial learning rate of Adam. It is divided by 4 when the loss of the held-out rows no longer decreases; below 1/64,
         training ends.
     validation_share : float, default=0.1
@@ -176,7 +176,7 @@ class Autoencoder(Reducer):
         swap_noise: float | None = None,
         max_epochs: int = 1000,
         batch_size: int | None = None,
-        learning_rate: float = 0.001,
+        learning_rate: float = 0.003,
         validation_share: float = 0.1,
         random_state: Seed = None,
     ) -> None:
@@ -219,7 +219,7 @@ class Autoencoder(Reducer):
             if training.n_diverged == len(training.curve):
                 raise ValueError(
                     f"Training diverged in each of {len(training.curve)} epochs, with learning_rate = {settings.learning_rate:g} "
-                    "and smaller ones. Lower learning_rate; the default is 0.001."
+                    "and smaller ones. Lower learning_rate; the default is 0.003."
                 )
             network = Network.from_vector(training.parameters, sizes, len(hidden) + 1)
             network = network.with_code(*_principal_axes(network, encoder, rows))
