@@ -18,10 +18,10 @@ from tamiz.statistics.base import Floats
 # Decay of the running means of the gradient and of its square, and the addition to the divisor (Kingma and Ba 2015).
 _MEAN_DECAY, _SQUARE_DECAY, _EPSILON = 0.9, 0.999, 1e-8
 # An epoch is progress if it lowers the loss of the last progress by this share for each step, within limits. Without progress in so
-# many steps, within limits in epochs, the learning rate is multiplied by the factor, and training continues from the best parameters;
-# it ends below the share of the first rate.
+# many steps, within limits in epochs, the learning rate is multiplied by the factor, and training continues from the best
+# parameters; it ends below the share of the first rate. Half as many steps end some linear networks on a plateau, 3 % above PCA.
 _STEP_PROGRESS, _MIN_PROGRESS, _MAX_PROGRESS = 5e-6, 1e-4, 5e-3
-_PATIENCE_STEPS, _MIN_PATIENCE, _MAX_PATIENCE = 200, 3, 50
+_PATIENCE_STEPS, _MIN_PATIENCE, _MAX_PATIENCE = 400, 3, 50
 _DECAY_FACTOR, _MIN_RATE_SHARE = 0.25, 1 / 64
 # The mean loss of an epoch above which training diverges; means in place of the values have the loss 1.
 _DIVERGED_LOSS = 10.0
