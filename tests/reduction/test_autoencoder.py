@@ -94,6 +94,15 @@ def test_the_error_of_pca_is_that_of_the_same_rows():
     assert raw.pca_error_ == pytest.approx(lost, rel=1e-6)
 
 
+def test_pca_of_many_coordinates_loses_as_much_as_by_the_covariance(monkeypatch):
+    def fit():
+        return quietly(Autoencoder(2, max_epochs=1, **SMALL), mixed_table()).pca_error_
+
+    by_covariance = fit()
+    monkeypatch.setattr("tamiz.reduction.autoencoding.errors.MAX_COVARIANCE", 3)
+    assert fit() == pytest.approx(by_covariance, rel=1e-5)
+
+
 def test_rows_unlike_those_of_the_fit_have_large_errors(curve):
     # Every column is that of the table, but the values of a row do not belong together.
     strange = np.column_stack([RNG.permutation(column) for column in CURVE.T])

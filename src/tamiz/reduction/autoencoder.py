@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.exceptions import ConvergenceWarning, DataError
-from tamiz.reduction.autoencoding.errors import network_errors, pca_errors, row_errors
+from tamiz.reduction.autoencoding.errors import MAX_COVARIANCE, network_errors, pca_errors, row_errors
 from tamiz.reduction.autoencoding.losses import ReconstructionLoss
 from tamiz.reduction.autoencoding.network import Network
 from tamiz.reduction.autoencoding.table import MAX_LEVELS, EncodedRows, TableEncoder
@@ -364,9 +364,13 @@ def _open_rows(X: Any) -> Source:
 def _read_rows(source: Source, encoder: TableEncoder, sizes: list[int]) -> EncodedRows:
     """Return all rows as numbers and codes in float32, after a check of the memory of a training."""
     n, p, c = source.schema.n_rows, len(encoder.mean), len(encoder.levels)
+    # PCA of many coordinates stores those of all rows.
+    of_pca = (
+        4.0 * n * encoder.n_coordinates if encoder.n_coordinates > MAX_COVARIANCE else 8.0 * encoder.n_coordinates**2
+    )
     check_memory(
         # The rows are copied to separate those of the training, and each number has a byte that marks missing values.
-        2.0 * n * (5 * p + 4 * c) + 32.0 * sum(a * b for a, b in pairwise(sizes)),
+        2.0 * n * (5 * p + 4 * c) + 32.0 * sum(a * b for a, b in pairwise(sizes)) + of_pca,
         f"The training of {n:,} rows of {p + c:,} columns",
         "Keep fewer columns first, with RankSelector, or pass fewer rows.",
     )

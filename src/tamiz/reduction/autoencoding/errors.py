@@ -15,7 +15,7 @@ from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.statistics.base import Floats
 
 # Most coordinates for which PCA is computed from the covariance, block by block; else the coordinates of all rows are stored.
-_MAX_COVARIANCE = 1_500
+MAX_COVARIANCE = 1_500
 # Values of the coordinates of a task.
 _VALUES_PER_TASK = 2**20
 
@@ -96,13 +96,15 @@ def _principal_components(encoder: TableEncoder, rows: EncodedRows, k: int) -> t
     d = encoder.n_coordinates
     spans = parallel.block_ranges(len(rows), max(1, _VALUES_PER_TASK // d))
 
-    def points_of(span: tuple[int, int]) -> Floats:
-        return encoder.coordinates(rows.take(slice(*span))).astype(np.float64)
-
-    mean = sum(parallel.map_blocks(lambda span: points_of(span).sum(axis=0), spans), np.zeros(d)) / len(rows)
     with capture_warnings():
-        if d > _MAX_COVARIANCE:
-            return mean, PCA(k).fit(np.concatenate([points_of(span) for span in spans])).components_
+        if d > MAX_COVARIANCE:
+            fitted = PCA(k).fit(encoder.coordinates(rows))
+            return fitted.mean_, fitted.components_.astype(np.float64)
+
+        def points_of(span: tuple[int, int]) -> Floats:
+            return encoder.coordinates(rows.take(slice(*span))).astype(np.float64)
+
+        mean = sum(parallel.map_blocks(lambda span: points_of(span).sum(axis=0), spans), np.zeros(d)) / len(rows)
 
         def products(span: tuple[int, int]) -> Floats:
             centred = points_of(span) - mean
