@@ -56,17 +56,19 @@ def by_pca(train: np.ndarray, test: np.ndarray, k: int) -> dict[str, object]:
 
 
 def by_scikit_learn(train: np.ndarray, test: np.ndarray, k: int) -> dict[str, object]:
-    """The same layers, of which that of the code is not linear, with Adam and early stopping on a tenth of the rows."""
+    """Layers of the same sizes, of which that of the code is not linear, trained by Adam until the loss of all rows does not fall.
+
+    With early stopping it ends after 30 epochs, at the error of PCA: pixels that hardly vary dominate its validation score, the mean
+    R2 of the columns.
+    """
     from sklearn.neural_network import MLPRegressor
 
     mean, scale = train.mean(axis=0), train.std()
     model = MLPRegressor(
         hidden_layer_sizes=(128, 64, k, 64, 128),
         activation="tanh",
-        learning_rate_init=0.003,
         batch_size=64,
         max_iter=1000,
-        early_stopping=True,
         n_iter_no_change=20,
         random_state=0,
     )
