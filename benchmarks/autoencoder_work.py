@@ -58,8 +58,8 @@ def by_pca(train: np.ndarray, test: np.ndarray, k: int) -> dict[str, object]:
 def by_scikit_learn(train: np.ndarray, test: np.ndarray, k: int) -> dict[str, object]:
     """Layers of the same sizes, of which that of the code is not linear, trained by Adam until the loss of all rows does not fall.
 
-    With early stopping it ends after 30 epochs, at the error of PCA: pixels that hardly vary dominate its validation score, the mean
-    R2 of the columns.
+    With early stopping it ends after 30 epochs, at the error of PCA: pixels that hardly vary dominate its validation score, the
+    mean R2 of the columns.
     """
     from sklearn.neural_network import MLPRegressor
 

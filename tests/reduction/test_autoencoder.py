@@ -244,6 +244,7 @@ def test_a_loaded_map_is_the_same_to_the_bit(name, request, tmp_path):
         loaded.inverse_transform(loaded.embedding_), fitted.inverse_transform(fitted.embedding_)
     )
     assert loaded.training_curve_.tolist() == fitted.training_curve_.tolist()
+    assert loaded.schema_ == fitted.schema_
     assert save(loaded, tmp_path / "again.tamiz").read_bytes() == path.read_bytes()
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
