@@ -17,6 +17,7 @@ from tamiz import load, open_source, save
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 from tamiz.reduction import PCA, Autoencoder
 from tamiz.runtime import parallel
+from tamiz.runtime.progress import use_listener
 
 from ..storage.files import parts_of, put_together
 
@@ -277,6 +278,23 @@ def test_the_parameters_of_the_smallest_loss_are_kept():
     assert fitted.n_validation_ == 6
     # For numbers the loss is the error, in float32.
     assert fitted.error_ == pytest.approx(of_validation.min(), rel=1e-4)
+
+
+def test_an_interrupt_keeps_the_best_parameters():
+    def interrupt(label, done, total):
+        if label.startswith("Training") and done == 4:
+            raise KeyboardInterrupt
+
+    mapped = Autoencoder(1, **SMALL)
+    with use_listener(interrupt), pytest.raises(KeyboardInterrupt):
+        mapped.fit(CURVE)
+    assert mapped.n_epochs_ == 3
+    assert not mapped.converged_
+    np.testing.assert_array_equal(mapped.embedding_, quietly(Autoencoder(1, max_epochs=3, **SMALL), CURVE).embedding_)
+    unfitted = Autoencoder(1, **SMALL)
+    with use_listener(lambda label, done, total: interrupt(label, 4, total)), pytest.raises(KeyboardInterrupt):
+        unfitted.fit(CURVE)
+    assert not hasattr(unfitted, "embedding_")
 
 
 @pytest.mark.filterwarnings("ignore:Autoencoder. not converged")

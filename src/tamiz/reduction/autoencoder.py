@@ -191,7 +191,7 @@ class Autoencoder(Reducer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Train the network.
+        """Train the network; Ctrl-C ends the training, sets the attributes of the best parameters so far, and is raised again.
 
         Parameters
         ----------
@@ -232,6 +232,8 @@ class Autoencoder(Reducer):
         self.column_errors_[list(encoder.columns)] = errors.by_column
         self.training_curve_, self.n_epochs_ = training.curve, len(training.curve)
         self.n_validation_, self.converged_, self.hidden_sizes_ = n_validation, training.converged, hidden
+        if training.interrupted:
+            raise KeyboardInterrupt
         warn_user([*source.schema.excluded_column_notes, *_merged_level_notes(encoder), *self._pca_warnings()])
         warn_user(_training_warnings(training, settings), ConvergenceWarning)
         return self

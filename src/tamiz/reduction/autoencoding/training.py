@@ -61,12 +61,15 @@ class Training:
         Whether it ended because the loss no longer decreased.
     n_diverged : int
         Number of epochs in which the training diverged.
+    interrupted : bool
+        Whether Ctrl-C ended it.
     """
 
     parameters: NDArray[np.float32]
     curve: Floats
     converged: bool
     n_diverged: int
+    interrupted: bool
 
 
 class Trainer:
@@ -114,7 +117,7 @@ class Trainer:
         self._adam = _Adam(self._parameters)
 
     def run(self) -> Training:
-        """Train until the loss of the held-out rows no longer decreases, and return the best parameters."""
+        """Train until the loss of the held-out rows no longer decreases, or Ctrl-C after an epoch; return the best parameters."""
         settings, n_steps = self._settings, -(-len(self._train) // self._settings.batch_size)
         patience = int(np.clip(-(-_PATIENCE_STEPS // n_steps), _MIN_PATIENCE, _MAX_PATIENCE))
         progress_share = float(np.clip(_STEP_PROGRESS * n_steps, _MIN_PROGRESS, _MAX_PROGRESS))
@@ -122,11 +125,18 @@ class Trainer:
         goal = best * (1 - progress_share)
         rate, since, n_diverged, converged = settings.learning_rate, 0, 0, False
         curve: list[tuple[float, float]] = []
+        interrupted = False
         while len(curve) < settings.max_epochs:
-            trained = self._run_epoch(rate)
-            found = self._evaluate(self._validation)
+            try:
+                trained = self._run_epoch(rate)
+                found = self._evaluate(self._validation)
+                progress.report_progress("Training the autoencoder", len(curve) + 1, settings.max_epochs)
+            except KeyboardInterrupt:
+                if not curve:
+                    raise
+                interrupted = True
+                break
             curve.append((trained, found))
-            progress.report_progress("Training the autoencoder", len(curve), settings.max_epochs)
             diverged = not (trained <= _DIVERGED_LOSS and found < np.inf)
             n_diverged += diverged
             since += 1
@@ -143,7 +153,7 @@ class Trainer:
                 if rate < settings.learning_rate * _MIN_RATE_SHARE:
                     converged = True
                     break
-        return Training(best_parameters, np.array(curve), converged, n_diverged)
+        return Training(best_parameters, np.array(curve), converged, n_diverged, interrupted)
 
     def _run_epoch(self, rate: float) -> float:
         """Take a step for each minibatch of a random order of the rows; return the mean loss."""
