@@ -14,7 +14,7 @@ from tamiz.exceptions import ConvergenceWarning, DataError
 from tamiz.reduction.autoencoding.errors import MAX_COVARIANCE, network_errors, pca_errors, row_errors
 from tamiz.reduction.autoencoding.losses import ReconstructionLoss
 from tamiz.reduction.autoencoding.network import Network
-from tamiz.reduction.autoencoding.table import MAX_LEVELS, EncodedRows, TableEncoder
+from tamiz.reduction.autoencoding.table import EncodedRows, TableEncoder
 from tamiz.reduction.autoencoding.training import Trainer, Training, TrainingSettings
 from tamiz.reduction.base import Reducer
 from tamiz.runtime import parallel
@@ -41,8 +41,6 @@ _MIN_VALIDATION_ROWS = 5
 _LINEAR_TOLERANCE = 0.02
 # Values of the widest layer in a task.
 _VALUES_PER_TASK = 2**18
-# Largest number of columns named in a warning.
-_MAX_NAMED_COLUMNS = 5
 
 
 class Autoencoder(Reducer):
@@ -234,7 +232,7 @@ class Autoencoder(Reducer):
         self.n_validation_, self.converged_, self.hidden_sizes_ = n_validation, training.converged, hidden
         if training.interrupted:
             raise KeyboardInterrupt
-        warn_user([*source.schema.excluded_column_notes, *_merged_level_notes(encoder), *self._pca_warnings()])
+        warn_user([*source.schema.excluded_column_notes, *encoder.merged_level_notes(), *self._pca_warnings()])
         warn_user(_training_warnings(training, settings), ConvergenceWarning)
         return self
 
@@ -421,22 +419,6 @@ def _principal_axes(network: Network, encoder: TableEncoder, rows: EncodedRows) 
 def _fits(network: Network, encoder: TableEncoder) -> bool:
     """Return whether the inputs and outputs of a network are the coordinates of an encoder."""
     return network.weights[0].shape[1] == len(network.biases[-1]) == encoder.n_coordinates
-
-
-def _merged_level_notes(encoder: TableEncoder) -> list[str]:
-    """Return a note on columns whose rare levels are merged."""
-    columns = [encoder.schema.columns[j].name for j in encoder.schema.categorical]
-    merged = [
-        f"{len(table.merged) - MAX_LEVELS + 1:,} of {len(table.merged):,} levels of {name}"
-        for name, table in zip(columns, encoder.levels, strict=True)
-        if len(table.merged) > len(table.shares)
-    ]
-    if not merged:
-        return []
-    more = (
-        f", and those of {len(merged) - _MAX_NAMED_COLUMNS:,} more columns" if len(merged) > _MAX_NAMED_COLUMNS else ""
-    )
-    return [f"Autoencoder: the rarest levels are merged: {', '.join(merged[:_MAX_NAMED_COLUMNS])}{more}."]
 
 
 def _training_warnings(training: Training, settings: TrainingSettings) -> list[str]:

@@ -24,6 +24,8 @@ from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerA
 MAX_LEVELS = 64
 # The level that replaces the rarer ones.
 OTHER_LEVELS = "(other levels)"
+# Largest number of columns named in a note.
+_MAX_NAMED_COLUMNS = 5
 
 
 @dataclass(frozen=True)
@@ -219,6 +221,19 @@ class TableEncoder:
     def n_coordinates(self) -> int:
         """Number of coordinates of a row."""
         return self.level_spans[-1].stop if self.levels else len(self.mean)
+
+    def merged_level_notes(self) -> list[str]:
+        """Return a note on columns whose rarest levels are merged; empty if there are none."""
+        columns = [self.schema.columns[j].name for j in self.schema.categorical]
+        merged = [
+            f"{len(table.merged) - MAX_LEVELS + 1:,} of {len(table.merged):,} levels of {name}"
+            for name, table in zip(columns, self.levels, strict=True)
+            if len(table.merged) > len(table.shares)
+        ]
+        if not merged:
+            return []
+        more = f", and of {len(merged) - _MAX_NAMED_COLUMNS:,} more columns" if len(merged) > _MAX_NAMED_COLUMNS else ""
+        return [f"Autoencoder: the rarest levels are merged: {', '.join(merged[:_MAX_NAMED_COLUMNS])}{more}."]
 
     def read(self, X: Any) -> Source:
         """Align new rows with the columns of the fit; unknown levels become missing, with a warning."""
