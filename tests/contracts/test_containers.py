@@ -11,7 +11,7 @@ from sklearn.pipeline import FeatureUnion
 
 from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain
-from tamiz.reduction import PCA, UMAP, Isomap, LaplacianEigenmaps
+from tamiz.reduction import PCA, UMAP, Autoencoder, Isomap, LaplacianEigenmaps
 from tamiz.reduction import registry as reduction
 from tamiz.search import Forward
 
@@ -35,6 +35,8 @@ MAPS = {
     "isomap": lambda: Isomap(disconnected="connect"),
     # The table has two groups of 15 rows.
     "umap": lambda: UMAP(n_neighbors=20),
+    # A short training.
+    "autoencoder": lambda: Autoencoder(hidden_sizes=(8,), max_epochs=10),
 }
 ESTIMATORS = {
     "rank": lambda: RankSelector(FisherScore(), n_features=2),
@@ -49,6 +51,7 @@ none_kept = pytest.mark.filterwarnings("ignore:No column scores at least", "igno
 
 
 @none_kept
+@pytest.mark.filterwarnings("ignore:Autoencoder")
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from tamiz import MixedNB, RankSelector, SubsetSelector, cluster, criteria, reduction
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.reduction import MDS, PCA, ClassicalMDS, StochasticMDS
+from tamiz.reduction import MDS, PCA, Autoencoder, ClassicalMDS, StochasticMDS
 from tamiz.search import Exhaustive, Forward
 
 N = 24
@@ -54,6 +54,7 @@ ESTIMATORS = {
     "wrapper by areas": SubsetSelector(CrossValidated(MixedNB(), cv=2, scoring="roc_auc"), Forward(), random_state=0),
     "MixedNB": MixedNB(),
     **{entry.name: entry.load()() for entry in reduction.registry.of_kind("map")},
+    "autoencoder": Autoencoder(max_epochs=20),
     "whitened": PCA(2, standardize=True, whiten=True),
     "ordinal": MDS(2, kind="ordinal"),
     "city block": MDS(2, dissimilarity="cityblock"),

@@ -24,7 +24,7 @@ from tamiz.cli import main
 from tamiz.criteria import CFS, InformationGain
 from tamiz.graphs import ConnectedRadius, KNearest
 from tamiz.neighbors import BruteForce, KDTree, NNDescent
-from tamiz.reduction import MDS, PCA, ClassicalMDS, Isomap, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
+from tamiz.reduction import MDS, PCA, Autoencoder, ClassicalMDS, Isomap, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
 from tamiz.search import BranchAndBound, Genetic
 
 OTHERS = [None, True, -1, 0, 3, 2**70, 1.5, "x", [], {}, [[0]], {"array": 0}, {"array": 1}, {"same": 0}, {"same": 3}]
@@ -64,6 +64,7 @@ def make_models():
         "mds": lambda mixed, _: MDS(dissimilarity="seuclidean", **arguments).fit(mixed),
         "mds-ordinal": lambda mixed, _: MDS(dissimilarity="gower", kind="ordinal", **arguments).fit(mixed),
         "stochastic": lambda _, plain: StochasticMDS(n_rounds=20, tol=1e9, **arguments).fit(plain),
+        "autoencoder": lambda mixed, _: Autoencoder(hidden_sizes=(8,), max_epochs=3, random_state=0).fit(mixed),
         "eigenmaps-gower": lambda mixed, _: LaplacianEigenmaps(graph=KNearest(20, metric="gower")).fit(mixed),
         "eigenmaps-exact": lambda _, plain: LaplacianEigenmaps(graph=KNearest(9, search=BruteForce())).fit(plain),
         "eigenmaps-tree": lambda _, plain: LaplacianEigenmaps(graph=KNearest(9, search=KDTree())).fit(plain),

@@ -53,7 +53,7 @@ def arrays_of(tree, found):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "name", ["select", "pca", "landmark", "mds-ordinal", "eigenmaps-tree", "isomap", "isomap-parts"]
+    "name", ["select", "pca", "landmark", "mds-ordinal", "autoencoder", "eigenmaps-tree", "isomap", "isomap-parts"]
 )
 def test_every_array_of_a_model_has_an_invariant(name, tmp_path):
     mixed = fuzz.make_table()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from sklearn.datasets import load_digits, load_wine
 import tamiz
 from tamiz._study.map_descriptions import describe_reducer
 from tamiz._study.map_settings import MapVariant, make_reducer, map_variants, max_fitted_rows
+from tamiz.exceptions import TamizWarning
 from tamiz.graphs import Graph, KNearest
-from tamiz.reduction import MDS, PCA, Isomap, LandmarkMDS, StochasticMDS, registry
+from tamiz.reduction import MDS, PCA, Autoencoder, Isomap, LandmarkMDS, StochasticMDS, registry
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.principal.parallel_analysis import compare_with_null
 from tamiz.runtime.registry import Entry
@@ -213,3 +215,36 @@ def test_a_class_that_derives_from_a_method_is_described_as_the_method():
     own, mds = Own(kind="ordinal", random_state=0), MDS(kind="ordinal", random_state=0)
     assert max_fitted_rows(own) == max_fitted_rows(mds) == 1000
     assert describe_reducer(own.fit(X[:20])) == describe_reducer(mds.fit(X[:20]))
+
+
+def test_an_autoencoder_is_described_by_its_errors_beside_pca_and_the_columns_that_it_loses():
+    t = np.linspace(-2, 2, 200)
+    rng = np.random.default_rng(0)
+    known = {"t": t, "square": t**2, "growth": np.exp(t), "cube": t**3}
+    table = pd.DataFrame({**known, "noise": rng.normal(size=200), "same": 1.0})
+    fitted = Autoencoder(1, hidden_sizes=(16, 8), learning_rate=0.01, random_state=0).fit(table)
+    facts = describe_reducer(fitted)
+    errors = dict(zip(table.columns, fitted.column_errors_, strict=True))
+    assert facts.notes == [
+        "A network with 2 layers of 16 and 8 units before the coordinates and as many after them reconstructs the rows from the "
+        f"coordinates. The reconstructions lose {fitted.error_:.1%} of the variance of 20 rows that it was not trained on, and "
+        f"those of PCA from the first principal component {fitted.pca_error_:.1%}.",
+        "Columns with the smallest loss of variance: "
+        + ", ".join(f"{name} ({errors[name]:.0%})" for name in sorted(known, key=errors.get))
+        + ".",
+        f"Columns of which the coordinates lose at least half of the variance: noise ({errors['noise']:.0%}).",
+        f"The training converged within {fitted.n_epochs_:,} epochs.",
+    ]
+    assert not facts.comparable_axes
+    linear = Autoencoder(2, hidden_sizes=(), validation_share=0, max_epochs=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TamizWarning)
+        notes = describe_reducer(linear.fit(table)).notes
+    assert "A network with linear layers" in notes[0]
+    assert "of the rows that it was trained on, and those of PCA from the first 2 principal components" in notes[0]
+    assert notes[-1] == "The training was still improving after 2 epochs."
+
+
+def test_an_autoencoder_is_no_default_map_and_is_trained_on_a_sample_of_many_rows():
+    assert [one.is_default for one in map_variants(registry["autoencoder"])] == [False]
+    assert max_fitted_rows(Autoencoder()) == 20_000

@@ -17,6 +17,7 @@ from tamiz.reduction.base import ImageSet, Reducer
 from tamiz.sources.encoding import INDICATOR_MEANS
 
 if TYPE_CHECKING:
+    from tamiz.reduction.autoencoder import Autoencoder
     from tamiz.reduction.classical_mds import ClassicalMDS
     from tamiz.reduction.ica import ICA
     from tamiz.reduction.isomap import Isomap
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 # An eigenvalue of a graph below this is 0 up to rounding.
 _ZERO_EIGENVALUE = 1e-12
+# The share of its variance from which a column counts as lost, and the most columns that a note names.
+_LOST_SHARE, _MAX_NAMED_COLUMNS = 0.5, 5
 # For each kind of MDS: the target of the distances, and the meaning of large distances.
 _DISTANCE_MEANINGS = {
     "metric": ("the distances of the rows", ", and dissimilar rows are far apart."),
@@ -466,6 +469,57 @@ def _describe_ica(ica: ICA) -> MapDescription:
     )
 
 
+def _describe_autoencoder(autoencoder: Autoencoder) -> MapDescription:
+    """Describe the error beside that of PCA, the columns by their errors, and the training."""
+    n = autoencoder.n_validation_
+    rows = f"{n:,} rows that it was not trained on" if n else "the rows that it was trained on"
+    sizes = " and ".join(f"{size:,}" for size in autoencoder.hidden_sizes_)
+    layers = "one layer" if len(autoencoder.hidden_sizes_) == 1 else f"{len(autoencoder.hidden_sizes_)} layers"
+    kind = f"{layers} of {sizes} units before the coordinates and as many after them" if sizes else "linear layers"
+    ended = "converged within" if autoencoder.converged_ else "was still improving after"
+    n_axes = len(autoencoder.axis_names_)
+    components = "the first principal component" if n_axes == 1 else f"the first {n_axes:,} principal components"
+    return MapDescription(
+        autoencoder.axis_names_,
+        [
+            f"A network with {kind} reconstructs the rows from the coordinates. The reconstructions lose "
+            f"{autoencoder.error_:.1%} of the variance of {rows}, and those of PCA from {components} "
+            f"{autoencoder.pca_error_:.1%}.",
+            *_column_error_notes(autoencoder),
+            f"The training {ended} {autoencoder.n_epochs_:,} epochs.",
+        ],
+        proximity_note=(
+            "Rows that the network reconstructs alike are near each other. The network is not linear, so that equal distances in "
+            "different parts of the map may mean different things."
+            if sizes
+            else "Rows with similar reconstructions are near each other."
+        ),
+        comparable_axes=False,
+    )
+
+
+def _column_error_notes(autoencoder: Autoencoder) -> list[str]:
+    """Return notes on the columns that the coordinates describe best, and on those of which they lose at least half."""
+    columns = [] if autoencoder.schema_ is None else autoencoder.schema_.columns
+    errors = {
+        column.name: float(error)
+        for column, error in zip(columns, autoencoder.column_errors_, strict=True)
+        if not np.isnan(error) and not column.constant
+    }
+    ascending = sorted(errors, key=lambda name: errors[name])
+    kept = [name for name in ascending if errors[name] < _LOST_SHARE]
+    lost = [name for name in reversed(ascending) if errors[name] >= _LOST_SHARE]
+    return [
+        f"{sentence} {', '.join(f'{name} ({errors[name]:.0%})' for name in names[:_MAX_NAMED_COLUMNS])}"
+        f"{f' and {len(names) - _MAX_NAMED_COLUMNS:,} more' if len(names) > _MAX_NAMED_COLUMNS else ''}."
+        for sentence, names in (
+            ("Columns with the smallest loss of variance:", kept),
+            ("Columns of which the coordinates lose at least half of the variance:", lost),
+        )
+        if names
+    ]
+
+
 # By the name of the method in the registry: only the method of a map that is described needs to be imported.
 _DESCRIPTIONS: dict[str, Callable[[Any], MapDescription]] = {
     "pca": _describe_pca,
@@ -478,4 +532,5 @@ _DESCRIPTIONS: dict[str, Callable[[Any], MapDescription]] = {
     "tsne": _describe_tsne,
     "umap": _describe_umap,
     "ica": _describe_ica,
+    "autoencoder": _describe_autoencoder,
 }

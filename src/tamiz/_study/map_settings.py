@@ -17,6 +17,8 @@ from tamiz.sources.schema import Schema
 _MAX_ROWS, _MAX_ORDINAL_ROWS = 2_000, 1_000
 # Rows on which t-SNE is fitted, in about 20 seconds, and its neighbours of a row: 3 for each unit of the perplexity.
 _MAX_TSNE_ROWS, _TSNE_NEIGHBORS = 20_000, 90
+# Rows on which an autoencoder is trained, in about a minute.
+_MAX_AUTOENCODER_ROWS = 20_000
 # Coordinates of maps without a stress: the first two are drawn, and the spectrum shows how many more there are.
 _N_COMPONENTS = 10
 
@@ -56,6 +58,7 @@ _VARIANTS = {
     "tsne": (MapVariant(is_default=False),),
     # Its axes are rotations of those of PCA.
     "ica": (MapVariant(is_default=False),),
+    "autoencoder": (MapVariant(is_default=False),),
 }
 
 
@@ -140,4 +143,6 @@ def max_fitted_rows(reducer: Reducer) -> int | None:
         return _MAX_ORDINAL_ROWS
     if method == "tsne":
         return _MAX_TSNE_ROWS
+    if method == "autoencoder":
+        return _MAX_AUTOENCODER_ROWS
     return _MAX_ROWS if reducer.quadratic_cost else None

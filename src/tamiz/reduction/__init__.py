@@ -15,6 +15,7 @@ registry = Registry(
     tsne                 tsne:TSNE                               map       t-SNE
     umap                 umap:UMAP                               map       UMAP
     ica                  ica:ICA                                 map       ICA
+    autoencoder          autoencoder:Autoencoder                 map       Autoencoder
     axis_correlations    axes:axis_correlations                  function  Rank correlations of columns and axes
     """,
 )

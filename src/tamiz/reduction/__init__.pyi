@@ -1,4 +1,5 @@
 from tamiz.runtime.registry import Registry
+from tamiz.reduction.autoencoder import Autoencoder as Autoencoder
 from tamiz.reduction.axes import axis_correlations as axis_correlations
 from tamiz.reduction.classical_mds import ClassicalMDS as ClassicalMDS
 from tamiz.reduction.ica import ICA as ICA

@@ -1,0 +1,437 @@
+"""Autoencoder: a map by a network that reconstructs the rows of a table from few coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.reduction.autoencoding.errors import MAX_COVARIANCE, network_errors, pca_errors, row_errors
+from tamiz.reduction.autoencoding.losses import ReconstructionLoss
+from tamiz.reduction.autoencoding.network import Network
+from tamiz.reduction.autoencoding.table import EncodedRows, TableEncoder
+from tamiz.reduction.autoencoding.training import Trainer, Training, TrainingSettings
+from tamiz.reduction.base import Reducer
+from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_integer, check_memory, check_positive, check_real
+from tamiz.sources.base import Source
+from tamiz.sources.factory import as_source
+from tamiz.sources.feature_checks import check_features, record_features
+from tamiz.sources.in_memory import eager_frame, is_frame
+from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.eigenvector_signs import eigenvector_signs
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Number
+
+# Sizes of the first hidden layer from the data, between these limits; the second is half as large.
+_MIN_HIDDEN, _MAX_HIDDEN, _HIDDEN_PER_COORDINATE = 32, 256, 2
+# The noise of a network with hidden layers.
+_SWAP_NOISE = 0.1
+# Sizes of minibatches from the data, between these limits: an epoch has about so many.
+_MIN_BATCH, _MAX_BATCH, _STEPS_PER_EPOCH = 32, 512, 20
+# With fewer held-out rows, their loss is mostly chance.
+_MIN_VALIDATION_ROWS = 5
+# A linear autoencoder at the minimum loses as much as PCA: a difference of this share is not worth a warning.
+_LINEAR_TOLERANCE = 0.02
+# Values of the widest layer in a task.
+_VALUES_PER_TASK = 2**18
+
+
+class Autoencoder(Reducer):
+    """Autoencoder: the coordinates from which a network reconstructs the rows with the smallest errors.
+
+    .. math:: \\min_{f, g} \\; \\frac{1}{n V} \\sum_i \\Big[ \\sum_{j \\text{ numeric}} (x_{ij} - g_j(z_i))^2
+        - \\sum_{j \\text{ categorical}} \\frac{\\log g_{j, x_{ij}}(z_i)}{H_j} \\Big], \\qquad z_i = f(\\tilde x_i)
+
+    The encoder f and the decoder g are dense networks with exponential linear units, and :math:`\\tilde x` is the row x with noise.
+    Missing values are left out of the sums. Numbers are standardised, :math:`H_j` is the entropy of the shares of the levels, and V
+    is the number of columns that vary: means and shares in place of the values have the loss 1.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of coordinates, at most the number of numeric columns and levels.
+    hidden_sizes : sequence of int, default=None
+        Sizes of the hidden layers of the encoder; the decoder has them in reverse order. An empty sequence is a linear autoencoder.
+        None is two layers: 2 units for each numeric column and level, rounded up to a power of 2 from 32 to 256, then half as many.
+    standardize : bool, default=True
+        Divide each numeric column by its standard deviation. False divides all by the root of their mean variance, which suits
+        columns of one unit, such as pixels: columns then count by their variances, as in PCA without standardising.
+    swap_noise : float, default=None
+        Share of the cells of a minibatch that are replaced by the value of the same column in a random row, from 0, without noise,
+        to below 1. The network reconstructs the rows without noise, which suits numbers and categories alike. None is 0.1, and 0
+        for a linear autoencoder, whose reconstructions noise shrinks towards the means.
+    max_epochs : int, default=1000
+        Largest number of passes over the rows.
+    batch_size : int, default=None
+        Rows of a minibatch; None is a power of 2 from 32 to 512, for about 20 minibatches in an epoch of up to 10,000 rows.
+    learning_rate : float, default=0.003
+        The initial learning rate of Adam. It is divided by 4 when the loss of the held-out rows no longer decreases; below 1/64,
+        training ends.
+    validation_share : float, default=0.1
+        Share of the rows that are held out of the training, from 0 to 0.5. The parameters with the smallest loss of these rows are
+        kept. If they are fewer than 5, no row is held out, and the loss and the errors are those of all rows.
+    random_state : int, Generator or None, default=None
+        Seed of the held-out rows, of the initial parameters, of the order of the rows and of the noise. None is another seed in
+        every fit.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The coordinates have mean 0, are uncorrelated, and are in the order of their variances.
+    error_ : float
+        Share of the variance of the columns that the reconstructions of the held-out rows lose. Predictions of the means and the
+        shares of the levels lose 1. The variance of a categorical column is that of its indicators in total, and each column counts
+        the same; with standardize=False a numeric column counts by its variance.
+    pca_error_ : float
+        The same error of PCA with as many components, fitted on the same rows and coordinates.
+    column_errors_ : ndarray of shape (n_features,)
+        Share of the variance of each column that the reconstructions of the held-out rows lose: the columns that the coordinates do
+        not describe have errors near 1. A constant column has 0, a column that is not used NaN.
+    training_curve_ : ndarray of shape (n_epochs, 2)
+        The loss of the training rows, with noise and while the parameters change, and that of the held-out rows, after each epoch.
+    n_epochs_ : int
+    n_validation_ : int
+        Number of held-out rows; 0 if errors are those of all rows.
+    converged_ : bool
+        Whether training ended because the loss of the held-out rows no longer decreased.
+    hidden_sizes_ : tuple of int
+
+    Raises
+    ------
+    DataError
+        When there are fewer than 2 rows, or no column varies.
+    MemoryError
+        When the encoded rows do not fit in memory.
+    ValueError
+        When a parameter is out of range, or the training diverges.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When training ends after `max_epochs`, or diverged at first.
+    TamizWarning
+        When the error is not below that of PCA, levels are merged, or columns are excluded.
+
+    Notes
+    -----
+    A missing value is the mean of its column as an input, and adds nothing to the loss. No input marks missing values, so that the
+    coordinates describe the values, not which of them are missing. A categorical column has at most 64 levels; rarer levels are
+    merged. The held-out rows choose the end of the training, so `error_` is slightly too small; `reconstruction_error` of rows that
+    were not in the fit has no such bias.
+
+    Cost O(n w) for each epoch and n rows, for a network of w weights. The rows are stored as numbers of four bytes, one for each
+    column, and are encoded minibatch by minibatch. Training is in float32, and coordinates are computed in float64 from the same
+    parameters. The bits are the same for any number of threads. `transform` maps each row on its own, and a row of the fit to its
+    coordinates.
+
+    References
+    ----------
+    Hinton and Salakhutdinov (2006), Reducing the dimensionality of data with neural networks, Science 313; Vincent, Larochelle,
+    Bengio and Manzagol (2008), Extracting and composing robust features with denoising autoencoders, ICML; Kingma and Ba (2015),
+    Adam: a method for stochastic optimization, ICLR; Bourlard and Kamp (1988), Auto-association by multilayer perceptrons and
+    singular value decomposition, Biological Cybernetics 59.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz.reduction import Autoencoder
+    >>> mapped = Autoencoder(1, random_state=0).fit(load_iris().data)
+    >>> mapped.embedding_.shape, mapped.error_ < mapped.pca_error_
+    ((150, 1), True)
+    """
+
+    training_curve_: Floats
+    invariants: ClassVar[Invariants] = {
+        "_row_encoder": InstanceOf(TableEncoder),
+        "_network": (
+            InstanceOf(Network),
+            Condition(lambda it: _fits(it._network, it._row_encoder), "does not fit the columns"),
+            Condition(lambda it: it._network.n_coordinates == it.embedding_.shape[1], "does not fit the embedding"),
+        ),
+        "error_": Number(0.0),
+        "pca_error_": Number(0.0),
+        "column_errors_": FloatArray("p", low=0.0, allow_missing=True),
+        "training_curve_": FloatArray("e", 2, low=0.0, high=np.inf),
+        "n_epochs_": Integer(low=1, size="e"),
+        "n_validation_": Integer(),
+        "converged_": InstanceOf(bool),
+        "hidden_sizes_": ListOf(Integer(low=1)),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        hidden_sizes: Sequence[int] | None = None,
+        standardize: bool = True,
+        swap_noise: float | None = None,
+        max_epochs: int = 1000,
+        batch_size: int | None = None,
+        learning_rate: float = 0.003,
+        validation_share: float = 0.1,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.hidden_sizes = hidden_sizes
+        self.standardize = standardize
+        self.swap_noise = swap_noise
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.validation_share = validation_share
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Train the network; Ctrl-C ends the training, sets the attributes of the best parameters so far, and is raised again.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source
+        y : ignored
+        """
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise TypeError(f"standardize must be True or False, got {self.standardize!r}.")
+        share = check_real("validation_share", self.validation_share, low=0.0, high=0.5)
+        rng = make_rng(self.random_state)
+        with parallel.thread_session():
+            source = _open_rows(X)
+            n = source.schema.n_rows
+            encoder = TableEncoder.fit(source, standardize=bool(self.standardize))
+            k = check_integer("n_components", self.n_components, low=1, high=encoder.n_coordinates)
+            hidden = self._hidden_sizes(encoder.n_coordinates)
+            settings = self._settings(n, hidden)
+            sizes = [encoder.n_coordinates, *hidden, k, *hidden[::-1], encoder.n_coordinates]
+            rows = _read_rows(source, encoder, sizes)
+            n_validation = int(share * n) if int(share * n) >= _MIN_VALIDATION_ROWS else 0
+            order = rng.permutation(n)
+            train = rows.take(order[n_validation:])
+            validation = rows.take(order[:n_validation]) if n_validation else train
+            training = Trainer(encoder, sizes, train, validation, settings, rng).run()
+            if training.n_diverged == len(training.curve):
+                raise ValueError(
+                    f"Training diverged in each of {len(training.curve)} epochs, with learning_rate = {settings.learning_rate:g} "
+                    "and smaller ones. Lower learning_rate; the default is 0.003."
+                )
+            network = Network.from_vector(training.parameters, sizes, len(hidden) + 1)
+            network = network.with_code(*_principal_axes(network, encoder, rows))
+            errors, of_pca = network_errors(network, encoder, validation), pca_errors(encoder, train, validation, k)
+            embedding = self._match_dtype(_encode_rows(source, encoder, network), X)
+        record_features(self, X)
+        self._row_encoder, self._network, self.embedding_ = encoder, network, embedding
+        self.error_, self.pca_error_ = errors.total, of_pca.total
+        self.column_errors_ = np.full(source.schema.n_columns, np.nan)
+        self.column_errors_[list(encoder.columns)] = errors.by_column
+        self.training_curve_, self.n_epochs_ = training.curve, len(training.curve)
+        self.n_validation_, self.converged_, self.hidden_sizes_ = n_validation, training.converged, hidden
+        if training.interrupted:
+            raise KeyboardInterrupt
+        warn_user([*source.schema.excluded_column_notes, *encoder.merged_level_notes(), *self._pca_warnings()])
+        warn_user(_training_warnings(training, settings), ConvergenceWarning)
+        return self
+
+    def _settings(self, n: int, hidden: tuple[int, ...]) -> TrainingSettings:
+        noise = (
+            (_SWAP_NOISE if hidden else 0.0)
+            if self.swap_noise is None
+            else check_real("swap_noise", self.swap_noise, low=0.0)
+        )
+        if noise >= 1.0:
+            raise ValueError(f"swap_noise must be below 1, got {noise:g}.")
+        batch = 2 ** int(np.ceil(np.log2(n / _STEPS_PER_EPOCH)))
+        batch = int(np.clip(batch, _MIN_BATCH, _MAX_BATCH))
+        if self.batch_size is not None:
+            batch = check_integer("batch_size", self.batch_size, low=1)
+        rate = check_positive("learning_rate", self.learning_rate)
+        return TrainingSettings(check_integer("max_epochs", self.max_epochs, low=1), batch, rate, noise)
+
+    def _hidden_sizes(self, n_coordinates: int) -> tuple[int, ...]:
+        """Return the sizes of the hidden layers of the encoder."""
+        if self.hidden_sizes is None:
+            first = 2 ** int(np.ceil(np.log2(_HIDDEN_PER_COORDINATE * n_coordinates)))
+            first = int(np.clip(first, _MIN_HIDDEN, _MAX_HIDDEN))
+            return first, first // 2
+        if isinstance(self.hidden_sizes, str) or not np.iterable(self.hidden_sizes):
+            raise TypeError(f"hidden_sizes must be a sequence of whole numbers or None, got {self.hidden_sizes!r}.")
+        return tuple(check_integer("a size in hidden_sizes", size, low=1) for size in self.hidden_sizes)
+
+    def _pca_warnings(self) -> list[str]:
+        """Return a warning if the error is not below that of PCA; a linear autoencoder may exceed it a little."""
+        limit = self.pca_error_ * (1.0 if self.hidden_sizes_ else 1.0 + _LINEAR_TOLERANCE)
+        if self.error_ < limit or (not self.hidden_sizes_ and self.error_ == limit):
+            return []
+        rows = f"{self.n_validation_:,} held-out rows" if self.n_validation_ else "the rows of the fit"
+        return [
+            f"Autoencoder: it loses {self.error_:.1%} of the variance of {rows}, and PCA with as many components "
+            f"{self.pca_error_:.1%}. Prefer PCA, or pass more rows or other hidden_sizes."
+        ]
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
+        """Fit and return the coordinates of the rows."""
+        return self.fit(X, y, **fit_params).embedding_
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Map new rows, each independently of the others.
+
+        Missing values and levels unknown in fit count as the mean of their column.
+        """
+        check_is_fitted(self)
+        check_features(self, X)
+        with parallel.thread_session():
+            found = _encode_rows(self._row_encoder.read(X), self._row_encoder, self._network)
+        return self._match_dtype(found, X)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Return the reconstruction of points of the map, as rows of the table.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_components)
+            Coordinates as `transform` returns them. The columns of a frame are matched by name.
+
+        Returns
+        -------
+        ndarray or data frame of shape (n_samples, n_used_columns)
+            The columns of the fit that are used, in the units of the table; for a category its most probable level. A frame for a
+            frame, of the same library, where dates are dates; else an array, of objects if there are categories.
+        """
+        check_is_fitted(self)
+        frame = eager_frame(X) if is_frame(X) else None
+        if frame is not None:
+            names = self.get_feature_names_out().tolist()
+            frame = frame.select(names) if sorted(map(str, frame.columns)) == sorted(names) else frame
+        points = check_array(X if frame is None else frame.to_numpy(), dtype=[np.float64, np.float32])
+        k = self._network.n_coordinates
+        if points.shape[1] != k:
+            raise ValueError(f"X has {points.shape[1]} columns, but {k} components were fitted.")
+        with np.errstate(over="ignore", invalid="ignore"):
+            columns = self._row_encoder.decode(self._network.decode(points.astype(np.float64)))
+        if frame is not None:
+            return self._row_encoder.to_frame(columns, frame)
+        dtype = object if self._row_encoder.levels else points.dtype
+        return np.stack([values.astype(dtype) for values in columns.values()], axis=1)
+
+    def reconstruction_error(self, X: Any) -> Floats:
+        """Return the error of the reconstruction of each row: rows with large errors are unlike those of the fit.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Source
+            Rows like those of fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The squared errors of a row, divided by the sum of the variances of its present columns: the mean over complete rows has
+            the definition of `error_`. NaN for a row without values.
+        """
+        check_is_fitted(self)
+        check_features(self, X)
+        encoder, network = self._row_encoder, self._network
+        loss = ReconstructionLoss(encoder)
+
+        def errors(rows: EncodedRows) -> Floats:
+            outputs = network.decode(network.encode(encoder.coordinates(rows)))
+            return row_errors(loss.squared_errors(outputs, rows), encoder)[:, None]
+
+        with parallel.thread_session():
+            return _for_blocks(encoder.read(X), encoder, network, errors, 1)[:, 0]
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
+
+
+def _open_rows(X: Any) -> Source:
+    """Return the rows as a source; refuse weights and fewer than 2 rows."""
+    source = as_source(X)
+    if source.schema.weight is not None:
+        raise DataError(
+            f"Autoencoder does not support sample weights, and the source has the weights {source.schema.weight!r}; open it "
+            "without weight, or use PCA, which supports weights."
+        )
+    if (n := source.schema.n_rows) < 2:
+        raise DataError(f"X has {n} {'sample (row)' if n == 1 else 'samples (rows)'}; Autoencoder needs at least 2.")
+    return source
+
+
+def _read_rows(source: Source, encoder: TableEncoder, sizes: list[int]) -> EncodedRows:
+    """Return all rows as numbers and codes in float32, after a check of the memory of a training."""
+    n, p, c = source.schema.n_rows, len(encoder.mean), len(encoder.levels)
+    # PCA of many coordinates stores those of all rows.
+    of_pca = (
+        4.0 * n * encoder.n_coordinates if encoder.n_coordinates > MAX_COVARIANCE else 8.0 * encoder.n_coordinates**2
+    )
+    check_memory(
+        # The rows are copied to separate those of the training, and each number has a byte that marks missing values.
+        2.0 * n * (5 * p + 4 * c) + 32.0 * sum(a * b for a, b in pairwise(sizes)) + of_pca,
+        f"The training of {n:,} rows of {p + c:,} columns",
+        "Keep fewer columns first, with RankSelector, or pass fewer rows.",
+    )
+    return EncodedRows.concatenate([encoder.encode(block, np.float32) for block in source.blocks()])
+
+
+def _for_blocks(
+    source: Source, encoder: TableEncoder, network: Network, function: Callable[[EncodedRows], Floats], width: int
+) -> Floats:
+    """Return what a function of encoded rows returns for all rows of a source, of shape (n_rows, width)."""
+    size = max(1, _VALUES_PER_TASK // max(encoder.n_coordinates, *map(len, network.biases)))
+    out = np.empty((source.schema.n_rows, width))
+
+    def fill(piece: Block) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            out[piece.rows.start : piece.rows.stop] = function(encoder.encode(piece))
+
+    pieces = (piece for block in source.blocks() for piece in block.split_rows(size))
+    for _ in parallel.map_blocks(fill, pieces):
+        pass
+    return out
+
+
+def _encode_rows(source: Source, encoder: TableEncoder, network: Network) -> Floats:
+    """Return the coordinates of rows on the map."""
+    return _for_blocks(
+        source, encoder, network, lambda rows: network.encode(encoder.coordinates(rows)), network.n_coordinates
+    )
+
+
+def _principal_axes(network: Network, encoder: TableEncoder, rows: EncodedRows) -> tuple[Floats, Floats]:
+    """Return the axes of the codes of rows, in the order of their variances, and the mean of the codes."""
+    size = max(1, _VALUES_PER_TASK // encoder.n_coordinates)
+
+    def codes_of(span: tuple[int, int]) -> Floats:
+        inputs = encoder.coordinates(rows.take(slice(*span)))
+        return network.forward(inputs)[network.n_encoder_layers].astype(np.float64)
+
+    codes = np.concatenate(list(parallel.map_blocks(codes_of, parallel.block_ranges(len(rows), size))))
+    centre = codes.mean(axis=0)
+    codes -= centre
+    axes = np.linalg.eigh(codes.T @ codes)[1][:, ::-1]
+    return axes * eigenvector_signs(axes), centre
+
+
+def _fits(network: Network, encoder: TableEncoder) -> bool:
+    """Return whether the inputs and outputs of a network are the coordinates of an encoder."""
+    return network.weights[0].shape[1] == len(network.biases[-1]) == encoder.n_coordinates
+
+
+def _training_warnings(training: Training, settings: TrainingSettings) -> list[str]:
+    """Return warnings of a training that did not converge, or diverged at first."""
+    warnings, n_epochs = [], len(training.curve)
+    if training.n_diverged:
+        warnings.append(
+            f"Autoencoder: training diverged in {training.n_diverged:,} of {n_epochs:,} epochs, and continued with a smaller "
+            f"learning rate. Lower learning_rate = {settings.learning_rate:g}."
+        )
+    if not training.converged:
+        warnings.append(
+            f"Autoencoder: not converged after {n_epochs:,} epochs: the loss of the held-out rows may decrease further. Raise "
+            "max_epochs."
+        )
+    return warnings

@@ -1,0 +1,1 @@
+"""Parts of the autoencoder: encoding of tables, network, loss of reconstructions, and training."""
