@@ -13,6 +13,7 @@ registry = Registry(
     laplacian_eigenmaps  laplacian_eigenmaps:LaplacianEigenmaps  map       Laplacian eigenmaps
     tsne                 tsne:TSNE                               map       t-SNE
     umap                 umap:UMAP                               map       UMAP
+    locally_linear_embedding  locally_linear_embedding:LocallyLinearEmbedding  map  Locally linear embedding
     axis_correlations    axes:axis_correlations                  function  Rank correlations of columns and axes
     """,
 )
