@@ -24,7 +24,8 @@ def local_grams(queries, values, rows, neighbors, grams):
             for d in range(p):
                 differences[a, d] = values[neighbors[r, a], d] - queries[rows[r], d]
                 largest = max(largest, abs(differences[a, d]))
-        scale = 1.0 / largest if largest > 0.0 else 1.0
+        # Differences of which 1 / largest overflows are 0, as their distances are.
+        scale = 1.0 / largest if largest > 1e-300 else 0.0
         for a in range(k):
             for d in range(p):
                 differences[a, d] *= scale

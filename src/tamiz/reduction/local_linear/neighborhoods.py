@@ -81,11 +81,13 @@ def _distance_grams(
     to_points: Floats, between: Floats, rows: NDArray[np.int64], neighbors: NDArray[np.int32]
 ) -> Floats:
     """Return inner products by the law of cosines; negative eigenvalues, of distances that are not Euclidean, are set to 0."""
-    near = to_points[rows[:, None], neighbors]
-    scale = np.maximum(near.max(axis=1), np.finfo(np.float64).tiny)[:, None]
+    near, among = to_points[rows[:, None], neighbors], between[neighbors[:, :, None], neighbors[:, None, :]]
+    # No square overflows or underflows.
+    scale = np.maximum(np.maximum(near.max(axis=1), among.max(axis=(1, 2))), np.finfo(np.float64).tiny)[:, None]
     squares = (near / scale) ** 2
-    among = (between[neighbors[:, :, None], neighbors[:, None, :]] / scale[:, :, None]) ** 2
-    values, vectors = np.linalg.eigh((squares[:, :, None] + squares[:, None, :] - among) / 2.0)
+    values, vectors = np.linalg.eigh(
+        (squares[:, :, None] + squares[:, None, :] - (among / scale[:, :, None]) ** 2) / 2.0
+    )
     return (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
 
 
