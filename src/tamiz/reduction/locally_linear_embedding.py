@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.components import Components
-from tamiz.graphs.edges import Edges, NeighborRule
+from tamiz.graphs.edges import Edges, NeighborRule, directed_edges
 from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.k_nearest import KNearest, builder_metric, resolve_builder
 from tamiz.graphs.weights import Binary
@@ -21,6 +21,7 @@ from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
+from tamiz.neighbors.search_choice import choose_search
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.layouts.affinities import shortest_edges
 from tamiz.reduction.local_linear.alignment import METHODS, alignment_matrix, least_neighbors
@@ -32,11 +33,10 @@ from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.sources.schema import Schema
 from tamiz.spectral.semidefinite import smallest_semidefinite_eigenpairs
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants, Number
+from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants, Nullable, Number
 
 DISCONNECTED_CHOICES = ("error", "per_component")
 _DEFAULT_NEIGHBORS = 15
-_MAX_LISTED = 5
 
 
 class LocallyLinearEmbedding(Reducer):
@@ -68,7 +68,7 @@ class LocallyLinearEmbedding(Reducer):
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Orthonormal columns of mean 0; the largest absolute entry of each is positive. Equal rows have equal coordinates.
+        Columns that are orthonormal and have the mean 0 over the distinct rows; the largest absolute entry of each is positive.
     eigenvalues_ : ndarray of shape (n_components,), or (n_parts, n_components) with "per_component"
         The smallest eigenvalues besides the 0 of constant coordinates, ascending: the error of each coordinate. NaN for components
         with too few rows.
@@ -91,14 +91,14 @@ class LocallyLinearEmbedding(Reducer):
     Warns
     -----
     UserWarning
-        When rounding, or neighbourhoods that leave the coordinates undetermined, could exchange a coordinate for another; when rows
-        have only equal rows as neighbours.
+        When the neighbourhoods do not determine the coordinates: the following eigenvalue is equal up to rounding.
 
     Notes
     -----
     "modified" needs at least d = n_components neighbours, "ltsa" more than d, and "hessian" more than d (d + 3) / 2. The
     neighbourhoods of "hessian" and "ltsa" contain the row itself, as in the definition of local tangent space alignment, so that no
-    row is outside of all neighbourhoods.
+    row is outside of all neighbourhoods. Equal rows count once, and have equal coordinates: a neighbourhood of equal rows would
+    have no shape.
 
     Cost of the graph, O(n k^3) for the neighbourhoods, and that of a sparse Cholesky factorisation of a matrix with O(n k^2)
     entries. It has O(k n log n) entries for rows on a surface of two dimensions, and up to n^2 / 2 for rows of many dimensions. No
@@ -130,6 +130,8 @@ class LocallyLinearEmbedding(Reducer):
         "graph_.n_samples": Integer(low=1, size="n"),
         "graph_.neighbor_rule": InstanceOf(NeighborRule),
         "regularization": Number(0.0),
+        "_distinct_rule": Nullable(InstanceOf(NeighborRule)),
+        "_distinct_rows": IntegerArray("m", below="n"),
         "component_labels_": (
             IntegerArray("n"),
             Condition(
@@ -181,27 +183,32 @@ class LocallyLinearEmbedding(Reducer):
         regularization = check_positive("regularization", self.regularization)
         with parallel.thread_session():
             graph = self._build_graph(X, y)
-            points = _known_points(graph)
+            rows = _find_distinct_rows(graph)
             numbers = row_numbers(X)
-            edges = _nearest_neighbors(graph)
-            components = Components.from_adjacency(edges.length_matrix(), directed=True)
+            components = Components.from_adjacency(rows.edges.length_matrix(), directed=True)
             separate = self.disconnected == "per_component"
             if not separate:
-                _check_connected(components, numbers)
-                if n_components >= graph.n_samples:
+                _check_connected(components, rows.given_numbers(numbers))
+                if n_components >= len(rows.numbers):
                     raise ValueError(
-                        f"n_components must be below the number of rows = {graph.n_samples:,}, got {n_components:,}."
+                        f"n_components must be below the number of distinct rows = {len(rows.numbers):,}, got {n_components:,}."
                     )
-            self._check_neighborhoods(points, edges, n_components, numbers)
+            points = rows.rule.index.points
+            self._check_neighborhoods(points, rows.edges, n_components, rows.given_numbers(numbers))
             matrix = alignment_matrix(
-                self.method, gram_function(points, points), edges.indptr, edges.indices, n_components, regularization
+                self.method,
+                gram_function(points, points),
+                rows.edges.indptr,
+                rows.edges.indices,
+                n_components,
+                regularization,
             )
-            labels = components.labels if separate else np.zeros(graph.n_samples, dtype=np.int32)
-            embedding, values, residuals = _eigenvectors_by_component(matrix, labels, n_components)
-            embedding = embedding[graph.first_occurrences()]
-        embedding = self._match_dtype(embedding, X)
+            labels = components.labels if separate else np.zeros(len(rows.numbers), dtype=np.int32)
+            coordinates, values, residuals = _eigenvectors_by_component(matrix, labels, n_components)
+        embedding = self._match_dtype(coordinates[rows.place], X)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
-        self.graph_, self.component_labels_, self.embedding_ = graph, labels, embedding
+        self.graph_, self.component_labels_, self.embedding_ = graph, labels[rows.place], embedding
+        self._distinct_rows, self._distinct_rule = rows.numbers, None if rows.rule is graph.neighbor_rule else rows.rule
         self.eigenvalues_: Floats = values if separate else values[0]
         self.residuals_: Floats = residuals if separate else residuals[0]
         self.reconstruction_error_: float = float(np.nansum(values))
@@ -226,10 +233,8 @@ class LocallyLinearEmbedding(Reducer):
             )
         return graph
 
-    def _check_neighborhoods(
-        self, points: Points, edges: Edges, n_components: int, numbers: NDArray[np.intp] | None
-    ) -> None:
-        """Raise DataError if a row has too few neighbours or coordinates; warn of rows whose neighbours are all equal to them."""
+    def _check_neighborhoods(self, points: Points, edges: Edges, n_components: int, numbers: NDArray[np.intp]) -> None:
+        """Raise DataError if a row has too few neighbours or coordinates."""
         least = least_neighbors(self.method, n_components)
         counts = np.diff(edges.indptr)
         few = np.flatnonzero((counts < least) & (counts > 0))
@@ -237,25 +242,13 @@ class LocallyLinearEmbedding(Reducer):
             row = int(few[0])
             raise DataError(
                 f"method={self.method!r} with n_components={n_components} needs at least n_neighbors = {least} for each row, and "
-                f"row {row if numbers is None else numbers[row]} has {counts[row]}. Use more neighbours or fewer components."
+                f"row {numbers[row]} has {counts[row]}. Use more neighbours or fewer components."
             )
         width = points.n_coordinates
         if width is not None and width < n_components and self.method != "standard":
             raise DataError(
                 f"method={self.method!r} looks for n_components={n_components} directions in each neighbourhood, and the rows have "
                 f"{width} {'coordinate' if width == 1 else 'coordinates'}. Lower n_components."
-            )
-        farthest = np.zeros(len(counts))
-        np.maximum.at(farthest, edges.rows, edges.lengths)
-        alone = np.flatnonzero((farthest == 0) & (counts > 0))
-        if alone.size:
-            row = int(alone[0])
-            warn_user(
-                [
-                    f"LocallyLinearEmbedding: all neighbours of {alone.size:,} rows are equal to them, the first is row "
-                    f"{row if numbers is None else numbers[row]}. Such groups of rows have no shape, and may be far from others "
-                    "on the map. Leave duplicates out, or use more neighbours."
-                ]
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
@@ -278,19 +271,20 @@ class LocallyLinearEmbedding(Reducer):
         """
         check_is_fitted(self)
         check_features(self, X)
-        rule = self.graph_.neighbor_rule
+        rule = self._distinct_rule or self.graph_.neighbor_rule
         assert rule is not None
         points = rule.index.points
+        coordinates = np.asarray(self.embedding_, dtype=np.float64)[self._distinct_rows]
         with parallel.thread_session():
             queries = rule.query_points(X)
-            near = _within_component(rule.find_neighbors(queries), self.component_labels_)
+            near = _within_component(rule.find_neighbors(queries), self.component_labels_[self._distinct_rows])
             weights = reconstruction_weights(
                 gram_function(points, queries), near.indptr, near.indices, self.regularization
             )
             W = sparse.csr_array((weights, near.indices, near.indptr), shape=(near.n_rows, near.n_points))
-            embedding = np.asarray(W @ np.asarray(self.embedding_, dtype=np.float64))
+            embedding = np.asarray(W @ coordinates)
             found, known = points.match_rows(queries)
-        embedding[found] = self.embedding_[known]
+        embedding[found] = coordinates[known]
         return self._match_dtype(embedding, X)
 
     @property
@@ -300,19 +294,62 @@ class LocallyLinearEmbedding(Reducer):
         return self.graph_.schema
 
 
-def _known_points(graph: EdgeGraph) -> Points:
-    assert graph.neighbor_rule is not None
-    return graph.neighbor_rule.index.points
+class _DistinctRows(NamedTuple):
+    """The distinct rows of a graph, their neighbours among each other, and the rule that finds neighbours of new rows.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (n_distinct,)
+        The first of each group of equal rows.
+    place : ndarray of shape (n_samples,)
+        The position in `numbers` of the row that each row is equal to.
+    edges : Edges
+        From every distinct row to its neighbours, both as positions in `numbers`.
+    rule : NeighborRule
+        Its index has the distinct rows only.
+    """
+
+    numbers: NDArray[np.intp]
+    place: NDArray[np.intp]
+    edges: Edges
+    rule: NeighborRule
+
+    def given_numbers(self, numbers: NDArray[np.intp] | None) -> NDArray[np.intp]:
+        """Return the numbers of the distinct rows in the user's table."""
+        return self.numbers if numbers is None else numbers[self.numbers]
 
 
-def _nearest_neighbors(graph: EdgeGraph) -> Edges:
-    """Return the neighbours of every row: as many as the builder searched, else all rows that it is joined to."""
-    assert graph.neighbor_rule is not None
-    k = graph.neighbor_rule.n_neighbors
-    return shortest_edges(graph, graph.n_samples if k is None else k)
+def _find_distinct_rows(graph: EdgeGraph) -> _DistinctRows:
+    """Return the distinct rows of a graph and their neighbours: as many as its builder searches, else all joined rows.
+
+    Equal rows count once, because a neighbourhood of equal rows has no shape. Where that leaves fewer neighbours than the
+    builder searches they are searched again; other graphs, such as mutual ones, lose the edges of the further rows.
+    """
+    rule = graph.neighbor_rule
+    assert rule is not None
+    n, k = graph.n_samples, rule.n_neighbors
+    edges = shortest_edges(graph, n if k is None else k)
+    numbers, place = np.unique(graph.first_occurrences(), return_inverse=True)
+    if len(numbers) == n:
+        return _DistinctRows(numbers, place, edges, rule)
+    points = rule.index.points.take(numbers)
+    index = choose_search(None, points).fit(points)
+    if k is not None and len(edges.indices) == n * k:
+        k = min(k, len(numbers) - 1)
+        edges = directed_edges(index.query(k))
+    else:
+        is_first = np.zeros(n, dtype=bool)
+        is_first[numbers] = True
+        edges = edges.select(is_first[edges.rows] & is_first[edges.indices])
+        edges = Edges(
+            np.append(edges.indptr[numbers], edges.indptr[-1]), place[edges.indices].astype(np.int32), edges.lengths
+        )
+    return _DistinctRows(
+        numbers, place, edges, NeighborRule.from_index(index, rule.row_encoder, n_neighbors=k, radius=rule.radius)
+    )
 
 
-def _check_connected(components: Components, numbers: NDArray[np.intp] | None) -> None:
+def _check_connected(components: Components, numbers: NDArray[np.intp]) -> None:
     if len(components) > 1:
         raise DataError(
             f"The graph falls into {components.describe(numbers)}. Use more neighbours or a larger radius, or set "
@@ -347,7 +384,7 @@ def _eigenvectors_by_component(
             [
                 f"LocallyLinearEmbedding: the coordinates are not determined. The eigenvalue {first.values[-1]:.2g} of the last "
                 f"and {first.next_value:.2g} of the following one differ by less than the rounding error {first.rounding:.2g}. "
-                "Change the number of neighbours, use another method, or leave duplicate rows out."
+                "Change the number of neighbours, or use another method."
             ]
         )
     return embedding, values, residuals
