@@ -17,6 +17,8 @@ from tamiz.sources.schema import Schema
 _MAX_ROWS, _MAX_ORDINAL_ROWS = 2_000, 1_000
 # Rows on which t-SNE is fitted, in about 20 seconds, and its neighbours of a row: 3 for each unit of the perplexity.
 _MAX_TSNE_ROWS, _TSNE_NEIGHBORS = 20_000, 90
+# For rows of many dimensions the factorisation of locally linear embedding is nearly dense.
+_MAX_LOCALLY_LINEAR_ROWS = 20_000
 # Coordinates of maps without a stress: the first two are drawn, and the spectrum shows how many more there are.
 _N_COMPONENTS = 10
 
@@ -53,6 +55,12 @@ _VARIANTS = {
     # MDS on a sample of rows shows the same.
     "stochastic_mds": (MapVariant(is_default=False),),
     "tsne": (MapVariant(is_default=False),),
+    "locally_linear_embedding": (
+        MapVariant("standard", "Locally linear embedding", is_default=False),
+        MapVariant("modified", "Modified locally linear embedding", is_default=False),
+        MapVariant("hessian", "Hessian eigenmap", is_default=False),
+        MapVariant("ltsa", "Local tangent space alignment", is_default=False),
+    ),
 }
 
 
@@ -106,6 +114,11 @@ def _eigenmaps_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
     return {"n_components": max(1, min(_N_COMPONENTS, schema.n_rows - 1)), "disconnected": "connect"}
 
 
+def _locally_linear_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
+    del schema
+    return {"method": variant, "disconnected": "per_component"}
+
+
 def _tsne_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
     del variant
     # The graph of a study has too few neighbours for t-SNE.
@@ -118,6 +131,7 @@ _OWN_SETTINGS: dict[str, Callable[[Schema, str], Mapping[str, Any]]] = {
     "pca": _pca_settings,
     "mds": _mds_settings,
     "laplacian_eigenmaps": _eigenmaps_settings,
+    "locally_linear_embedding": _locally_linear_settings,
     "tsne": _tsne_settings,
 }
 
@@ -129,4 +143,6 @@ def max_fitted_rows(reducer: Reducer) -> int | None:
         return _MAX_ORDINAL_ROWS
     if method == "tsne":
         return _MAX_TSNE_ROWS
+    if method == "locally_linear_embedding":
+        return _MAX_LOCALLY_LINEAR_ROWS
     return _MAX_ROWS if reducer.quadratic_cost else None

@@ -188,13 +188,13 @@ class LocallyLinearEmbedding(Reducer):
             components = Components.from_adjacency(rows.edges.length_matrix(), directed=True)
             separate = self.disconnected == "per_component"
             if not separate:
-                _check_connected(components, rows.given_numbers(numbers))
+                _check_connected(components, rows.table_numbers(numbers))
                 if n_components >= len(rows.numbers):
                     raise ValueError(
                         f"n_components must be below the number of distinct rows = {len(rows.numbers):,}, got {n_components:,}."
                     )
             points = rows.rule.index.points
-            self._check_neighborhoods(points, rows.edges, n_components, rows.given_numbers(numbers))
+            self._check_neighborhoods(points, rows.edges, n_components, rows.table_numbers(numbers))
             matrix = alignment_matrix(
                 self.method,
                 gram_function(points, points),
@@ -314,7 +314,7 @@ class _DistinctRows(NamedTuple):
     edges: Edges
     rule: NeighborRule
 
-    def given_numbers(self, numbers: NDArray[np.intp] | None) -> NDArray[np.intp]:
+    def table_numbers(self, numbers: NDArray[np.intp] | None) -> NDArray[np.intp]:
         """Return the numbers of the distinct rows in the user's table."""
         return self.numbers if numbers is None else numbers[self.numbers]
 
