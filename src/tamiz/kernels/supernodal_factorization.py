@@ -82,12 +82,9 @@ def find_supernodes(parent, counts, starts):
     return number
 
 
-@jit(int64(ro(int64), ro(int32), ro(int32), ro(int32), ro(int32), rw(int64), rw(int32)))
+@jit(void(ro(int64), ro(int32), ro(int32), ro(int32), ro(int32), ro(int64), rw(int32)))
 def fill_supernode_rows(indptr, indices, order, position, starts, row_starts, rows):
-    """Fill rows with the rows of every front, its own columns first, and row_starts with their limits; return their number.
-
-    If rows is too short the number that is needed is still counted. `row_starts` has one entry more than there are supernodes.
-    """
+    """Fill rows with the rows of every front, its own columns first; those of supernode s begin at `row_starts[s]`."""
     n = order.shape[0]
     number = row_starts.shape[0] - 1
     owner = np.empty(n, dtype=np.int32)
@@ -97,9 +94,8 @@ def fill_supernode_rows(indptr, indices, order, position, starts, row_starts, ro
     seen = np.full(n, -1, dtype=np.int32)
     first_child = np.full(number, -1, dtype=np.int32)
     next_child = np.full(number, -1, dtype=np.int32)
-    filled = 0
     for s in range(number):
-        row_starts[s] = filled
+        filled = row_starts[s]
         stop = starts[s + 1]
         for j in range(starts[s], stop):
             seen[j] = s
@@ -124,11 +120,9 @@ def fill_supernode_rows(indptr, indices, order, position, starts, row_starts, ro
                     filled += 1
                     lowest = min(lowest, i)
             child = next_child[child]
-        row_starts[s + 1] = filled
         if lowest < n:
             next_child[s] = first_child[owner[lowest]]
             first_child[owner[lowest]] = s
-    return filled
 
 
 @jit(

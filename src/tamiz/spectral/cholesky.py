@@ -68,27 +68,25 @@ class SparseCholesky:
         self._order = order[after]
         self._position = _inverse(self._order)
         parent = np.where(parent[after] >= 0, _inverse(after)[parent[after]], -1).astype(np.int32)
+        counts = counts[after]
         starts = np.empty(n + 1, dtype=np.int32)
-        number = find_supernodes(parent, counts[after], starts)
+        number = find_supernodes(parent, counts, starts)
         self._starts = starts[: number + 1].copy()
-        self._fill_structure(int(counts.sum()) + n)
+        # The rows of a front: its own columns, and those below the last one.
+        widths = np.diff(self._starts)
+        n_rows = widths + counts[self._starts[1:] - 1]
+        self._panel_starts = np.concatenate([[0], np.cumsum(n_rows * widths)])
+        self.n_entries = int(self._panel_starts[-1])
         check_memory(
             12.0 * self.n_entries,
             f"The factor of {self.n_entries:,} numbers of a matrix of {n:,} rows",
             "Use fewer neighbours or fewer rows.",
         )
-
-    def _fill_structure(self, n_factor_entries: int) -> None:
-        """Set the rows of the fronts and the places of their panels."""
-        number = len(self._starts) - 1
-        self._row_starts = np.zeros(number + 1, dtype=np.int64)
-        rows = np.empty(2 * n_factor_entries + len(self._order), dtype=np.int32)
-        filled = fill_supernode_rows(
-            self._indptr, self._indices, self._order, self._position, self._starts, self._row_starts, rows
+        self._row_starts = np.concatenate([[0], np.cumsum(n_rows)])
+        self._rows = np.empty(self._row_starts[-1], dtype=np.int32)
+        fill_supernode_rows(
+            self._indptr, self._indices, self._order, self._position, self._starts, self._row_starts, self._rows
         )
-        self._rows = rows[:filled].copy()
-        self._panel_starts = np.concatenate([[0], np.cumsum(np.diff(self._row_starts) * np.diff(self._starts))])
-        self.n_entries = int(self._panel_starts[-1])
 
     def factorize(self, shift: float) -> bool:
         """Compute the values of the factor; return whether A + shift is numerically positive definite."""

@@ -39,6 +39,8 @@ _STALL_RATIO = 0.5
 # Columns of a solution, and the largest number of blocks in the basis.
 _BLOCK = 4
 _MAX_ROUNDS = 60
+# Blocks that a search needs, with a margin: most need four.
+_USUAL_ROUNDS = 12
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,11 @@ def _solve_by_inverse(matrix: sparse.csr_array, m: int, rounding: float) -> tupl
     factor = SparseCholesky(matrix)
     shift = _factorize_shifted(factor, rounding)
     capacity = block * min(_MAX_ROUNDS, (n - 1) // block)
-    check_memory(16.0 * n * capacity, f"The search of {m:,} eigenvectors of {n:,} rows", "Request fewer eigenvectors.")
+    check_memory(
+        16.0 * n * min(capacity, _USUAL_ROUNDS * block),
+        f"The search of {m:,} eigenvectors of {n:,} rows",
+        "Request fewer eigenvectors.",
+    )
     # The basis, its images (M + s)^-1 basis, as rows, and the projected inverse. Memory is used as the basis grows.
     basis, images = np.empty((2, capacity, n))
     projected = np.zeros((capacity, capacity))

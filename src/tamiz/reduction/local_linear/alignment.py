@@ -245,4 +245,6 @@ def _sum_local_matrices(local: Floats, indptr: NDArray[np.int64], indices: NDArr
         spans,
     ):
         pass
-    return sparse.csr_array((data, columns, starts), shape=(n, n))
+    # With int64 limits scipy would copy the columns to int64 too.
+    limits = starts if starts[-1] > np.iinfo(np.int32).max else starts.astype(np.int32)
+    return sparse.csr_array((data, columns, limits), shape=(n, n))
