@@ -324,6 +324,15 @@ def test_constant_columns_and_rows_on_a_line_are_mapped(method):
     assert np.isfinite(LocallyLinearEmbedding(2, method=method).fit(line).embedding_).all()
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_an_outlier_leaves_the_eigenvectors_exact(method):
+    X, _ = roll(300)
+    X[0] = 1e5
+    mapped = LocallyLinearEmbedding(method=method).fit(X)
+    assert (mapped.residuals_ < 1e-9).all()
+    np.testing.assert_allclose(mapped.embedding_.sum(axis=0), 0, atol=1e-9)
+
+
 def test_few_rows_are_mapped():
     for n in (2, 3, 4, 8):
         X = np.random.default_rng(n).normal(size=(n, 3))

@@ -33,8 +33,8 @@ _TOLERANCE = 1e-9
 _MAX_TOLERANCE = 1e-4
 # That of the next pair, which only has to show where it is.
 _NEXT_TOLERANCE = 1e-2
-# The search stops after this many rounds without a decrease of the residuals by this ratio.
-_STALL_ROUNDS = 6
+# The search stops after this many rounds in which accepted residuals have not decreased by this ratio.
+_STALL_ROUNDS = 2
 _STALL_RATIO = 0.5
 # Columns of a solution, and the largest number of blocks in the basis.
 _BLOCK = 4
@@ -148,7 +148,7 @@ def _solve_dense(matrix: sparse.csr_array, m: int, norm: float) -> tuple[Floats,
     dense = matrix.toarray() + (2.0 * norm + 1.0) / n
     values, vectors = linalg.eigh(dense, subset_by_index=(0, min(m, n - 1)), check_finite=False)
     # With all pairs wanted the last one is the constant vector.
-    return np.ascontiguousarray(vectors[:, :m]), float(values[m]) if m < n - 1 else np.inf, True
+    return np.ascontiguousarray(vectors[:, :m]), max(float(values[m]), 0.0) if m < n - 1 else np.inf, True
 
 
 def _solve_by_inverse(matrix: sparse.csr_array, m: int, rounding: float) -> tuple[Floats, float, bool]:
@@ -182,15 +182,17 @@ def _solve_by_inverse(matrix: sparse.csr_array, m: int, rounding: float) -> tupl
         inverse_values, Y = inverse_values[::-1][: m + 1], Y[:, ::-1][:, : m + 1]
         errors = np.linalg.norm(Y.T @ images[:size] / inverse_values[:, None] - Y.T @ basis[:size], axis=1)
         worst, next_error = float(errors[:m].max()), float(errors[-1])
-        # Rounding limits the accuracy of the solutions, in practice to a small share of the bound.
-        limit = max(_TOLERANCE, min(1e-3 * rounding * float(inverse_values[0]), _MAX_TOLERANCE))
-        stalled = 0 if worst < _STALL_RATIO * best else stalled + 1
+        # Rounding may prevent smaller residuals than the best so far.
+        stalled = stalled + 1 if _STALL_RATIO * best <= worst <= _MAX_TOLERANCE else 0
         best = min(best, worst)
-        converged = worst <= limit and next_error <= _NEXT_TOLERANCE
+        converged = worst <= _TOLERANCE and next_error <= _NEXT_TOLERANCE
         if converged or stalled >= _STALL_ROUNDS or size + block > capacity:
-            # One more inverse iteration: a small error of the solutions would be large in the products with the matrix.
+            # Two more inverse iterations: a small error would be large in products with the matrix, and images of vectors that
+            # are not orthogonal to a much smaller pair have its rounding errors.
             vectors = np.linalg.qr((Y[:, :m].T @ images[:size]).T)[0]
-            return vectors, 1.0 / float(inverse_values[m]) - shift, worst <= _MAX_TOLERANCE
+            vectors = factor.solve(vectors)
+            vectors = np.linalg.qr(vectors - vectors.mean(axis=0))[0]
+            return vectors, max(1.0 / float(inverse_values[m]) - shift, 0.0), worst <= _MAX_TOLERANCE
 
 
 def _factorize_shifted(factor: SparseCholesky, rounding: float) -> float:

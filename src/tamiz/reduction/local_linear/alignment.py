@@ -23,8 +23,10 @@ METHODS = ("standard", "modified", "hessian", "ltsa")
 
 # Eigenvalues below this share of the largest are 0 up to rounding: the patch has no extent in their directions.
 _MIN_EIGENVALUE = 1e-13
-# A column of local quadratic functions is left out if orthogonalisation leaves at most this share of its length.
+# A local function is left out if orthogonalisation leaves at most this share of its length.
 _MIN_REMAINING = 1e-10
+# The largest alpha, in "modified", whose quotient u / alpha would be rounding error.
+_MIN_ALPHA = 1e-8
 _ROWS_PER_TASK = 2048
 
 
@@ -110,29 +112,37 @@ def _tangent_coordinates(grams: Floats, d: int) -> Floats:
 
 def _alignment_matrices(tangents: Floats) -> Floats:
     """Return the projections onto the complement of affine functions of the tangent coordinates."""
-    size = tangents.shape[1]
-    return np.eye(size) - 1.0 / size - tangents @ tangents.transpose(0, 2, 1)
+    affine = _orthonormal_functions(tangents)
+    return np.eye(tangents.shape[1]) - affine @ affine.transpose(0, 2, 1)
 
 
 def _hessian_matrices(tangents: Floats) -> Floats:
     """Return H H' of every patch: H is the part of the quadratic functions that is orthogonal to affine ones."""
-    m, size, d = tangents.shape
+    d = tangents.shape[2]
     a, b = np.triu_indices(d)
-    functions = np.empty((m, size, 1 + d + len(a)))
-    functions[:, :, 0] = size**-0.5
-    functions[:, :, 1 : d + 1] = tangents
     products = tangents[:, :, a] * tangents[:, :, b]
-    for j in range(len(a)):
-        column, before = products[:, :, j], functions[:, :, : d + 1 + j]
+    quadratic = _orthonormal_functions(np.concatenate([tangents, products], axis=2))[:, :, d + 1 :]
+    return quadratic @ quadratic.transpose(0, 2, 1)
+
+
+def _orthonormal_functions(columns: Floats) -> Floats:
+    """Return orthonormal columns that span 1 and the columns of every patch, in their order; 0 for a dependent column.
+
+    Orthogonal to 1 also where rounding has left a mean in the tangent coordinates, as in a patch with an outlier.
+    """
+    m, size, n_columns = columns.shape
+    functions = np.empty((m, size, 1 + n_columns))
+    functions[:, :, 0] = size**-0.5
+    for j in range(n_columns):
+        column, before = columns[:, :, j], functions[:, :, : 1 + j]
         length = np.linalg.norm(column, axis=1)
-        # Once more, because the first pass leaves rounding errors of the length of the column.
+        # Twice, because the first pass leaves rounding errors of the length of the column.
         for _ in range(2):
             column = column - (before @ (before.transpose(0, 2, 1) @ column[:, :, None]))[:, :, 0]
         remaining = np.linalg.norm(column, axis=1)
         independent = remaining > _MIN_REMAINING * length
-        functions[:, :, d + 1 + j] = column * (independent / np.where(independent, remaining, 1.0))[:, None]
-    quadratic = functions[:, :, d + 1 :]
-    return quadratic @ quadratic.transpose(0, 2, 1)
+        functions[:, :, 1 + j] = column * (independent / np.where(independent, remaining, 1.0))[:, None]
+    return functions
 
 
 class _Decomposition(NamedTuple):
@@ -197,7 +207,7 @@ def _weight_set_matrices(block: _Decomposition, d: int, noise: float, regulariza
     w /= w.sum(axis=1, keepdims=True)
     alpha = np.linalg.norm(u, axis=1, keepdims=True) / np.sqrt(s)
     # With alpha = 0 the eigenvectors sum to 0, and every set is w plus an eigenvector.
-    direction = np.divide(u, alpha, out=np.zeros(u.shape), where=alpha > _MIN_REMAINING)
+    direction = np.divide(u, alpha, out=np.zeros(u.shape), where=alpha > _MIN_ALPHA)
     cross = (1.0 - alpha)[:, :, None] * direction[:, :, None] * w[:, None, :]
     total = direction + (1.0 - alpha) * s * w
     matrices = np.empty((m, k + 1, k + 1))
@@ -205,6 +215,9 @@ def _weight_set_matrices(block: _Decomposition, d: int, noise: float, regulariza
     matrices[:, 0, 1:] = matrices[:, 1:, 0] = -total
     matrices[:, 1:, 1:] = projection + cross + cross.transpose(0, 2, 1)
     matrices[:, 1:, 1:] += ((1.0 - alpha) ** 2 * s)[:, :, None] * w[:, :, None] * w[:, None, :]
+    # Rows sum to 0, but for the rounding error of u / alpha.
+    matrices -= matrices.mean(axis=1, keepdims=True)
+    matrices -= matrices.mean(axis=2, keepdims=True)
     return matrices
 
 
