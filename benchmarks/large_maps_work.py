@@ -7,6 +7,7 @@ import json
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,20 @@ def scikit_learn_isomap(X: np.ndarray) -> dict[str, Any]:
     return {"embedding": Isomap(n_neighbors=10).fit(X).embedding_}
 
 
+def tamiz_lle(method: str, X: np.ndarray) -> dict[str, Any]:
+    from tamiz.reduction import LocallyLinearEmbedding
+
+    mapped = LocallyLinearEmbedding(method=method).fit(X)
+    return {"embedding": mapped.embedding_, "error": mapped.reconstruction_error_, "residuals": mapped.residuals_}
+
+
+def scikit_learn_lle(method: str, X: np.ndarray) -> dict[str, Any]:
+    from sklearn.manifold import LocallyLinearEmbedding
+
+    mapped = LocallyLinearEmbedding(n_neighbors=15, method=method, random_state=0).fit(X)
+    return {"embedding": mapped.embedding_, "error": mapped.reconstruction_error_}
+
+
 def by_all_pairs(X: np.ndarray) -> dict[str, Any]:
     from tamiz.reduction import MDS
 
@@ -100,6 +115,7 @@ def by_all_pairs(X: np.ndarray) -> dict[str, Any]:
     return {"embedding": mapped.embedding_, "stress": mapped.stress_}
 
 
+LLE_METHODS = ("standard", "modified", "hessian", "ltsa")
 WORKS = {
     "tamiz StochasticMDS": stochastic,
     "tamiz LandmarkMDS": landmark,
@@ -110,6 +126,8 @@ WORKS = {
     "umap-learn": umap_learn,
     "tamiz Isomap": tamiz_isomap,
     "scikit-learn Isomap": scikit_learn_isomap,
+    **{f"tamiz LLE {method}": partial(tamiz_lle, method) for method in LLE_METHODS},
+    **{f"scikit-learn LLE {method}": partial(scikit_learn_lle, method) for method in LLE_METHODS},
 }
 
 if __name__ == "__main__":

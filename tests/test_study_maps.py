@@ -6,13 +6,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import spatial
+from sklearn.datasets import make_swiss_roll
 
 import tamiz
 from tamiz import open_source
 from tamiz._study.map_settings import make_reducer, map_variants, max_fitted_rows
 from tamiz.metrics import quality, rank_agreement, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
-from tamiz.reduction import ICA, MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, registry
+from tamiz.reduction import (
+    ICA,
+    MDS,
+    PCA,
+    ClassicalMDS,
+    LandmarkMDS,
+    LaplacianEigenmaps,
+    LocallyLinearEmbedding,
+    registry,
+)
 from tamiz.sources.views import select_rows
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
@@ -166,11 +176,28 @@ def test_a_table_on_disk_is_read_once_for_a_sample(source, monkeypatch):
         ("Landmark_MDS", "landmark_mds", "Landmark MDS"),
         ("laplacian-eigenmaps", "laplacian_eigenmaps", "Laplacian eigenmaps"),
         ("isomap", "isomap", "Isomap"),
+        ("locally-linear-embedding", "locally_linear_embedding:standard", "Locally linear embedding"),
+        ("locally-linear-embedding:ltsa", "locally_linear_embedding:ltsa", "Local tangent space alignment"),
     ],
 )
 def test_a_map_is_asked_for_by_its_name(source, name, id_, label):
     (drawn,) = study(source, relevances=[], maps=[name]).to_dict()["maps"]
     assert (drawn["id"], drawn["label"], len(drawn["points"])) == (id_, label, 344)
+
+
+def test_locally_linear_embedding_is_described_by_its_method_and_its_components():
+    X, _ = make_swiss_roll(300, random_state=0)
+    two = pd.DataFrame(np.concatenate([X[:200], X + 500]), columns=list("abc"))
+    (drawn,) = study(two, relevances=[], maps=["locally-linear-embedding:ltsa"]).to_dict()["maps"]
+    assert "nearly linear functions" in drawn["notes"][0]
+    assert "2 components" in drawn["notes"][1]
+    assert "of the largest, of 300 rows" in drawn["notes"][1]
+    assert len(drawn["spectrum"]["values"]) == 2
+    assert drawn["spectrum"]["label"] == "Eigenvalue"
+    for method, note in {"standard": "the weights that", "modified": "several sets", "hessian": "curvature"}.items():
+        own = LocallyLinearEmbedding(method=method)
+        (drawn,) = study(two.iloc[200:], relevances=[], maps=[own]).to_dict()["maps"]
+        assert note in drawn["notes"][0]
 
 
 def test_every_method_of_the_registry_draws_its_maps(source):

@@ -15,7 +15,7 @@ from tamiz.cluster import registry as clusters
 from tamiz.criteria import CFS, CrossValidated, PermutationImportance
 from tamiz.criteria import registry as criteria
 from tamiz.models import MixedNB
-from tamiz.reduction import PCA, Autoencoder, Isomap, LaplacianEigenmaps
+from tamiz.reduction import PCA, Autoencoder, Isomap, LaplacianEigenmaps, LocallyLinearEmbedding
 from tamiz.reduction import registry as reduction
 from tamiz.search import Evaluations, Forward
 from tamiz.search import registry as searches
@@ -28,6 +28,8 @@ RELEVANCES = {"permutation_importance": PermutationImportance(cv=2)}
 MERITS = {"recursive_elimination": CrossValidated("gaussian_nb", cv=2)}
 # A short training.
 MAPS = {"autoencoder": Autoencoder(hidden_sizes=(8,), max_epochs=10)}
+# One of the checks fits iris, whose neighbour graph has two components, which is an error by default.
+CONNECTED = ("laplacian_eigenmaps", "isomap", "locally_linear_embedding")
 ESTIMATORS = [
     *(RankSelector(RELEVANCES.get(entry.name, entry.load()())) for entry in criteria.of_kind("relevance")),
     *(SubsetSelector(MERITS.get(entry.name, CFS()), entry.load()()) for entry in searches.of_kind("search")),
@@ -38,17 +40,14 @@ ESTIMATORS = [
     *(SubsetSelector(CrossValidated(model, cv=2), Forward(), stop=Evaluations(5)) for model in MODELS),
     *(SizeSearchCV(RankSelector(), model, cv=2) for model in MODELS),
     SizeSearchCV(SubsetSelector(CFS(), Forward()), GaussianNB(), cv=2, sizes=[1], rule="one_standard_error"),
-    *(
-        MAPS.get(entry.name, entry.load()())
-        for entry in reduction.of_kind("map")
-        if entry.name not in ("laplacian_eigenmaps", "isomap")
-    ),
+    *(MAPS.get(entry.name, entry.load()()) for entry in reduction.of_kind("map") if entry.name not in CONNECTED),
     *(PCA(1, missing=missing) for missing in ("pairwise", "iterative")),
     *(PCA(1, solver=solver) for solver in ("svd", "randomized")),
-    # One of the checks fits iris, whose neighbour graph has two components, which is an error by default.
     LaplacianEigenmaps(disconnected="connect"),
     LaplacianEigenmaps(disconnected="per_component"),
     *(Isomap(disconnected=choice) for choice in ("connect", "per_component")),
+    # Two of the checks have too few distinct rows for the neighbourhoods of "hessian" and "ltsa".
+    *(LocallyLinearEmbedding(1, method=method, disconnected="per_component") for method in ("standard", "modified")),
     *(entry.load()() for entry in clusters.of_kind("clustering")),
     SpectralClustering(2, assign_labels="cluster_qr"),
 ]

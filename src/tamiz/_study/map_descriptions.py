@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tamiz.reduction.isomap import Isomap
     from tamiz.reduction.landmark_mds import LandmarkMDS
     from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
+    from tamiz.reduction.locally_linear_embedding import LocallyLinearEmbedding
     from tamiz.reduction.mds import MDS
     from tamiz.reduction.pca import PCA
     from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis
@@ -404,6 +405,44 @@ def _describe_isomap(isomap: Isomap) -> MapDescription:
     )
 
 
+# What the coordinates of locally linear embedding have to satisfy in every neighbourhood, by its method.
+_LOCAL_CONDITIONS = {
+    "standard": "Each row is the weighted mean of its neighbours, with the weights that reconstruct it in the table.",
+    "modified": "Each row is the weighted mean of its neighbours, with several sets of weights that reconstruct it in the table.",
+    "hessian": "Around each row, the coordinates have as little curvature as possible as functions on the neighbourhood.",
+    "ltsa": "Around each row, the coordinates are nearly linear functions of the neighbourhood's principal components.",
+}
+
+
+def _describe_locally_linear_embedding(lle: LocallyLinearEmbedding) -> MapDescription:
+    """Describe the local condition and the eigenvalues; with "per_component" those of the largest component."""
+    values, residuals = np.atleast_2d(lle.eigenvalues_), np.atleast_2d(lle.residuals_)
+    sizes = np.bincount(lle.component_labels_)
+    part = int(np.argmax(sizes))
+    present = np.isfinite(values[part])
+    notes = [_LOCAL_CONDITIONS[lle.method]]
+    if len(sizes) > 1:
+        notes.append(
+            f"The graph has {len(sizes):,} components, and each has coordinates of its own: the components overlap on the map, and "
+            f"their positions relative to each other have no meaning. The eigenvalues are those of the largest, of {sizes[part]:,} "
+            "rows."
+        )
+    return MapDescription(
+        lle.axis_names_,
+        notes,
+        proximity_note=(
+            "Rows that are neighbours in the table are near each other; distances are stretched differently in different places."
+        ),
+        comparable_axes=False,
+        spectrum_label="Eigenvalue",
+        spectrum=values[part][present].tolist(),
+        spectrum_note=(
+            "The smaller an eigenvalue, the smaller the sum of squared errors of its coordinate in the neighbourhoods of all rows."
+        ),
+        residuals=residuals[part][present].tolist(),
+    )
+
+
 _NEIGHBOR_EMBEDDING_NOTE = (
     "Rows that are neighbours in the table are near each other. "
     "Distances between groups, and sizes of groups, have little meaning."
@@ -529,6 +568,7 @@ _DESCRIPTIONS: dict[str, Callable[[Any], MapDescription]] = {
     "stochastic_mds": _describe_stochastic_mds,
     "laplacian_eigenmaps": _describe_laplacian_eigenmaps,
     "isomap": _describe_isomap,
+    "locally_linear_embedding": _describe_locally_linear_embedding,
     "tsne": _describe_tsne,
     "umap": _describe_umap,
     "ica": _describe_ica,

@@ -19,6 +19,8 @@ _MAX_ROWS, _MAX_ORDINAL_ROWS = 2_000, 1_000
 _MAX_TSNE_ROWS, _TSNE_NEIGHBORS = 20_000, 90
 # Rows on which an autoencoder is trained, in about a minute.
 _MAX_AUTOENCODER_ROWS = 20_000
+# For rows of many dimensions the factorisation of locally linear embedding is nearly dense.
+_MAX_LOCALLY_LINEAR_ROWS = 20_000
 # Coordinates of maps without a stress: the first two are drawn, and the spectrum shows how many more there are.
 _N_COMPONENTS = 10
 
@@ -59,6 +61,12 @@ _VARIANTS = {
     # Its axes are rotations of those of PCA.
     "ica": (MapVariant(is_default=False),),
     "autoencoder": (MapVariant(is_default=False),),
+    "locally_linear_embedding": (
+        MapVariant("standard", "Locally linear embedding", is_default=False),
+        MapVariant("modified", "Modified locally linear embedding", is_default=False),
+        MapVariant("hessian", "Hessian eigenmap", is_default=False),
+        MapVariant("ltsa", "Local tangent space alignment", is_default=False),
+    ),
 }
 
 
@@ -117,6 +125,11 @@ def _ica_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
     return {"standardize": True}
 
 
+def _locally_linear_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
+    del schema
+    return {"method": variant, "disconnected": "per_component"}
+
+
 def _tsne_settings(schema: Schema, variant: str) -> Mapping[str, Any]:
     del variant
     # The graph of a study has too few neighbours for t-SNE.
@@ -131,6 +144,7 @@ _OWN_SETTINGS: dict[str, Callable[[Schema, str], Mapping[str, Any]]] = {
     "laplacian_eigenmaps": _eigenmaps_settings,
     # The same: the spectrum shows how many coordinates there are, and rows far from all others do not make a graph an error.
     "isomap": _eigenmaps_settings,
+    "locally_linear_embedding": _locally_linear_settings,
     "tsne": _tsne_settings,
     "ica": _ica_settings,
 }
@@ -145,4 +159,6 @@ def max_fitted_rows(reducer: Reducer) -> int | None:
         return _MAX_TSNE_ROWS
     if method == "autoencoder":
         return _MAX_AUTOENCODER_ROWS
+    if method == "locally_linear_embedding":
+        return _MAX_LOCALLY_LINEAR_ROWS
     return _MAX_ROWS if reducer.quadratic_cost else None

@@ -16,6 +16,7 @@ registry = Registry(
     umap                 umap:UMAP                               map       UMAP
     ica                  ica:ICA                                 map       ICA
     autoencoder          autoencoder:Autoencoder                 map       Autoencoder
+    locally_linear_embedding  locally_linear_embedding:LocallyLinearEmbedding  map  Locally linear embedding
     axis_correlations    axes:axis_correlations                  function  Rank correlations of columns and axes
     """,
 )

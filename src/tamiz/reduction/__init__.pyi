@@ -6,6 +6,7 @@ from tamiz.reduction.ica import ICA as ICA
 from tamiz.reduction.isomap import Isomap as Isomap
 from tamiz.reduction.landmark_mds import LandmarkMDS as LandmarkMDS
 from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
+from tamiz.reduction.locally_linear_embedding import LocallyLinearEmbedding as LocallyLinearEmbedding
 from tamiz.reduction.mds import MDS as MDS
 from tamiz.reduction.pca import PCA as PCA
 from tamiz.reduction.stochastic_mds import StochasticMDS as StochasticMDS

@@ -1,0 +1,1 @@
+"""Locally linear embedding: neighbourhoods, reconstruction weights, and the matrices that align local coordinates."""
