@@ -5,6 +5,7 @@ from tamiz.runtime.registry import Registry
 registry = Registry(
     __name__,
     """
+    columns_to_drop       kept_columns:columns_to_drop     function  Columns to drop
     eigenmap_grid         grid:eigenmap_grid               function  Laplacian eigenmaps by neighbours and heat-kernel width
     procrustes            alignment:procrustes             function  Procrustes analysis
     procrustes_test       alignment:procrustes_test        function  Procrustes permutation test
