@@ -3,6 +3,7 @@ from tamiz.comparison.alignment import procrustes as procrustes
 from tamiz.comparison.alignment import procrustes_test as procrustes_test
 from tamiz.comparison.dimensions import stress_by_dimensions as stress_by_dimensions
 from tamiz.comparison.grid import eigenmap_grid as eigenmap_grid
+from tamiz.comparison.kept_columns import columns_to_drop as columns_to_drop
 from tamiz.comparison.stress_permutation import stress_test as stress_test
 
 registry: Registry
