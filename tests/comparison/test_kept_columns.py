@@ -264,7 +264,9 @@ def test_many_rows_are_sampled(monkeypatch):
     assert (curves.trustworthiness_errors > 0).all()
     assert (curves.stress_errors > 0).all()
     assert curves.score.n_samples == 178
-    assert "the map of 150 rows" in curves.droppable().reason
+    reason = curves.droppable().reason
+    assert "the map of 150 sampled rows, of which 50 were compared with all, has a trustworthiness of" in reason
+    assert f"with a standard error of {curves.trustworthiness_errors[-1]:.3f} (with all" in reason
     again = columns_to_drop(WINE, CULTIVAR, numbers=[5])
     assert again.trustworthiness[-1] == curves.trustworthiness[-1]
     quadratic = columns_to_drop(WINE, numbers=[2], reducer=MDS(2, dissimilarity="seuclidean"))

@@ -246,9 +246,11 @@ class KeptColumnCurves:
                 f"{self._best_score()}, margin: {score.margin:.3f}; without columns: {score.baseline:.3f}; {self._folds()})"
             )
         if self.map_decides:
+            error = self.trustworthiness_errors[at]
+            uncertain = f" with a standard error of {error:.3f}" if self.n_compared < self.n_mapped else ""
             facts.append(
-                f"the map of {self.n_mapped:,} rows has a trustworthiness of {self.trustworthiness[at]:.3f} (with all columns: "
-                f"{self.trustworthiness[-1]:.3f}; tolerance: {tolerance:g})"
+                f"the map of {self._mapped_rows()} has a trustworthiness of {self.trustworthiness[at]:.3f}{uncertain} (with all "
+                f"columns: {self.trustworthiness[-1]:.3f}; tolerance: {tolerance:g})"
             )
         else:
             facts.append(f"the map does not decide, because {self._poor_map()}")
@@ -266,9 +268,17 @@ class KeptColumnCurves:
         at = self.score.best
         return f"{self.score.means[at]:.3f} with {_count(self.numbers[at])}"
 
+    def _mapped_rows(self) -> str:
+        rows = f"{self.n_mapped:,} rows" if self.n_mapped == self.n_samples else f"{self.n_mapped:,} sampled rows"
+        return (
+            rows
+            if self.n_compared == self.n_mapped
+            else f"{rows}, of which {self.n_compared:,} were compared with all,"
+        )
+
     def _poor_map(self) -> str:
         return (
-            f"the map of all columns ({self.reducer}, {self.n_mapped:,} rows) has a trustworthiness of only "
+            f"the map of all columns ({self.reducer}) of {self._mapped_rows()} has a trustworthiness of only "
             f"{self.trustworthiness[-1]:.3f}, and a random map has about 0.5"
         )
 
