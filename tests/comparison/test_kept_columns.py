@@ -362,6 +362,14 @@ def test_a_baseline_far_below_the_curve_is_stated_and_not_drawn(wine):
     assert panel.get_ylim()[0] > 0.8
 
 
+def test_the_picture_states_that_a_poor_map_does_not_decide(informative, wine):
+    def texts(curves):
+        return [text.get_text() for text in curves.plot().axes[1].get_legend().get_texts()]
+
+    assert texts(informative) == ["below 0.75 with all columns: does not decide"]
+    assert texts(wine) == ["0.02 below that with all columns"]
+
+
 def test_the_picture_without_recommendation_states_why():
     curves = columns_to_drop(NOISE, COIN, numbers=[1, 4])
     figure = curves.plot()

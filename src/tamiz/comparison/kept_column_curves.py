@@ -337,14 +337,17 @@ class KeptColumnCurves:
         if self.map_decides:
             limit = self.trustworthiness[-1] - tolerance
             trust.axhline(limit, label=f"{tolerance:g} below that with all columns", **_LIMIT_LINE)
-            figures.add_legend(trust, loc="lower right")
+        else:
+            label = f"below {_MIN_TRUSTWORTHINESS} with all columns: does not decide"
+            trust.plot([], [], linestyle="none", label=label)
+        figures.add_legend(trust, loc="lower right")
         self._draw_curve(stress, self.stress, self.stress_errors, "Stress\n(smaller is better)")
         stress.set_ylim(0.0, 1.1 * np.nanmax(self.stress + self.stress_errors))
         for panel in panels:
             self._mark(panel, found.n_kept, is_last=panel is stress)
         # The values are those of the curves; only where nothing is marked, the reason is needed.
         marked = f"{found.finding} (vertical line).{_for_score(found.n_for_score, found.n_kept)}"
-        note = fill(str(found) if found.n_kept is None else marked, 80)
+        note = fill(str(found) if found.n_kept is None else marked, 88)
         figures.add_note(panels[0], note.replace("$", r"\$"))
         figure.align_ylabels(panels)
         return figure
