@@ -7,6 +7,7 @@ registry = Registry(
     """
     compare_maps          maps:compare_maps                function  Quality and cost of several maps
     parameter_sweep       sweep:parameter_sweep            function  Maps over one or two parameters
+    columns_to_drop       kept_columns:columns_to_drop     function  Columns to drop
     procrustes            alignment:procrustes             function  Procrustes analysis
     procrustes_test       alignment:procrustes_test        function  Procrustes permutation test
     stress_by_dimensions  dimensions:stress_by_dimensions  function  Stress by number of dimensions
