@@ -14,6 +14,7 @@ registry = Registry(
     tsne                 tsne:TSNE                               map       t-SNE
     umap                 umap:UMAP                               map       UMAP
     axis_correlations    axes:axis_correlations                  function  Rank correlations of columns and axes
+    cluster_rules        rules:cluster_rules                     function  Rules of the clusters of a map
     """,
 )
 
