@@ -13,9 +13,9 @@ ClusterNumbers = NDArray[np.intp]
 
 # The least share of the rows and the fewest rows of a cluster; fewer than twice as many rows are not clustered.
 _MIN_SHARE, _MIN_ROWS = 0.02, 10
-# The neighbours that estimate the density. On one axis the distance to the k-th neighbour varies twice as much for the same k: of
-# 344 normal values, 10 neighbours find clusters in 1 of 5 samples.
-_N_NEIGHBORS, _N_NEIGHBORS_ON_A_LINE = 10, 30
+# The neighbours that estimate the density: as many as the smallest cluster has rows, within these limits. On one axis the distance
+# to the k-th neighbour varies more: of normal values, 10 neighbours find clusters in 1 of 5 samples.
+_MIN_NEIGHBORS, _MAX_NEIGHBORS, _MAX_NEIGHBORS_ON_A_LINE = 10, 20, 60
 # HDBSCAN compares all pairs of these rows: 5,000 need half a second. Other rows are in the cluster of the nearest one.
 _MAX_ROWS = 5_000
 # Points are moved by at most this share of the widest axis, about a pixel of a chart: the density at equal points is infinite.
@@ -27,7 +27,7 @@ def find_clusters(embedding: Floats, rng: np.random.Generator) -> ClusterNumbers
 
     HDBSCAN with a single cluster allowed (`allow_single_cluster=True`) and selection by excess of mass: the map is split where the
     mean inverse distance inside the parts is at least twice that at which they join. Two normal clusters of one size are separate
-    from a distance of about five standard deviations on.
+    from a distance of five to six standard deviations on. Where most rows are in no cluster, no clusters are separate.
 
     Parameters
     ----------
@@ -43,16 +43,18 @@ def find_clusters(embedding: Floats, rng: np.random.Generator) -> ClusterNumbers
     points = (embedding - embedding.min(axis=0)) / spans.max()
     rows = np.sort(rng.choice(n, _MAX_ROWS, replace=False)) if n > _MAX_ROWS else np.arange(n)
     drawn = points[rows] + rng.uniform(-_JITTER, _JITTER, (len(rows), points.shape[1]))
-    n_varying = np.count_nonzero(spans > 2 * _JITTER * spans.max())
+    least = max(_MIN_ROWS, int(np.ceil(_MIN_SHARE * len(rows))))
+    on_a_line = np.count_nonzero(spans > 2 * _JITTER * spans.max()) == 1
+    n_neighbors = min(len(rows) // 5, 3 * least, _MAX_NEIGHBORS_ON_A_LINE) if on_a_line else min(least, _MAX_NEIGHBORS)
     model = HDBSCAN(
-        min_cluster_size=max(_MIN_ROWS, int(np.ceil(_MIN_SHARE * len(rows)))),
-        min_samples=min(_N_NEIGHBORS if n_varying > 1 else _N_NEIGHBORS_ON_A_LINE, len(rows)),
+        min_cluster_size=least,
+        min_samples=max(n_neighbors, _MIN_NEIGHBORS),
         allow_single_cluster=True,
         cluster_selection_method="eom",
         copy=True,
     )
     labels = model.fit(drawn).labels_
-    if labels.max() < 1:
+    if labels.max() < 1 or 2 * np.count_nonzero(labels >= 0) < len(labels):
         return np.zeros(n, dtype=np.intp)
     if len(rows) < n:
         labels = labels[cKDTree(drawn).query(points)[1]]

@@ -36,7 +36,8 @@ class RuleCondition:
     ----------
     column : str
     kind : {"above", "below", "between", "equals", "one of", "missing"}
-        "above" is > and "below" is <=; "between" is > the first value and <= the second. A missing value fulfils only "missing".
+        "above" is > and "below" is <=; "between" is > the first value and <= the second. "equals" is of a level or of a number. A
+        missing value fulfils only "missing".
     values : tuple of float, or tuple of str
         The thresholds (dates in seconds since 1970), or the levels.
     text : str
@@ -58,7 +59,7 @@ class Condition:
     column : int
         The position of the column among those of the search.
     low, high : float
-        A number fulfils the condition if low < number <= high.
+        A number fulfils the condition if low < number <= high, or if it equals both.
     levels : tuple of int
         The codes that fulfil the condition; empty for a number.
     missing : bool
@@ -77,6 +78,8 @@ class Condition:
             return np.isnan(values) if values.dtype.kind == "f" else np.asarray(values < 0)
         if self.levels:
             return np.isin(values, self.levels)
+        if self.low == self.high:
+            return np.asarray(values == self.low)
         return np.asarray((values > self.low) & (values <= self.high))
 
     def describe(self, column: Column) -> RuleCondition:
@@ -95,6 +98,8 @@ class Condition:
         high = _threshold_text(self.high, is_date=is_date)
         if self.low == -inf:
             return RuleCondition(name, "below", (self.high,), f"{name} ≤ {high}")
+        if self.low == self.high:
+            return RuleCondition(name, "equals", (self.low,), f"{name} = {high}")
         low = _threshold_text(self.low, is_date=is_date)
         return RuleCondition(name, "between", (self.low, self.high), f"{low} < {name} ≤ {high}")
 
@@ -211,6 +216,10 @@ class RuleSearch:
             return Condition(j, levels=part.bins)
         numbers, is_date, at = self._numbers[j], self._schema[j].kind == "date", cuts[j]
         first, stop = part.bins.start, part.bins.stop
+        if first > 0 and stop <= len(at):
+            only = numbers.only_value(at[first - 1], at[stop - 1])
+            if only is not None:
+                return Condition(j, only, only)
         low = numbers.threshold(at[first - 1], is_date=is_date) if first > 0 else -inf
         high = numbers.threshold(at[stop - 1], is_date=is_date) if stop <= len(at) else inf
         return Condition(j, low, high)
@@ -295,6 +304,11 @@ class _SortedNumbers:
         bins = np.full(self._n_rows, missing_bin, dtype=np.intp)
         bins[self._order] = np.searchsorted(cuts, np.arange(len(self._order)), side="right")
         return bins
+
+    def only_value(self, start: int, stop: int) -> float | None:
+        """Return the value between two cuts, None if there are several."""
+        low, high = float(self._values[start]), float(self._values[stop - 1])
+        return low if low == high else None
 
     def threshold(self, cut: int, *, is_date: bool) -> float:
         """Return the shortest number that separates the values on the two sides of a cut."""
