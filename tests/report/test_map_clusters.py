@@ -38,8 +38,8 @@ def test_the_note_states_rows_without_a_cluster_samples_and_columns_left_out(clu
     assert collected(clusters)["note"] == "77 rows belong to no cluster."
     clusters |= {"n_outside": 1, "n_mapped": 53_940, "n_columns": 10_000, "n_considered": 30}
     assert collected(clusters)["note"] == (
-        "1 row belongs to no cluster. Computed on 178 of the 53,940 rows, drawn at random. Of 10,000 columns, the 30 with the largest "
-        "correlations with an axis were considered."
+        "1 row belongs to no cluster. Computed on 178 of the 53,940 rows, drawn at random. Of 10,000 columns, the 30 with the "
+        "largest correlations with an axis were considered."
     )
     assert collected(clusters | {"rules": []})["note"] == "Computed on 178 of the 53,940 rows, drawn at random."
     assert collected(clusters | {"rules": [], "n_mapped": 178})["note"] == ""
