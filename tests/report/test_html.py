@@ -200,7 +200,7 @@ def test_columns_compared_by_a_sample_are_reported(wine: dict[str, Any]) -> None
 def test_clusters_have_a_line_with_their_rule_or_a_map_has_none(wine: dict[str, Any]) -> None:
     page = section(render(wine), "maps")
     told = words(page)
-    assert "Cluster 1 (89 rows): alcohol > 12.5 and cellar = a or b" in told
+    assert "Cluster 1 (89 rows): alcohol &gt; 12.5 and cellar = a or b ." in told
     assert "Covers 96% of the cluster; 98% of the rows with these values are in it." in told
     assert "Cluster 2 (12 rows): no simple rule." in told
     assert "Laplacian eigenmaps The map shows no separate clusters." in told
