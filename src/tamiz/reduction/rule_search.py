@@ -272,8 +272,9 @@ class _Bins:
         """Return the weight of some rows in each bin of each column."""
         shape = len(self.of_rows), self.missing_bin + 1
         weights = np.broadcast_to(weight[rows], (shape[0], len(rows))).ravel()
-        counts: Floats = np.bincount(self._numbered[:, rows].ravel(), weights, shape[0] * shape[1])
-        return counts.reshape(shape)
+        counts = np.bincount(self._numbered[:, rows].ravel(), weights, shape[0] * shape[1])
+        # Without rows numpy returns whole numbers.
+        return counts.astype(np.float64, copy=False).reshape(shape)
 
 
 class _SortedNumbers:
