@@ -31,7 +31,7 @@ from tamiz.criteria import (
 )  # fmt: skip
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, Radius, SameClass
-from tamiz.reduction import PCA, UMAP, LaplacianEigenmaps, axis_correlations
+from tamiz.reduction import PCA, UMAP, LaplacianEigenmaps, axis_correlations, cluster_rules
 from tamiz.reduction import registry as reducers
 from tamiz.report import Result
 from tamiz.report.ranking import collect_ranking
@@ -301,6 +301,20 @@ def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its
     assert explained["chance"] == expected.chance_level.tolist()
     assert (explained["n_rows"], explained["n_mapped"]) == (344, 344)
     assert found["maps"][1]["explanation"]["columns"] == expected.columns
+
+
+def test_every_map_has_the_rules_of_its_visible_clusters(found, source):
+    pca = make_reducer(reducers["pca"], source.schema, "", "seuclidean").fit(source)
+    clusters = found["maps"][0]["clusters"]
+    seed = int(np.random.default_rng(found["seed"]).integers(2**63))
+    expected = cluster_rules(source, pca.embedding_[:, :2], random_state=seed)
+    assert [[one["text"] for one in rule["conditions"]] for rule in clusters["rules"]] == [
+        [one.text for one in rule.conditions] for rule in expected.rules
+    ]
+    shares = [(rule["n_rows"], rule["precision"], rule["coverage"]) for rule in clusters["rules"]]
+    assert shares == [(rule.n_rows, rule.precision, rule.coverage) for rule in expected.rules]
+    assert (clusters["n_rows"], clusters["n_outside"]) == (344, int((expected.numbers == 0).sum()))
+    assert clusters["rules"][0]["center"] == np.median(pca.embedding_[expected.numbers == 1, :2], axis=0).tolist()
 
 
 @pytest.mark.slow

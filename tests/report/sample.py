@@ -243,6 +243,28 @@ def _explained(x: NDArray[np.float64], points: NDArray[np.float64], names: list[
     }
 
 
+def clusters(points: NDArray[np.float64], name: str) -> dict[str, Any]:
+    """Return a cluster left of the middle with a rule, and one right of it without."""
+    left = points[:, 0] < np.median(points[:, 0])
+    condition = {"column": name, "kind": "above", "thresholds": [12.5], "levels": [], "text": f"{name} > 12.5"}
+    level = {"column": "cellar", "kind": "one of", "thresholds": [], "levels": ["a", "b"], "text": "cellar = a or b"}
+    rule = {
+        "n_rows": int(left.sum()),
+        "center": np.median(points[left], axis=0).tolist(),
+        "conditions": [condition, level],
+    }
+    rule |= {"precision": 0.98, "coverage": 0.957, "n_fulfilling": 50, "n_test": 47}
+    without = {"n_rows": 12, "center": [0.0, 0.0], "conditions": [], "n_fulfilling": 0, "n_test": 6}
+    return {
+        "rules": [rule, without | {"precision": None, "coverage": None}],
+        "n_rows": len(points),
+        "n_mapped": len(points),
+        "n_outside": int((~left).sum()) - 12,
+        "n_considered": 13,
+        "n_columns": 13,
+    }
+
+
 def _by_chance(n: int, p: int) -> list[float]:
     """The shares of variance of independent columns, the mean of 20 tables."""
     rng = np.random.default_rng(0)
@@ -290,6 +312,7 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
         },
         "loadings": {"columns": names, "values": vt[:5].T.tolist()},
         "explanation": _explained(x, u[:, :4] * s[:4], names),
+        "clusters": clusters(u[:, :2] * s[:2], names[0]),
         "galleries": [],
     }
 
@@ -364,6 +387,7 @@ def _eigenmap(joined: NDArray[np.float64], x: NDArray[np.float64], names: list[s
         },
         "loadings": {"columns": [], "values": []},
         "explanation": _explained(x, places, names),
+        "clusters": clusters(places[:, :2], names[0]) | {"rules": []},
         "galleries": [],
     }
 
@@ -715,6 +739,8 @@ def hostile() -> dict[str, Any]:
     result["maps"][1]["galleries"] = [gallery(HOSTILE[0], HOSTILE) | {"note": HOSTILE[2]}]
     for reduced in result["maps"]:
         reduced["explanation"] |= {"kinds": ["numeric", "categorical"] + ["numeric"] * 9}
+    rule = result["maps"][0]["clusters"]["rules"][0]
+    rule["conditions"] = [rule["conditions"][0] | {"column": name, "text": f"{name} > 1"} for name in HOSTILE]
     levels = [f"{HOSTILE[1]}={level}" for level in (HOSTILE[4], HOSTILE[0])]
     result["maps"][0]["loadings"]["columns"] = [HOSTILE[0], *levels, *HOSTILE[3:]]
     result["graph"] |= {"label": HOSTILE[0], "parameters": HOSTILE[1], "description": "", "search": HOSTILE[2]}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from tamiz.report import Result, registry
@@ -194,6 +195,21 @@ def test_columns_compared_by_a_sample_are_reported(wine: dict[str, Any]) -> None
     assert "drawn at random" not in words(section(render(wine), "maps"))
     wine["maps"][1]["explanation"] |= {"n_rows": 20_000, "n_mapped": 53_940}
     assert "Computed on 20,000 of the 53,940 rows, drawn at random." in words(section(render(wine), "maps"))
+
+
+def test_clusters_have_a_line_with_their_rule_or_a_map_has_none(wine: dict[str, Any]) -> None:
+    page = section(render(wine), "maps")
+    told = words(page)
+    assert "Cluster 1 (89 rows): alcohol &gt; 12.5 and cellar = a or b ." in told
+    assert "Covers 96% of the cluster; 98% of the rows with these values are in it." in told
+    assert "Cluster 2 (12 rows): no simple rule." in told
+    assert "Laplacian eigenmaps The map shows no separate clusters." in told
+    (spec,) = re.findall(r'id="map-1-points-spec">(.*?)</script>', page)
+    centers = [rule["center"] for rule in wine["maps"][0]["clusters"]["rules"]]
+    np.testing.assert_allclose(json.loads(spec)["clusters"], centers, rtol=1e-5)
+    for reduced in wine["maps"]:
+        reduced["clusters"] = None
+    assert "clusters have in common" not in words(section(render(wine), "maps"))
 
 
 def test_images_are_bytes_on_canvases_with_alternative_text() -> None:

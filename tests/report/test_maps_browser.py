@@ -141,7 +141,7 @@ def test_very_many_points_are_an_image_with_rows_that_can_be_shown_and_selected(
     script = (
         "(id) => { const plot = document.getElementById(id); return [plot.layout.images.length, plot.data.length]; }"
     )
-    assert crowd.page.evaluate(script, "map-1-points") == [1, 2 + 1]
+    assert crowd.page.evaluate(script, "map-1-points") == [1, 2 + 2]
     assert crowd.page.locator("#map-1-points .scatterlayer .point").count() <= 2 + 8 * 3
     point = """() => { const plot = document.getElementById("map-1-points"), { xaxis, yaxis } = plot._fullLayout;
         const box = plot.getBoundingClientRect(), [x, y] = %s;
@@ -277,5 +277,33 @@ def test_dates_are_shown_as_days(browser: Any, tmp_path: Path) -> None:
     download.value.save_as(tmp_path / "a.csv")
     head, first, *_ = csv.reader((tmp_path / "a.csv").open(encoding="utf-8", newline=""))
     assert first[head.index("alcohol")] == "2020-01-01"
+    assert reader.complaints == []
+    page.close()
+
+
+def test_the_numbers_of_the_clusters_are_drawn_at_their_centres_and_arrows_avoid_them(
+    browser: Any, tmp_path: Path
+) -> None:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    wine = sample.wine()
+    reader = Reader(page, result_of(wine).to_html(tmp_path / "wine.html"))
+    reader.show("map-1-points")
+    drawn = page.evaluate(
+        """() => document.getElementById("map-1-points").data.filter((trace) => trace.mode === "text")
+            .map(({ x, y, text }) => ({ x, y, text }))"""
+    )
+    centers = np.array([rule["center"] for rule in wine["maps"][0]["clusters"]["rules"]])
+    assert [trace["text"] for trace in drawn] == [["<b>1</b>", "<b>2</b>"]]
+    np.testing.assert_allclose(np.column_stack([drawn[0]["x"], drawn[0]["y"]]), centers, rtol=1e-5)
+    overlaps = page.evaluate(
+        """() => { const all = (selector) => [...document.querySelectorAll("#map-1-points " + selector)];
+            const boxes = (selector) => all(selector).map((element) => element.getBoundingClientRect());
+            const numbers = boxes(".textpoint text"), names = boxes(".annotation rect.bg");
+            return [numbers.length, names.length, numbers.flatMap((a) => names.filter((b) =>
+                a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length]; }"""
+    )
+    assert overlaps[0] == 2
+    assert overlaps[1] > 0
+    assert overlaps[2] == 0
     assert reader.complaints == []
     page.close()

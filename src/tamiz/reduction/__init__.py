@@ -18,6 +18,7 @@ registry = Registry(
     autoencoder          autoencoder:Autoencoder                 map       Autoencoder
     locally_linear_embedding  locally_linear_embedding:LocallyLinearEmbedding  map  Locally linear embedding
     axis_correlations    axes:axis_correlations                  function  Rank correlations of columns and axes
+    cluster_rules        rules:cluster_rules                     function  Rules of the clusters of a map
     """,
 )
 

@@ -9,6 +9,7 @@ from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianE
 from tamiz.reduction.locally_linear_embedding import LocallyLinearEmbedding as LocallyLinearEmbedding
 from tamiz.reduction.mds import MDS as MDS
 from tamiz.reduction.pca import PCA as PCA
+from tamiz.reduction.rules import cluster_rules as cluster_rules
 from tamiz.reduction.stochastic_mds import StochasticMDS as StochasticMDS
 from tamiz.reduction.tsne import TSNE as TSNE
 from tamiz.reduction.umap import UMAP as UMAP

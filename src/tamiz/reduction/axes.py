@@ -128,7 +128,7 @@ def correlate_columns(source: Source, embedding: Floats, rows: RowIndices | None
 
     found: list[tuple[Floats, float, int]] = []
     for start, stop in parallel.block_ranges(len(used), max(1, _VALUES_IN_MEMORY // n)):
-        columns = list(_read_columns(source, used[start:stop], rows))
+        columns = list(read_columns(source, used[start:stop], rows))
         found += parallel.map_groups(correlate, columns, _VALUES_PER_TASK // n)
     return AxisCorrelations(
         [schema.columns[j].name for j in used],
@@ -147,9 +147,7 @@ def _scale_weights(source: Source, rows: RowIndices | None) -> tuple[Floats, flo
     return np.ldexp(weight, -exponent), float(np.ldexp(1.0, exponent))
 
 
-def _read_columns(
-    source: Source, columns: Sequence[int], rows: RowIndices | None
-) -> Iterator[tuple[int, NDArray[Any]]]:
+def read_columns(source: Source, columns: Sequence[int], rows: RowIndices | None) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield the columns with their values in all or the selected rows."""
     parts: dict[int, list[NDArray[Any]]] = {j: [] for j in columns}
     for block in source.blocks(columns):

@@ -156,9 +156,15 @@ def class_shares_chart(names: Sequence[str], weights: Sequence[float], *, noun: 
 
 
 def map_chart(
-    n_points: int, axes: Sequence[str], share_texts: Sequence[str], arrows: Sequence[dict[str, Any]], *, one_scale: bool
+    n_points: int,
+    axes: Sequence[str],
+    share_texts: Sequence[str],
+    arrows: Sequence[dict[str, Any]],
+    centers: Sequence[Sequence[float]],
+    *,
+    one_scale: bool,
 ) -> dict[str, Any]:
-    """Return the axes and the arrows of a map; the page adds the points in the chosen colouring."""
+    """Return the axes, the arrows and the cluster numbers of a map; the page adds the points in the chosen colouring."""
     titles = [f"{chart_label(axis, 40)}{share}" for axis, share in zip(axes, share_texts, strict=True)]
     y_axis: dict[str, Any] = {"title": {"text": titles[1]}}
     if one_scale:
@@ -183,7 +189,8 @@ def map_chart(
         }
         for arrow in arrows
     ]
-    return {**spec, "marker": _marker(n_points), "arrows": over}
+    numbered = [[round_coordinate(x), round_coordinate(y)] for x, y in centers]
+    return {**spec, "marker": _marker(n_points), "arrows": over, "clusters": numbered}
 
 
 def _marker(n_points: int) -> dict[str, float]:

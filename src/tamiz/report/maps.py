@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tamiz.display.arrows import Arrow, biplot_arrows
 from tamiz.report import charts
 from tamiz.report.map_axes import MIN_CORRELATION, collect_axes
+from tamiz.report.map_clusters import cluster_centers, collect_clusters
 from tamiz.report.text import (
     chart_label,
     count_with_noun,
@@ -68,6 +69,7 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
         | {"limit": f"{MIN_CORRELATION:g}"}
         if axes
         else None,
+        "has_clusters": any(one["clusters"] for one in maps),
         "has_arrows": any(one["arrows"] for one in maps),
         "about": {
             "most_shapes": charts.MAX_SVG_POINTS,
@@ -102,6 +104,7 @@ def _map_context(fitted_map: MapRecord, index: int, columns: Sequence[ColumnSumm
             "chart": None,
             "spectrum": None,
             "axes": None,
+            "clusters": None,
             "galleries": [],
         }
         head = {"key": _key(index), "label": fitted_map.label, "notes": fitted_map.notes, "lead": single_point}
@@ -133,9 +136,12 @@ def _map_context(fitted_map: MapRecord, index: int, columns: Sequence[ColumnSumm
             fitted_map.loadings,
             not {column.name for column in columns}.issuperset(fitted_map.loadings.columns),
         ),
-        "chart": None if points is None else charts.map_chart(len(points), axes[:2], shares, over, one_scale=one_scale),
+        "chart": None
+        if points is None
+        else charts.map_chart(len(points), axes[:2], shares, over, cluster_centers(fitted_map), one_scale=one_scale),
         "spectrum": _spectrum(spectrum),
         "axes": None if any_axes else collect_axes(fitted_map, columns),
+        "clusters": None if any_axes else collect_clusters(fitted_map.clusters),
         "galleries": [_image_set(shown) for shown in fitted_map.galleries],
         "left_out": points is None,
     }

@@ -118,6 +118,53 @@ class AxisCorrelationsRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RuleConditionRecord:
+    """A condition on a column: above, below or between thresholds, one or several levels, or missing. `text` has it in words."""
+
+    column: str
+    kind: Literal["above", "below", "between", "equals", "one of", "missing"]
+    thresholds: tuple[float, ...]
+    levels: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClusterRuleRecord:
+    """A visible cluster of a map, its centre, and its rule; without conditions there is no simple rule.
+
+    On rows that were not used to find the rule, `precision` is the share of the `n_fulfilling` rows that are in the cluster, and
+    `coverage` the share of the `n_test` rows of the cluster that fulfil the rule.
+    """
+
+    n_rows: int
+    center: tuple[float, ...]
+    conditions: tuple[RuleConditionRecord, ...]
+    precision: float | None
+    coverage: float | None
+    n_fulfilling: int
+    n_test: int
+
+    def __post_init__(self) -> None:
+        if self.conditions and (self.precision is None or self.coverage is None):
+            raise ValueError("a rule without precision or coverage")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MapClustersRecord:
+    """The visible clusters of a map, the largest first, from `n_rows` of the `n_mapped` rows; `n_outside` are in none.
+
+    `n_considered` of the `n_columns` columns were considered for conditions.
+    """
+
+    rules: tuple[ClusterRuleRecord, ...]
+    n_rows: int
+    n_mapped: int
+    n_outside: int
+    n_considered: int
+    n_columns: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class GreyImage:
     """An image as one byte for each pixel, by rows: 0 is `low` and 255 is `high`."""
 
@@ -144,10 +191,10 @@ class ImageSetRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MapRecord(Named):
-    """A map: its axes, points, spectrum, loadings, and correlations with the columns.
+    """A map: its axes, points, spectrum, loadings, correlations with the columns, and clusters.
 
     `points` are the first two coordinates of the shown `rows`, None if they were left out. `comparable_axes` is whether both axes
-    have one unit.
+    have one unit. `clusters` is None for a table without columns.
     """
 
     axes: tuple[str, ...]
@@ -159,6 +206,7 @@ class MapRecord(Named):
     spectrum: SpectrumRecord
     loadings: Loadings
     explanation: AxisCorrelationsRecord
+    clusters: MapClustersRecord | None
     galleries: tuple[ImageSetRecord, ...]
 
     def __post_init__(self) -> None:

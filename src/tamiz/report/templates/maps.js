@@ -154,10 +154,12 @@ if (byId("maps")) {
     };
   }
 
-  // Each name is placed beyond the tip of its arrow, moved up or down to a free position within the panel.
-  function named(tips, { xaxis, yaxis }) {
+  // Each name is placed beyond the tip of its arrow, moved up or down to a free position within the panel, away from the
+  // numbers of the clusters.
+  function named(tips, clusters, { xaxis, yaxis }) {
     const within = (value, half, size) => Math.max(half, Math.min(size - half, value));
-    const taken = [], steps = [0, ...tips.flatMap((_, k) => [2 * k + 1, -2 * k - 1, 2 * k + 2, -2 * k - 2])];
+    const taken = clusters.map(([x, y]) => ({ x: xaxis.d2p(x), y: yaxis.d2p(y), halfX: 9 }));
+    const steps = [0, ...tips.flatMap((_, k) => [2 * k + 1, -2 * k - 1, 2 * k + 2, -2 * k - 2])];
     return tips.map(({ x, y, name, text, length }) => {
       const [tipX, tipY] = [xaxis.d2p(x), yaxis.d2p(y)];
       const [alongX, alongY] = [tipX - xaxis.d2p(0), tipY - yaxis.d2p(0)];
@@ -172,6 +174,13 @@ if (byId("maps")) {
       return { x, y, text: name, hovertext: text, showarrow: false, xshift: centreX - tipX, yshift: tipY - place };
     });
   }
+
+  // The numbers of the clusters, at the medians of their points.
+  const numbered = ({ clusters }, theme) => (clusters.length ? [{
+    type: "scatter", mode: "text", hoverinfo: "skip", showlegend: false,
+    x: clusters.map(([x]) => x), y: clusters.map(([, y]) => y), text: clusters.map((_, k) => `<b>${k + 1}</b>`),
+    textfont: { size: 18, color: theme.arrow, shadow: "auto" },
+  }] : []);
 
   const tipsOf = (base) => (arrows?.checked && base.arrows.length ? base.arrows : null);
 
@@ -193,7 +202,7 @@ if (byId("maps")) {
     Object.assign(layout, { xaxis: { ...layout.xaxis }, yaxis: { ...layout.yaxis }, dragmode: lasso.ariaPressed === "true" ? "lasso" : false });
     // Keeps the zoom when the colouring changes.
     layout.uirevision = "kept";
-    const tips = tipsOf(base), over = tips ? [arrowed(tips, theme)] : [];
+    const tips = tipsOf(base), over = [...(tips ? [arrowed(tips, theme)] : []), ...numbered(base, theme)];
     if (isPicture()) {
       const figure = pictured(plot, groups, layout, base, theme);
       return { ...figure, data: [...figure.data, ...over] };
@@ -217,7 +226,7 @@ if (byId("maps")) {
     }
     const tips = tipsOf(spec(plot));
     // The names are placed after the axes are known.
-    return tips ? Plotly.relayout(plot, { annotations: named(tips, plot._fullLayout) }) : null;
+    return tips ? Plotly.relayout(plot, { annotations: named(tips, spec(plot).clusters, plot._fullLayout) }) : null;
   }
 
   const viewOf = ({ _fullLayout: { xaxis, yaxis } }) => ({ x: [...xaxis.range], y: [...yaxis.range] });
