@@ -8,30 +8,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import ConvergenceWarning, DataError
-from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
+from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import KNearest, builder_metric, resolve_builder
+from tamiz.graphs.k_nearest import KNearest
 from tamiz.graphs.shortest_paths import RowIndices, ShortestPaths
 from tamiz.graphs.weights import Binary
 from tamiz.neighbors.base import Neighbors
-from tamiz.neighbors.metric_registry import metric_tags
-from tamiz.neighbors.row_encoders import count_rows, row_numbers
-from tamiz.reduction.base import Reducer
+from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.classical.geodesics import GeodesicExtension, GeodesicScaling
+from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.feature_checks import check_features, record_features
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants, ListOf
+from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, ListOf
 
-DISCONNECTED_CHOICES = ("error", "connect", "per_component")
 _DEFAULT_NEIGHBORS = 15
 # Up to this many rows all are landmarks by default; above, this many, and at least so many for each coordinate.
 _MAX_EXACT_ROWS, _DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE = 5_000, 1_000, 20
@@ -42,7 +38,7 @@ def _is_share_of_each(shares: Any, eigenvalues: Floats) -> bool:
     return np.shape(shares) == eigenvalues.shape[:-1] and bool(0.0 <= np.min(shares) <= np.max(shares) <= 1.0)
 
 
-class Isomap(Reducer):
+class Isomap(GraphReducer):
     """Isomap: distances on the map are the lengths of shortest paths between rows along a neighbour graph.
 
     .. math:: B = -\\tfrac12 C D^{(2)} C
@@ -128,8 +124,6 @@ class Isomap(Reducer):
 
     _extensions: list[GeodesicExtension]
     invariants: ClassVar[Invariants] = {
-        "graph_": InstanceOf(Graph),
-        "graph_.n_samples": Integer(low=1, size="n"),
         "landmark_rows_": IntegerArray("l", below="n"),
         "_extensions": ListOf(InstanceOf(GeodesicExtension)),
         "component_labels_": (
@@ -179,24 +173,12 @@ class Isomap(Reducer):
         self.disconnected = disconnected
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Tags:
-        return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
-
     @property
     def quadratic_cost(self) -> bool:
         """Whether all rows are landmarks for any number of rows."""
         return self.n_landmarks == "all"
 
-    @property
-    def schema_(self) -> Schema | None:
-        """The schema of the rows from which the graph was built; None if it was built from edges."""
-        check_is_fitted(self)
-        return self.graph_.schema
-
-    def graph_builder(self, n_samples: int) -> GraphBuilder | Graph:
-        """Return the parameter `graph`, or the default builder."""
-        if self.graph is not None:
-            return check_builder_or_graph(self.graph)
+    def _default_builder(self, n_samples: int) -> GraphBuilder:
         # A heat kernel would remove edges that are much longer than others.
         return KNearest(max(1, min(_DEFAULT_NEIGHBORS, n_samples - 1)), weight=Binary())
 
@@ -228,7 +210,8 @@ class Isomap(Reducer):
                 GeodesicScaling.fit(paths, rows, landmarks, min(k, len(rows) - 1))
                 for rows, landmarks in zip(members, chosen, strict=True)
             ]
-        embedding, values, variances = np.zeros((n, k)), *np.full((2, len(parts), k), np.nan)
+        embedding = np.zeros((n, k))
+        values, variances = np.full((2, len(parts), k), np.nan)
         for rows, part, own_values, own_variances in zip(members, parts, values, variances, strict=True):
             m = part.embedding.shape[1]
             embedding[rows, :m], own_values[:m], own_variances[:m] = (
@@ -252,12 +235,8 @@ class Isomap(Reducer):
 
     def _build_graph(self, X: Any, y: Any) -> Graph:
         """Return the graph, connected if that is asked for; raise DataError for several components if these are an error."""
-        given = resolve_builder(self.graph, X)
-        builder = self.graph_builder(given.n_samples if isinstance(given, Graph) else count_rows(X))
         # With disconnected='error' the error replaces the warning of the builder.
-        build = builder.build_quietly if self.disconnected == "error" else builder.build
-        graph = build(X, y if builder.needs_classes else None, fill_missing=True)
-        graph.check_columns(X)
+        graph = self._read_graph(X, y, quietly=self.disconnected == "error")
         if self.disconnected == "error" and len(graph.components) > 1:
             raise DataError(
                 f"The graph falls into {graph.components.describe(row_numbers(X))}, between which no distances are defined. Use "
@@ -290,10 +269,6 @@ class Isomap(Reducer):
             ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
             rest = len(values) - positive
             warn_user([f"Isomap: {positive:,} {ones} above 0, and the other {rest:,} coordinates are 0."])
-
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

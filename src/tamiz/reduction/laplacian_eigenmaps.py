@@ -7,26 +7,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
+from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import builder_metric, default_builder, resolve_builder
+from tamiz.graphs.k_nearest import default_builder
 from tamiz.graphs.laplacian import LAPLACIAN_KINDS
-from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import row_numbers
-from tamiz.reduction.base import Reducer
+from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.feature_checks import check_features, record_features
-from tamiz.sources.schema import Schema
 from tamiz.spectral import smallest_eigenpairs
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants, OneOf
-
-DISCONNECTED_CHOICES = ("error", "connect", "per_component")
+from tamiz.storage.invariants import Condition, IntegerArray, Invariants, OneOf
 
 
 def _n_solved_components(eigenvalues: Floats) -> int:
@@ -41,7 +36,7 @@ def _has_value_per_coordinate(eigenvalues: Floats, embedding: Floats) -> bool:
     )
 
 
-class LaplacianEigenmaps(Reducer):
+class LaplacianEigenmaps(GraphReducer):
     """Laplacian eigenmaps: the smoothest coordinates on a graph of the rows.
 
     .. math:: L y = \\lambda D y
@@ -105,8 +100,6 @@ class LaplacianEigenmaps(Reducer):
 
     axis_label: ClassVar = "Eigenvector"
     invariants: ClassVar[Invariants] = {
-        "graph_": InstanceOf(Graph),
-        "graph_.n_samples": Integer(low=1, size="n"),
         "laplacian": OneOf(*LAPLACIAN_KINDS),
         "component_labels_": (
             IntegerArray("n"),
@@ -136,12 +129,8 @@ class LaplacianEigenmaps(Reducer):
         self.laplacian = laplacian
         self.disconnected = disconnected
 
-    def __sklearn_tags__(self) -> Tags:
-        return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
-
-    def graph_builder(self, n_samples: int) -> GraphBuilder | Graph:
-        """Return the parameter `graph`, or the default builder."""
-        return default_builder(n_samples) if self.graph is None else check_builder_or_graph(self.graph)
+    def _default_builder(self, n_samples: int) -> GraphBuilder:
+        return default_builder(n_samples)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Build the graph and compute the coordinates.
@@ -157,11 +146,8 @@ class LaplacianEigenmaps(Reducer):
         check_choice("disconnected", self.disconnected, DISCONNECTED_CHOICES)
         n_components = check_integer("n_components", self.n_components, low=1)
         with parallel.thread_session():
-            builder = resolve_builder(self.graph, X)
             # With disconnected='error' the error replaces the warning of the builder.
-            build = builder.build_quietly if self.disconnected == "error" else builder.build
-            graph = build(X, y if builder.needs_classes else None, fill_missing=True)
-            graph.check_columns(X)
+            graph = self._read_graph(X, y, quietly=self.disconnected == "error")
             if self.disconnected == "error" and len(graph.components) > 1:
                 raise DataError(
                     f"The graph falls into {graph.components.describe(row_numbers(X))}. Use more neighbours or a larger "
@@ -198,10 +184,6 @@ class LaplacianEigenmaps(Reducer):
         self.graph_, self.component_labels_, self.embedding_ = graph, labels, embedding
         self.eigenvalues_: Floats = values if separate else values[0]
         self.residuals_: Floats = residuals if separate else residuals[0]
-
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.
@@ -242,9 +224,3 @@ class LaplacianEigenmaps(Reducer):
         root = np.sqrt(self.graph_.degrees)[:, None]
         scaled = np.divide(self.embedding_, root, out=np.zeros(self.embedding_.shape), where=root > 0)
         return np.asarray(weights @ scaled) / degrees[:, None] / divisor * np.sqrt(degrees * nearest_weights)[:, None]
-
-    @property
-    def schema_(self) -> Schema | None:
-        """The schema of the rows from which the graph was built; None if it was built from edges."""
-        check_is_fitted(self)
-        return self.graph_.schema

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
@@ -15,14 +14,13 @@ from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.components import Components
 from tamiz.graphs.edges import Edges, NeighborRule, directed_edges
 from tamiz.graphs.graph import EdgeGraph, Graph
-from tamiz.graphs.k_nearest import KNearest, builder_metric, resolve_builder
+from tamiz.graphs.k_nearest import KNearest
 from tamiz.graphs.weights import Binary
 from tamiz.neighbors.base import Neighbors
-from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.points import Points
-from tamiz.neighbors.row_encoders import count_rows, row_numbers
+from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.neighbors.search_choice import choose_search
-from tamiz.reduction.base import Reducer
+from tamiz.reduction.graph_reducer import GraphReducer
 from tamiz.reduction.layouts.affinities import shortest_edges
 from tamiz.reduction.local_linear.alignment import METHODS, alignment_matrix, least_neighbors
 from tamiz.reduction.local_linear.neighborhoods import gram_function, reconstruction_weights
@@ -30,16 +28,15 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
 from tamiz.sources.feature_checks import check_features, record_features
-from tamiz.sources.schema import Schema
 from tamiz.spectral.semidefinite import smallest_semidefinite_eigenpairs
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants, Nullable, Number
+from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, Nullable, Number
 
 DISCONNECTED_CHOICES = ("error", "per_component")
 _DEFAULT_NEIGHBORS = 15
 
 
-class LocallyLinearEmbedding(Reducer):
+class LocallyLinearEmbedding(GraphReducer):
     """Locally linear embedding: coordinates in which every row has the same position among its neighbours as in the table.
 
     .. math:: \\min_{Y' Y = I, Y' 1 = 0} \\sum_i \\Big| y_i - \\sum_j w_{ij} y_j \\Big|^2
@@ -125,9 +122,9 @@ class LocallyLinearEmbedding(Reducer):
     1.00
     """
 
+    graph_: EdgeGraph
     invariants: ClassVar[Invariants] = {
         "graph_": InstanceOf(EdgeGraph),
-        "graph_.n_samples": Integer(low=1, size="n"),
         "graph_.neighbor_rule": InstanceOf(NeighborRule),
         "regularization": Number(0.0),
         "_distinct_rule": Nullable(InstanceOf(NeighborRule)),
@@ -164,8 +161,8 @@ class LocallyLinearEmbedding(Reducer):
         self.regularization = regularization
         self.disconnected = disconnected
 
-    def __sklearn_tags__(self) -> Tags:
-        return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
+    def _default_builder(self, n_samples: int) -> GraphBuilder:
+        return KNearest(min(_DEFAULT_NEIGHBORS, n_samples - 1), weight=Binary(), symmetry="directed")
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Build the graph and compute the coordinates.
@@ -217,15 +214,7 @@ class LocallyLinearEmbedding(Reducer):
 
     def _build_graph(self, X: Any, y: Any) -> EdgeGraph:
         """Return the graph of the parameter `graph`, by default of the nearest neighbours of each row."""
-        builder = resolve_builder(self.graph, X)
-        n = builder.n_samples if isinstance(builder, Graph) else count_rows(X)
-        if n < 2:
-            raise DataError(
-                f"X has {n} {'sample (row)' if n == 1 else 'samples (rows)'}; LocallyLinearEmbedding needs at least 2."
-            )
-        if self.graph is None:
-            builder = KNearest(min(_DEFAULT_NEIGHBORS, n - 1), weight=Binary(), symmetry="directed")
-        graph = builder.build_quietly(X, y if builder.needs_classes else None, fill_missing=True)
+        graph = self._read_graph(X, y, quietly=True)
         if not isinstance(graph, EdgeGraph) or graph.neighbor_rule is None:
             raise DataError(
                 "LocallyLinearEmbedding needs the coordinates of the rows, and the graph does not have them. Build a graph of "
@@ -250,10 +239,6 @@ class LocallyLinearEmbedding(Reducer):
                 f"method={self.method!r} looks for n_components={n_components} directions in each neighbourhood, and the rows have "
                 f"{width} {'coordinate' if width == 1 else 'coordinates'}. Lower n_components."
             )
-
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others, to the weighted mean of their neighbours among the rows of the fit.
@@ -286,12 +271,6 @@ class LocallyLinearEmbedding(Reducer):
             found, known = points.match_rows(queries)
         embedding[found] = coordinates[known]
         return self._match_dtype(embedding, X)
-
-    @property
-    def schema_(self) -> Schema | None:
-        """The schema of the rows from which the graph was built; None if it was built from distances."""
-        check_is_fitted(self)
-        return self.graph_.schema
 
 
 class _DistinctRows(NamedTuple):

@@ -8,61 +8,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
+from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import KNearest, builder_metric, resolve_builder
+from tamiz.graphs.k_nearest import KNearest
 from tamiz.graphs.weights import Binary
 from tamiz.neighbors.base import Neighbors
-from tamiz.neighbors.metric_registry import metric_tags
-from tamiz.neighbors.row_encoders import count_rows, row_numbers
-from tamiz.reduction.base import Reducer
+from tamiz.neighbors.row_encoders import row_numbers
+from tamiz.reduction.graph_reducer import GraphReducer
 from tamiz.reduction.layouts.descent import Callback, Descent
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.feature_checks import check_features, record_features
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import InstanceOf, Integer, IntegerArray, Invariants
+from tamiz.storage.invariants import IntegerArray, Invariants
 
 # Bytes for each edge of the graph and of the affinities while both are in memory.
 _BYTES_PER_EDGE = 48
 
 
-class NeighborEmbedding(Reducer):
-    """A map on which each row is attracted by its neighbours in a graph and repelled by other rows.
+class NeighborEmbedding(GraphReducer):
+    """A map on which each row is attracted by its neighbours in a graph and repelled by other rows."""
 
-    Attributes
-    ----------
-    graph : GraphBuilder, Graph or None
-        The parameter of the subclass.
-    graph_ : Graph
-        The graph as it was built or passed; it may have more edges than the map uses.
-    """
-
-    graph: GraphBuilder | Graph | None
-    invariants: ClassVar[Invariants] = {
-        "graph_": InstanceOf(Graph),
-        "graph_.n_samples": Integer(low=1, size="n"),
-        "_first_rows": IntegerArray("n", below="n"),
-    }
-
-    def __sklearn_tags__(self) -> Tags:
-        return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
-
-    @property
-    def schema_(self) -> Schema | None:
-        """The schema of the rows from which the graph was built; None if it was built from edges."""
-        check_is_fitted(self)
-        return self.graph_.schema
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y, **fit_params).embedding_
+    invariants: ClassVar[Invariants] = {"_first_rows": IntegerArray("n", below="n")}
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.
@@ -95,20 +65,7 @@ class NeighborEmbedding(Reducer):
     def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
         """Return the coordinates of new rows, given their neighbours among the fitted rows at `points`."""
 
-    def _count_rows(self, X: Any) -> int:
-        """Return the number of rows of X or of a built graph; raise DataError if it is below 2."""
-        builder = resolve_builder(self.graph, X)
-        n = builder.n_samples if isinstance(builder, Graph) else count_rows(X)
-        if n < 2:
-            raise DataError(
-                f"X has {n} {'sample (row)' if n == 1 else 'samples (rows)'}; {type(self).__name__} needs at least 2."
-            )
-        return n
-
-    def graph_builder(self, n_samples: int) -> GraphBuilder | Graph:
-        """Return the parameter `graph`, or the builder of the graph of nearest neighbours."""
-        if self.graph is not None:
-            return check_builder_or_graph(self.graph)
+    def _default_builder(self, n_samples: int) -> GraphBuilder:
         return KNearest(self._n_graph_neighbors(n_samples), weight=Binary(), symmetry="directed")
 
     @abstractmethod
@@ -119,9 +76,7 @@ class NeighborEmbedding(Reducer):
         """Return the graph of the parameter `graph`, by default of the nearest neighbours of each row."""
         n_neighbors = self._n_graph_neighbors(n)
         check_memory(float(_BYTES_PER_EDGE) * n * n_neighbors, f"The {n_neighbors:,} neighbours of {n:,} rows", advice)
-        builder = self.graph_builder(n)
-        graph = builder.build_quietly(X, y if builder.needs_classes else None, fill_missing=True)
-        graph.check_columns(X)
+        graph = self._read_graph(X, y, quietly=True)
         if len(graph.components) > 1:
             warn_user(
                 [

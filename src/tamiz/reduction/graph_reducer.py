@@ -1,0 +1,86 @@
+"""The base class of maps that are computed from a neighbour graph of the rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from tamiz.exceptions import DataError
+from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.k_nearest import builder_metric
+from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.neighbors.row_encoders import count_rows
+from tamiz.reduction.base import Reducer
+from tamiz.sources.schema import Schema
+from tamiz.storage.invariants import InstanceOf, Integer, Invariants
+
+DISCONNECTED_CHOICES = ("error", "connect", "per_component")
+
+
+class GraphReducer(Reducer):
+    """A map of the rows of a graph.
+
+    Attributes
+    ----------
+    graph : GraphBuilder, Graph or None
+        The parameter of the subclass.
+    graph_ : Graph
+        The graph that was built or passed, with the edges that connect its components where these were requested.
+    """
+
+    graph: GraphBuilder | Graph | None
+    graph_: Graph
+    invariants: ClassVar[Invariants] = {
+        "graph_": InstanceOf(Graph),
+        "graph_.n_samples": Integer(low=1, size="n"),
+    }
+
+    def __sklearn_tags__(self) -> Tags:
+        return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
+
+    @property
+    def schema_(self) -> Schema | None:
+        """The schema of the rows from which the graph was built; None if it was built from edges."""
+        check_is_fitted(self)
+        return self.graph_.schema
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
+        """Fit and return the coordinates of the rows."""
+        return self.fit(X, y, **fit_params).embedding_
+
+    def graph_builder(self, n_samples: int) -> GraphBuilder | Graph:
+        """Return the parameter `graph`, or the default builder for a number of rows."""
+        return self._default_builder(n_samples) if self.graph is None else check_builder_or_graph(self.graph)
+
+    @abstractmethod
+    def _default_builder(self, n_samples: int) -> GraphBuilder:
+        """Return the builder that graph=None stands for."""
+
+    def _count_rows(self, X: Any) -> int:
+        """Return the number of rows of X, or of a built graph for X=None; raise an error if it is below 2."""
+        if isinstance(self.graph, Graph):
+            n = self.graph.n_samples
+        elif X is None:
+            raise ValueError(
+                "X is None, and fit requires rows to build a graph of; without them pass graph= a built Graph."
+            )
+        else:
+            n = count_rows(X)
+        if n < 2:
+            raise DataError(
+                f"X has {n} {'sample (row)' if n == 1 else 'samples (rows)'}; {type(self).__name__} needs at least 2."
+            )
+        return n
+
+    def _read_graph(self, X: Any, y: Any, *, quietly: bool) -> Graph:
+        """Build the graph, or check that a built one is of the rows and columns of X; a quiet build does not warn of components."""
+        builder = self.graph_builder(self._count_rows(X))
+        build = builder.build_quietly if quietly else builder.build
+        graph = build(X, y if builder.needs_classes else None, fill_missing=True)
+        graph.check_columns(X)
+        return graph
