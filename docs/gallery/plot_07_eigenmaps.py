@@ -14,7 +14,9 @@ from tamiz.comparison import parameter_sweep
 from tamiz.reduction import LaplacianEigenmaps
 
 X, along = make_swiss_roll(400, random_state=1)
-sweep = parameter_sweep(X, LaplacianEigenmaps(), {"n_neighbors": [5, 10, 15], "t": [5, 25, np.inf]})
+sweep = parameter_sweep(
+    X, LaplacianEigenmaps(), {"n_neighbors": [5, 10, 15], "t": [5, 25, np.inf]}
+)
 figure = sweep.plot(along, color_label="along the roll")
 
 # %%

@@ -50,7 +50,7 @@ def map_options(command: Command) -> Command:
                 metavar="NAME[:VARIANT]",
                 multiple=True,
                 help=f"A map of the rows: mds:ordinal, or one of {map_methods.names}; `tamiz methods` lists all. Repeatable; by "
-                "default PCA, metric and ordinal MDS and Laplacian eigenmaps.",
+                "default PCA, metric and ordinal MDS, Laplacian eigenmaps and UMAP.",
             ),
             click.option(
                 "--dissimilarity",
