@@ -93,9 +93,10 @@ def test_a_failure_is_one_sentence_on_stderr_of_the_real_program(folder: Path) -
 
 @pytest.mark.parametrize(
     ("option", "setting"),
-    [(["--debug"], None), pytest.param([], "1", marks=pytest.mark.slow)],
+    [(["--debug"], None), ([], "1")],
     ids=["--debug", "TAMIZ_DEBUG"],
 )
+@pytest.mark.slow
 def test_debug_shows_the_traceback(folder: Path, option: list[str], setting: str | None) -> None:
     environment = os.environ | ({} if setting is None else {"TAMIZ_DEBUG": setting})
     done = _tamiz("rank", "absent.csv", *option, env=environment)

@@ -214,6 +214,7 @@ def test_a_graph_of_a_sample_places_the_other_rows(
     np.testing.assert_array_equal(numbers(done)[first], reducer.transform(rows)[first])
 
 
+@pytest.mark.slow
 def test_a_method_that_is_named_imports_no_other(iris: Path) -> None:
     script = (
         f"import sys\nfrom tamiz.cli import main\ntry:\n    main(['reduce', '{iris}', '-q'])\nfinally:\n"

@@ -59,6 +59,7 @@ def test_no_color_and_quiet_are_heeded_on_a_terminal(iris: Path) -> None:
     assert quiet == ""
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_no_control_sequences(iris: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tamiz", "rank", str(iris), "-t", "species"], capture_output=True, text=True, check=True

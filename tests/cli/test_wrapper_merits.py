@@ -68,7 +68,7 @@ def test_every_model_takes_a_mixed_table_of_classes(tamiz: Callable[..., Result]
     assert "job" in done.stdout.split()
 
 
-@pytest.mark.parametrize("name", ["knn", "linear", "ridge", "tree", "forest"])
+@pytest.mark.parametrize("name", ["knn", "linear", "ridge", "tree", pytest.param("forest", marks=pytest.mark.slow)])
 def test_models_of_numbers_take_a_mixed_table(tamiz: Callable[..., Result], mixed: Path, name: str) -> None:
     done = tamiz(
         "select", mixed, "-t", "pay", "--exclude", "class", "--merit", f"wrapper:{name}", "--search", "forward"

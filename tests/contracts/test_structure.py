@@ -3,9 +3,12 @@
 from pathlib import Path
 from runpy import run_path
 
+import pytest
+
 STRUCTURE = run_path(str(Path(__file__).parents[2] / "tools" / "structure.py"))
 
 
+@pytest.mark.slow
 def test_no_two_files_import_each_other():
     assert STRUCTURE["circles"](STRUCTURE["import_graph"](STRUCTURE["parse_package"]())) == []
 

@@ -184,6 +184,7 @@ def test_unfinished_work_of_workers_that_end_is_done_in_the_main_process(monkeyp
     assert set(answers) == {None}
 
 
+@pytest.mark.slow
 def test_workers_are_started_when_refits_have_taken_a_while_and_not_before(monkeypatch):
     started = []
     monkeypatch.setattr(workers, "are_idle", lambda n: False)

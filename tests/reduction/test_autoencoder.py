@@ -158,6 +158,7 @@ found = np.concatenate([mapped.embedding_.ravel(), mapped.training_curve_.ravel(
 """
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads_and_in_another_process():
     found = []
     for n_jobs in (1, 2):

@@ -158,7 +158,7 @@ def test_transform_maps_rows_of_fit_to_their_coordinates_and_each_row_independen
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("n", [60, 700])
+@pytest.mark.parametrize("n", [60, pytest.param(700, marks=pytest.mark.slow)])
 def test_a_constant_is_the_least_that_makes_distances_euclidean(rule, n):
     D = some_distances("cityblock", n)
     new = cdist(*[np.random.default_rng(n).normal(size=(m, 6)) * 3 for m in (9, n)], "cityblock")

@@ -187,6 +187,7 @@ for n_landmarks in ("all", 200):
 """
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads_and_in_another_process():
     found = []
     for n_jobs in (1, 2):

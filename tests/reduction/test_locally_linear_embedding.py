@@ -180,6 +180,7 @@ def test_the_bits_are_the_same_for_any_number_of_threads(method):
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.slow
 def test_the_bits_are_the_same_in_another_process():
     run = subprocess.run([sys.executable, "-c", ANOTHER_PROCESS], capture_output=True, check=True, text=True)
     X, _ = roll(700)

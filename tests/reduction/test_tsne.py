@@ -238,11 +238,11 @@ def test_an_interrupted_fit_keeps_its_layout():
 
 
 def test_a_graph_is_shared():
-    graph = KNearest(90).build(DIGITS[:500])
-    mapped = TSNE(graph=graph).fit(DIGITS[:500])
+    graph = KNearest(90).build(DIGITS[:300])
+    mapped = TSNE(graph=graph).fit(DIGITS[:300])
     assert mapped.graph_ is graph
     np.testing.assert_array_equal(TSNE(graph=graph).fit().embedding_, mapped.embedding_)
-    few = TSNE(graph=KNearest(12), n_iter=1500).fit(DIGITS[:500])
+    few = TSNE(graph=KNearest(12), n_iter=1500).fit(DIGITS[:150])
     assert few.perplexity_ == 4
 
 

@@ -89,6 +89,7 @@ def test_rows_within_a_lasso_are_picked_on_every_map_and_let_go_together(read: A
     assert reader.page.evaluate("document.getElementById('map-1-points').layout.selections.length") == 0
 
 
+@pytest.mark.slow
 def test_picked_rows_stay_picked_in_other_colours_and_after_a_map_comes_back(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
@@ -128,6 +129,7 @@ def test_picked_rows_are_compared_with_all_and_saved(read: Any, tmp_path: Path) 
     assert [[float(value) for value in row[1:3]] for row in rows] == places
 
 
+@pytest.mark.slow
 def test_points_that_are_no_rows_select_nothing(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
@@ -137,6 +139,7 @@ def test_points_that_are_no_rows_select_nothing(read: Any) -> None:
         assert reader.page.locator("#picked").is_hidden()
 
 
+@pytest.mark.slow
 def test_very_many_points_are_an_image_with_rows_that_can_be_shown_and_selected(crowd: Reader) -> None:
     script = (
         "(id) => { const plot = document.getElementById(id); return [plot.layout.images.length, plot.data.length]; }"
@@ -182,7 +185,8 @@ def test_very_many_points_are_printed(crowd: Reader) -> None:
     crowd.page.evaluate("dispatchEvent(new Event('afterprint'))")
 
 
-@pytest.mark.parametrize("width", [1400, pytest.param(390, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1400, 390])
 def test_maps_far_away_are_given_back_and_keep_their_room(read: Any, width: int) -> None:
     reader = read("wine", width=width)
     reader.show("map-1-points")
