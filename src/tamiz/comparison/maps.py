@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 # Largest number of panels in a row of a figure, and neighbours in the measures.
 _MAX_PANELS, _MAX_NEIGHBORS = 4, 15
+# Decimals of the printed measures.
+_DECIMALS = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,9 +144,10 @@ class MapComparison:
         first = next(iter(self.maps.values())).quality
         lines = [["", *self.maps]]
         for measure in first.measures:
-            values = [one.quality[measure.name].value for one in self.maps.values()]
+            # As shown, so that values that look equal are ties.
+            values = [round(one.quality[measure.name].value, _DECIMALS) for one in self.maps.values()]
             best = max(values) if measure.larger_is_better else min(values)
-            lines.append([measure.name, *(f"{value:.4f}{'*' if value == best else ' '}" for value in values)])
+            lines.append([measure.name, *(f"{value:.{_DECIMALS}f}{'*' if value == best else ' '}" for value in values)])
         lines.append(["seconds", *(f"{one.seconds:.2f} " for one in self.maps.values())])
         lines.append(["memory in MB", *(f"{one.peak_bytes / 1e6:.0f} " for one in self.maps.values())])
         return lines
