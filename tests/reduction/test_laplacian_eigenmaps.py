@@ -277,3 +277,16 @@ def test_a_graph_of_other_columns_is_refused(method):
         method(graph=named).fit(table[["a", "b"]])
     with pytest.raises(DataError, match="Column 0 of X is 'c', but 'a' in the table that the graph was built from"):
         method(graph=named).fit(table[["c", "b", "a"]])
+
+
+def test_different_rows_at_one_point_are_reported():
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    # The last 10 rows have each other and the same rows of the first 110 as neighbours.
+    X[110:] += 1e4
+    with pytest.warns(
+        TamizWarning, match="10 different rows have the same coordinates up to rounding, the first is row 110"
+    ):
+        mapped = LaplacianEigenmaps(2).fit(X)
+    assert np.ptp(mapped.embedding_[110:], axis=0).max() < 1e-9 < np.ptp(mapped.embedding_[:110], axis=0).max()
+    # Equal rows are not different ones.
+    LaplacianEigenmaps(2, graph=KNearest(30)).fit(np.repeat(load_iris().data[50:80], 3, axis=0))

@@ -17,11 +17,15 @@ from tamiz.graphs.laplacian import LAPLACIAN_KINDS
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
 from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.spectral import smallest_eigenpairs
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, IntegerArray, Invariants, OneOf
+
+# Different rows are reported as coincident if at least this many, and this share of all, are within this share of the extent.
+_MIN_COINCIDENT, _MIN_COINCIDENT_SHARE, _ROUNDING = 5, 0.05, 1e-9
 
 
 def _n_solved_components(eigenvalues: Floats) -> int:
@@ -156,6 +160,7 @@ class LaplacianEigenmaps(GraphReducer):
             self._set_eigenvectors(
                 graph.connect_components() if self.disconnected == "connect" else graph, n_components
             )
+        _warn_of_coincident_rows(self.embedding_, self.graph_, row_numbers(X))
         self.embedding_ = self._match_dtype(self.embedding_, X)
         record_features(self, X)
         return self
@@ -224,3 +229,25 @@ class LaplacianEigenmaps(GraphReducer):
         root = np.sqrt(self.graph_.degrees)[:, None]
         scaled = np.divide(self.embedding_, root, out=np.zeros(self.embedding_.shape), where=root > 0)
         return np.asarray(weights @ scaled) / degrees[:, None] / divisor * np.sqrt(degrees * nearest_weights)[:, None]
+
+
+def _warn_of_coincident_rows(embedding: Floats, graph: Graph, numbers: NDArray[np.intp] | None) -> None:
+    """Warn if different rows have the same coordinates up to rounding."""
+    rows = np.unique(graph.first_occurrences())
+    extent = float(np.ptp(embedding, axis=0).max())
+    if extent == 0.0 or len(rows) < _MIN_COINCIDENT:
+        return
+    _, first, counts = np.unique(
+        np.round(embedding[rows] / (_ROUNDING * extent)), axis=0, return_index=True, return_counts=True
+    )
+    most = int(np.argmax(counts))
+    if counts[most] < max(_MIN_COINCIDENT, _MIN_COINCIDENT_SHARE * len(rows)):
+        return
+    row = rows[first[most]] if numbers is None else numbers[rows[first[most]]]
+    warn_user(
+        [
+            f"LaplacianEigenmaps: {counts[most]:,} different rows have the same coordinates up to rounding, the first is row "
+            f"{row}: these coordinates only separate them from other rows. Raise n_components, or use fewer neighbours or "
+            "disconnected='per_component'."
+        ]
+    )
