@@ -66,9 +66,9 @@ class ICA(Reducer):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_coordinates)
-        Unmixing matrix W K: the sources are (x - mean_) / scale_ times its transpose.
+        Unmixing matrix W K: the sources are `(x - mean_) / scale_` times its transpose.
     mixing_ : ndarray of shape (n_coordinates, n_components)
-        The pseudo-inverse of `components_`: what one unit of a source adds to the coordinates (x - mean_) / scale_.
+        The pseudo-inverse of `components_`: what one unit of a source adds to the coordinates `(x - mean_) / scale_`.
     mean_, scale_ : ndarray of shape (n_coordinates,)
     coordinate_names_ : list of str
         Numeric columns by name, then "column=level" for the categories.
