@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import ConvergenceWarning, DataError
 from tamiz.reduction.autoencoding.errors import MAX_COVARIANCE, network_errors, pca_errors, row_errors
@@ -302,18 +302,11 @@ class Autoencoder(Reducer):
             frame, of the same library, where dates are dates; else an array, of objects if there are categories.
         """
         check_is_fitted(self)
-        frame = eager_frame(X) if is_frame(X) else None
-        if frame is not None:
-            names = self.get_feature_names_out().tolist()
-            frame = frame.select(names) if sorted(map(str, frame.columns)) == sorted(names) else frame
-        points = check_array(X if frame is None else frame.to_numpy(), dtype=[np.float64, np.float32])
-        k = self._network.n_coordinates
-        if points.shape[1] != k:
-            raise ValueError(f"X has {points.shape[1]} columns, but {k} components were fitted.")
+        points = self._read_coordinates(X)
         with np.errstate(over="ignore", invalid="ignore"):
             columns = self._row_encoder.decode(self._network.decode(points.astype(np.float64)))
-        if frame is not None:
-            return self._row_encoder.to_frame(columns, frame)
+        if is_frame(X):
+            return self._row_encoder.to_frame(columns, eager_frame(X))
         dtype = object if self._row_encoder.levels else points.dtype
         return np.stack([values.astype(dtype) for values in columns.values()], axis=1)
 

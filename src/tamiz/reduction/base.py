@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.neighbors.row_encoders import as_array
 from tamiz.sources.feature_checks import float_dtype, mixed_table_tags
+from tamiz.sources.in_memory import eager_frame, is_frame
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
@@ -119,6 +120,16 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
             converted = embedding.astype(float_dtype(X), copy=False)
         check_finite_embedding(converted)
         return converted
+
+    def _read_coordinates(self, X: Any) -> NDArray[Any]:
+        """Return coordinates that `inverse_transform` is passed; the columns of a frame are matched by name."""
+        if is_frame(X):
+            frame, names = eager_frame(X), self.get_feature_names_out().tolist()
+            X = (frame.select(names) if sorted(map(str, frame.columns)) == sorted(names) else frame).to_numpy()
+        points = check_array(X, dtype=[np.float64, np.float32])
+        if points.shape[1] != self._n_features_out:
+            raise ValueError(f"X has {points.shape[1]} columns, but {self._n_features_out} components were fitted.")
+        return points
 
     @property
     def _n_features_out(self) -> int:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import builder_metric
+from tamiz.graphs.k_nearest import builder_metric, resolve_builder
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.reduction.base import Reducer
@@ -63,14 +63,8 @@ class GraphReducer(Reducer):
 
     def _count_rows(self, X: Any) -> int:
         """Return the number of rows of X, or of a built graph for X=None; raise an error if it is below 2."""
-        if isinstance(self.graph, Graph):
-            n = self.graph.n_samples
-        elif X is None:
-            raise ValueError(
-                "X is None, and fit requires rows to build a graph of; without them pass graph= a built Graph."
-            )
-        else:
-            n = count_rows(X)
+        builder = resolve_builder(self.graph, X)
+        n = builder.n_samples if isinstance(builder, Graph) else count_rows(X)
         if n < 2:
             raise DataError(
                 f"X has {n} {'sample (row)' if n == 1 else 'samples (rows)'}; {type(self).__name__} needs at least 2."

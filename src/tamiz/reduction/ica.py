@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import ConvergenceWarning, DataError
 from tamiz.reduction.base import Reducer
@@ -28,7 +28,6 @@ from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import check_features as compare_columns
 from tamiz.sources.feature_checks import float_dtype, record_features
-from tamiz.sources.in_memory import eager_frame, is_frame
 from tamiz.statistics.base import Floats
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf, Strings
@@ -345,12 +344,7 @@ class ICA(Reducer):
             float32 where X is.
         """
         check_is_fitted(self)
-        if is_frame(X):
-            frame, names = eager_frame(X), self.get_feature_names_out().tolist()
-            X = (frame.select(names) if sorted(map(str, frame.columns)) == sorted(names) else frame).to_numpy()
-        sources = check_array(X, dtype=[np.float64, np.float32])
-        if sources.shape[1] != len(self.components_):
-            raise ValueError(f"X has {sources.shape[1]} columns, but {len(self.components_)} components were fitted.")
+        sources = self._read_coordinates(X)
         return np.asarray((sources @ self.mixing_.T) * self.scale_ + self.mean_, dtype=sources.dtype)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.reduction.base import ImageSet, Reducer
 from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
@@ -33,7 +33,6 @@ from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import check_features as compare_columns
 from tamiz.sources.feature_checks import record_features
-from tamiz.sources.in_memory import eager_frame, is_frame
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, Strings
 
@@ -372,12 +371,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
             float32 where X is.
         """
         check_is_fitted(self)
-        if is_frame(X):
-            frame, names = eager_frame(X), self.get_feature_names_out().tolist()
-            X = (frame.select(names) if sorted(map(str, frame.columns)) == sorted(names) else frame).to_numpy()
-        points = check_array(X, dtype=[np.float64, np.float32])
-        if points.shape[1] != self.n_components_:
-            raise ValueError(f"X has {points.shape[1]} columns, but {self.n_components_} components were fitted.")
+        points = self._read_coordinates(X)
         lengths = np.sqrt(self.explained_variance_)[:, None] if self.whiten else 1.0
         found = points @ (self.components_ * lengths) * self.scale_ + self.mean_
         return np.asarray(found, dtype=points.dtype)
