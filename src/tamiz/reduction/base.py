@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,16 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder
-from tamiz.graphs.graph import Graph
 from tamiz.neighbors.row_encoders import as_array
 from tamiz.sources.feature_checks import float_dtype, mixed_table_tags
 from tamiz.sources.in_memory import eager_frame, is_frame
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
+
+if TYPE_CHECKING:
+    from tamiz.graphs.builder import GraphBuilder
+    from tamiz.graphs.graph import Graph
 
 
 @dataclass(frozen=True)
