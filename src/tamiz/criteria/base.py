@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 GatherFunction: TypeAlias = Callable[..., tuple[Any, ...]]
 # From weights of the rows, of shape (n_weightings, n_rows), to scores of shape (n_weightings, n_columns).
 ReweightedScorer: TypeAlias = Callable[[Floats], Floats]
+# From numbers of columns, and of columns to copy and permute, to the scores of the columns and the copies in one table.
+ShadowScorer: TypeAlias = Callable[[NDArray[np.intp], NDArray[np.intp], np.random.Generator], Floats]
 
 
 class StatisticsCache:
@@ -142,6 +144,13 @@ class RowRelevance(Relevance):
         """Return a function that scores the table's columns under other row weights.
 
         None where nothing is faster than another call of `score`, or where `n_weightings` calls would take minutes.
+        """
+        return None
+
+    def make_shadow_scorer(self, source: Source) -> ShadowScorer | None:  # noqa: ARG002 - most have none
+        """Return a function that scores columns beside permuted copies of columns, with new random draws at each call.
+
+        None where nothing is faster than a call of `score` on a table with the copies.
         """
         return None
 
