@@ -225,7 +225,7 @@ class RankSelector(Selector):
             source = self._open_source(X, y, sample_weight, groups)
             self.relevance_ = choose_relevance(self.relevance, source.schema)
             self.relevance_.check(source.schema)
-            self.scores_, self.scores_std_ = _score_columns(self.relevance_, source)
+            self.scores_, self.scores_std_ = score_columns(self.relevance_, source)
         record_features(self, X)
         self.schema_ = source.schema
         warn_user(
@@ -262,7 +262,7 @@ class RankSelector(Selector):
         return kept
 
 
-def _score_columns(relevance: Relevance, source: Source) -> tuple[Floats, Floats | None]:
+def score_columns(relevance: Relevance, source: Source) -> tuple[Floats, Floats | None]:
     """Return the scores of the columns and, of scores that are means, their standard deviations."""
     if isinstance(relevance, RowRelevance):
         return relevance.score_with_std(source)

@@ -18,6 +18,8 @@ from tamiz.statistics.base import Floats
 _N_COLUMN_SETS = 3
 # Codes of one byte.
 _MAX_CODES = 2**8
+# Deep nodes have few rows, and scanning their histograms is most of the work; 64 bins confirm the same columns as 256.
+_MAX_SHADOW_CODES = 2**6
 # Rounds of trees that one task grows: it counts the histograms of all rows once.
 _TASK_ROUNDS = 5
 
@@ -41,8 +43,8 @@ class CodedColumns:
 
     Notes
     -----
-    A coordinate with up to 256 values can be split between any two of them; one with more values is binned into about 256 bins of
-    equally many rows.
+    A coordinate with up to `max_codes` values, by default 256, can be split between any two of them; one with more values is binned
+    into about as many bins of equally many rows.
     """
 
     codes: NDArray[np.uint8]
@@ -50,9 +52,11 @@ class CodedColumns:
     first: NDArray[np.int64]
 
     @classmethod
-    def from_features(cls, features: NDArray[Any], columns: Sequence[NDArray[np.intp]]) -> CodedColumns:
+    def from_features(
+        cls, features: NDArray[Any], columns: Sequence[NDArray[np.intp]], max_codes: int = _MAX_CODES
+    ) -> CodedColumns:
         """Code features of shape (n_rows, n_coordinates), given the coordinates of every column."""
-        coded = [_bin_codes(features[:, j]) for j in np.concatenate(columns).tolist()]
+        coded = [_bin_codes(features[:, j], max_codes) for j in np.concatenate(columns).tolist()]
         first = np.concatenate([[0], np.cumsum([len(one) for one in columns])]).astype(np.int64)
         return cls(np.array([codes for codes, _ in coded]), np.array([n for _, n in coded], dtype=np.int64), first)
 
@@ -93,7 +97,7 @@ class ShadowTrees:
         n_rounds: int,
         max_depth: int,
     ) -> None:
-        self._coded = CodedColumns.from_features(data.features.astype(np.float32), columns)
+        self._coded = CodedColumns.from_features(data.features.astype(np.float32), columns, _MAX_SHADOW_CODES)
         self._distinct_index = distinct_index
         self._target = np.ascontiguousarray(data.target, dtype=np.float64)
         self._n_classes = data.n_classes
@@ -193,10 +197,10 @@ def _grow_trees(
     return out
 
 
-def _bin_codes(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
+def _bin_codes(values: NDArray[Any], max_codes: int) -> tuple[NDArray[np.uint8], int]:
     """Return the codes of a coordinate and the number of codes."""
     distinct, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    if len(distinct) > _MAX_CODES:
-        bins = (np.cumsum(counts) - counts) * _MAX_CODES // len(values)
+    if len(distinct) > max_codes:
+        bins = (np.cumsum(counts) - counts) * max_codes // len(values)
         codes = np.unique(bins, return_inverse=True)[1][codes]
     return codes.astype(np.uint8), int(codes.max()) + 1
