@@ -19,14 +19,12 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.selection import Selector
-from tamiz.sources.base import Source
 from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import (
     BoolArray,
-    Condition,
     FloatArray,
     InstanceOf,
     Integer,
@@ -114,8 +112,8 @@ class BorutaSelector(Selector):
 
     The tests compare a column with permutations of this table. A noise column that has the highest score by chance in this table
     has it in every iteration: with a deterministic relevance about one table of pure noise in three has such a column, whatever
-    `alpha` is; with random draws, such as those of trees, it is fewer. `alpha` bounds neither the probability of a false confirmation
-    in a table nor the share of false ones. `StabilitySelector` bounds the number of false selections.
+    `alpha` is; random draws, such as those of trees, make it fewer. `alpha` bounds neither the probability of a false
+    confirmation in a table nor the share of false ones. `StabilitySelector` bounds the expected number of false selections.
 
     References
     ----------

@@ -38,7 +38,7 @@ def false_selection_bound(
 
     with :math:`C = 1 / (2\tau - 1)` without an assumption. If the distribution of the number of pairs whose halves both select a
     false column is unimodal, :math:`C = 1 / (2 (2\tau - 1 - 1/(2B)))` for a threshold :math:`\tau \le 3/4`, and
-    :math:`4 (1 - \tau + 1/(2B)) / (1 + 1/B)` above. If it is -1/2-concave, and the frequency of selection -1/4-concave, the bound is
+    :math:`4 (1 - \tau + 1/(2B)) / (1 + 1/B)` above. If it is -1/2-concave, and that of the halves -1/4-concave, the bound is
     :math:`p \min\{D(q^2/p^2, 2\tau - 1, B, -1/2), D(q/p, \tau, 2B, -1/4)\}` with the tail probability D of `max_tail_probability`.
 
     Parameters
@@ -62,7 +62,7 @@ def false_selection_bound(
     Examples
     --------
     >>> [round(false_selection_bound(10, 100, 0.6, 50, assumption), 2) for assumption in ("none", "unimodal", "r_concave")]
-    [5.0, 2.63, 1.06]
+    [5.0, 2.63, 1.14]
     """
     share = n_selected / n_columns
     # The threshold as a number of halves; a product such as 0.58 * 100 is rounded first.
@@ -150,3 +150,41 @@ def _maximize(function: Callable[[Floats], Floats], low: Floats, high: Floats) -
         best = np.maximum(best, np.maximum(at_left, at_right))
         low, high = np.where(at_left < at_right, left, low), np.where(at_left < at_right, high, right)
     return best
+
+
+def choose_n_selected(max_false: float, n_columns: int, threshold: float, n_pairs: int, assumption: str) -> int:
+    """Return the largest number of columns per half with a bound of at most `max_false`."""
+
+    def allowed(n: int) -> bool:
+        return false_selection_bound(n, n_columns, threshold, n_pairs, assumption) <= max_false
+
+    if not allowed(1):
+        least = false_selection_bound(1, n_columns, threshold, n_pairs, assumption)
+        raise ValueError(
+            f"max_false={max_false:g} cannot be reached with threshold={threshold:g}: with one column from each half the bound on "
+            f"{n_columns:,} columns is {least:.3g}. Increase threshold, n_pairs or max_false."
+        )
+    return _last_true(allowed, 1, n_columns)
+
+
+def choose_threshold(max_false: float, n_selected: float, n_columns: int, n_pairs: int, assumption: str) -> float:
+    """Return the smallest threshold above 1/2 with a bound of at most `max_false`, a multiple of 1 / (2 `n_pairs`)."""
+
+    def exceeds(n_halves: int) -> bool:
+        return false_selection_bound(n_selected, n_columns, n_halves / (2 * n_pairs), n_pairs, assumption) > max_false
+
+    if exceeds(2 * n_pairs):
+        least = false_selection_bound(n_selected, n_columns, 1.0, n_pairs, assumption)
+        raise ValueError(
+            f"max_false={max_false:g} cannot be reached with {n_selected:g} of {n_columns:,} columns from each half: with a "
+            f"threshold of 1 the bound is {least:.3g}. Select fewer columns, or increase max_false or n_pairs."
+        )
+    return (_last_true(exceeds, n_pairs, 2 * n_pairs) + 1) / (2 * n_pairs)
+
+
+def _last_true(condition: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the last number up to `high` for which a condition is true, where it is true from `low` up to that number."""
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if condition(middle) else (low, middle - 1)
+    return low
