@@ -21,7 +21,7 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_rows, weight_array
+from tamiz.sources.views import positive_weight_rows, weight_array
 from tamiz.statistics.base import Codes, Floats
 
 Counts: TypeAlias = "NDArray[np.int64]"
@@ -280,7 +280,7 @@ def rank_intervals(
     Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapters 6 (200 samples are enough for a standard error) and 13.
     Hall and Miller (2009), Using the bootstrap to quantify the authority of an empirical ranking, Annals of Statistics 37.
     """
-    rows = _positive_weight_rows(source)
+    rows = positive_weight_rows(source)
     schema = rows.schema
     undefined = [one.label for one in ranking_criteria if not one.relevance.supports_bootstrap]
     if len(undefined) == len(ranking_criteria):
@@ -332,9 +332,3 @@ def bootstrap_cost(schema: Schema, budget: Budget) -> float:
     by_column = _COLUMN_COST_ROWS if schema.has_classes else _NUMERIC_TARGET_COST_ROWS
     values = (schema.n_rows + by_column) * (len(schema.numeric) + len(schema.categorical) / 4)
     return values if values <= budget.scale * _MAX_VALUES else 0.0
-
-
-def _positive_weight_rows(source: Source) -> Source:
-    """Return the rows of positive weight."""
-    weight = weight_array(source)
-    return source if weight is None or weight.all() else select_rows(source, np.flatnonzero(weight))

@@ -5,8 +5,9 @@ exchangeable selection of irrelevant columns, these are false. The bounds need n
 
 References
 ----------
-Meinshausen and Bühlmann (2010), Stability selection, JRSS B 72. Shah and Samworth (2013), Variable selection with error control:
-another look at stability selection, JRSS B 75: Theorem 2, equation (6) and Theorem 3 (r-concave), appendix A.4.
+Meinshausen and Bühlmann (2010), Stability selection, Journal of the Royal Statistical Society B 72. Shah and Samworth (2013),
+Variable selection with error control, Journal of the Royal Statistical Society B 75: theorems for any selection, for unimodal and
+for r-concave distributions.
 """
 
 from __future__ import annotations

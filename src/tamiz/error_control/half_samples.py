@@ -56,7 +56,8 @@ def draw_half_pairs(source: Source, n_pairs: int, rng: np.random.Generator) -> I
         halves = np.zeros((2, n_units), dtype=bool)
         for half in range(2):
             halves[half, order[half : n_units // 2 * 2 : 2]] = True
-        yield halves[:, unit]
+        # C order, as kernels require; indexing alone returns the transpose.
+        yield np.ascontiguousarray(halves[:, unit])
 
 
 def select_highest(scores: Floats, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -108,7 +109,7 @@ class RelevanceHalves(HalfSelection):
         base = weight_array(self._source)
 
         def score(batch: list[Masks]) -> Floats:
-            weights = np.concatenate(batch).astype(np.float64, order="C")
+            weights = np.concatenate(batch).astype(np.float64)
             if self._scorers.names:
                 with capture_warnings():
                     return self._scorers.scores(weights if base is None else weights * base)[:, 0, self._position]

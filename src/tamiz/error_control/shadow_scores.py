@@ -37,8 +37,12 @@ class _TableScorer:
             for k, j in enumerate(copied.tolist())
         ]
         relevance = clone(self._relevance)
-        if "random_state" in relevance.get_params(deep=False):
+        parameters = relevance.get_params(deep=False)
+        if "random_state" in parameters:
             relevance.set_params(random_state=int(rng.integers(2**31)))
+        if parameters.get("encode") == "auto":
+            # Without encoding the model would be fitted to the user's table, which has no shadows.
+            relevance.set_params(encode=True)
         rejected = np.setdiff1d(self._schema.used, columns).tolist()
         table = self._own.table(shadows, excluded=rejected, reason="it is rejected")
         scores, _ = score_columns(relevance, table)

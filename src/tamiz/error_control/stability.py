@@ -18,7 +18,6 @@ from tamiz.error_control.false_selection_bounds import (
 from tamiz.error_control.half_samples import HalfSelection, RelevanceHalves, SelectorHalves, draw_half_pairs
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
-from tamiz.models.folds import drop_zero_weights
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
@@ -27,6 +26,7 @@ from tamiz.selection import Selector
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.feature_checks import record_features
+from tamiz.sources.views import positive_weight_rows
 from tamiz.storage.invariants import BoolArray, FloatArray, Integer, Invariants, Number, OneOf
 
 _DEFAULT_THRESHOLD, _DEFAULT_MAX_FALSE = 0.75, 1.0
@@ -96,6 +96,9 @@ class StabilitySelector(Selector):
     and a half selects them no more often than random columns. With a relevance, p is the number of used columns that are not
     constant. A table of few columns has a weak bound; a warning is issued where the bound is not smaller than q.
 
+    A relevance with different scores for noise columns of different kinds selects some of them more often. Information gain is 0
+    for most noise numbers, which MDL does not cut, and positive for every category: use columns of one kind, or another relevance.
+
     Halves are drawn without classes, as in the paper, unless a class has fewer than 20 rows: each class is then halved. Of rows in
     groups, whole groups are in one half. A row with a weight is in one half as a whole, and its weight counts in the selection.
 
@@ -105,8 +108,7 @@ class StabilitySelector(Selector):
     References
     ----------
     Meinshausen and Bühlmann (2010), Stability selection, Journal of the Royal Statistical Society B 72.
-    Shah and Samworth (2013), Variable selection with error control: another look at stability selection, Journal of the Royal
-    Statistical Society B 75.
+    Shah and Samworth (2013), Variable selection with error control, Journal of the Royal Statistical Society B 75.
     Hofner, Boccuto and Göker (2015), Controlling false discoveries in high-dimensional situations, BMC Bioinformatics 16: the
     choice of q or the threshold from a required bound (R package stabs).
 
@@ -206,7 +208,7 @@ class StabilitySelector(Selector):
         self._check_bounds()
         rng = make_rng(self.random_state)
         with parallel.thread_session(self.n_jobs):
-            source, weight_notes = drop_zero_weights(self._open_source(X, y, sample_weight, groups))
+            source = positive_weight_rows(self._open_source(X, y, sample_weight, groups))
             halves, n_columns = self._make_halves(source, 2 * n_pairs)
             n_features = self._choose_n_features(n_columns)
             # Halves are drawn ahead of the selections, by as many as there are threads, so they have a generator of their own.
@@ -223,7 +225,7 @@ class StabilitySelector(Selector):
         self._support[np.setdiff1d(np.arange(schema.n_columns), schema.used)] = False
         record_features(self, X)
         self.schema_ = schema
-        notes = [*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema), *weight_notes]
+        notes = [*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema)]
         warn_user([*notes, *self._describe_weak_bound(n_columns)])
         return self
 
