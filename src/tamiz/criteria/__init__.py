@@ -15,6 +15,8 @@ registry = Registry(
     tree_importance         tree_importance:TreeImportance                relevance       Tree importance
     linear_coefficient      linear_coefficient:LinearCoefficient          relevance       Linear coefficient
     permutation_importance  permutation_importance:PermutationImportance  relevance       Permutation importance
+    relieff                 relief:ReliefF                                relevance       ReliefF
+    multisurf               multisurf:MultiSURF                           relevance       MultiSURF
     cfs                     cfs:CFS                                       merit           CFS
     cross_validated         cross_validated:CrossValidated                wrapper         Cross-validated score
     mdl                     discretization:MDL                            discretization  Minimum description length

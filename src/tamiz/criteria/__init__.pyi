@@ -14,7 +14,9 @@ from tamiz.criteria.information_gain import InformationGain as InformationGain
 from tamiz.criteria.laplacian import LaplacianScore as LaplacianScore
 from tamiz.criteria.laplacian import laplacian_score as laplacian_score
 from tamiz.criteria.linear_coefficient import LinearCoefficient as LinearCoefficient
+from tamiz.criteria.multisurf import MultiSURF as MultiSURF
 from tamiz.criteria.permutation_importance import PermutationImportance as PermutationImportance
+from tamiz.criteria.relief import ReliefF as ReliefF
 from tamiz.criteria.shannon_entropy import Entropy as Entropy
 from tamiz.criteria.shannon_entropy import entropy as entropy
 from tamiz.criteria.tree_importance import TreeImportance as TreeImportance

@@ -1,0 +1,231 @@
+"""Distances of rows for the Relief algorithms, the nearest rows of every class, and the differences of columns between near rows.
+
+Values have a row for every column of the table, and NaN for a missing value. The difference of two values is |x - y| for numbers,
+which are scaled to [0, 1], and 0 or 1 for codes of levels. If a value is missing, it depends on the kind of the column:
+
+- `COMPLETE_NUMBER`, `COMPLETE_CODE`: no value is missing.
+- `EXPECTED_NUMBER`: max(x, 1 - x) if only x is present, 1 if both are missing.
+- `SKIPPED_NUMBER`: 0; the pair of rows does not count.
+- `CODE`: a constant of the column, `missing_differences`.
+
+The distance of two rows is the sum of the differences in the order of the columns: it has the same bits in every block of rows,
+and whichever row is the first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.types import float64, int8, int64, void
+from numpy.typing import NDArray
+
+from tamiz.kernels import jit, record, ro, rw
+
+COMPLETE_NUMBER, COMPLETE_CODE, EXPECTED_NUMBER, SKIPPED_NUMBER, CODE = range(5)
+
+# Rows of a tile: their distances, and four columns of their values, stay in the first-level cache.
+_TILE_ROWS = 512
+
+
+class ScaledColumns(NamedTuple):
+    """The columns of a table.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_columns, n_rows)
+    kinds : ndarray of shape (n_columns,), int8
+    missing_differences : ndarray of shape (n_columns,)
+        The difference where a value is missing, for columns of the kind `CODE`.
+    """
+
+    values: NDArray[np.float64]
+    kinds: NDArray[np.int8]
+    missing_differences: NDArray[np.float64]
+
+
+_COLUMNS = record(ScaledColumns, ro(float64, 2), ro(int8), ro(float64))
+
+
+@jit(float64(float64, float64, int64, float64))
+def _difference(x, y, kind, missing_difference):
+    """Return the difference of two values of a column."""
+    if kind == COMPLETE_NUMBER:
+        return abs(x - y)
+    if x == x and y == y:
+        return (1.0 if x != y else 0.0) if kind == CODE or kind == COMPLETE_CODE else abs(x - y)
+    if kind == CODE:
+        return missing_difference
+    if kind == SKIPPED_NUMBER:
+        return 0.0
+    present = x if x == x else y
+    return max(present, 1.0 - present) if present == present else 1.0
+
+
+@jit(void(float64, ro(float64), int64, float64, rw(float64)))
+def _add_differences(x, column, kind, missing_difference, total):
+    """Add the differences between x and every value of a column."""
+    if kind == COMPLETE_NUMBER:
+        for t in range(total.shape[0]):
+            total[t] += abs(x - column[t])
+    elif kind == COMPLETE_CODE:
+        for t in range(total.shape[0]):
+            total[t] += 1.0 if column[t] != x else 0.0
+    else:
+        for t in range(total.shape[0]):
+            total[t] += _difference(x, column[t], kind, missing_difference)
+
+
+@jit(void(_COLUMNS, ro(int64), rw(float64, 2)))
+def distance_block(columns, queries, distances):
+    """Fill distances[b, t] with the distance between row queries[b] and row t."""
+    values, kinds, missing_differences = columns
+    n_columns, n = values.shape
+    for first in range(0, n, _TILE_ROWS):
+        last = min(first + _TILE_ROWS, n)
+        for b in range(queries.shape[0]):
+            i, total = queries[b], distances[b, first:last]
+            for t in range(last - first):
+                total[t] = 0.0
+            c = 0
+            while c < n_columns:
+                # Four columns together read and write the sums once; the order of the additions is the same.
+                n_simple = 0
+                while n_simple < 4 and c + n_simple < n_columns and kinds[c + n_simple] == COMPLETE_NUMBER:
+                    n_simple += 1
+                if n_simple < 4:
+                    _add_differences(values[c, i], values[c, first:last], kinds[c], missing_differences[c], total)
+                    c += 1
+                    continue
+                x0, x1, x2, x3 = values[c, i], values[c + 1, i], values[c + 2, i], values[c + 3, i]
+                column0, column1 = values[c, first:last], values[c + 1, first:last]
+                column2, column3 = values[c + 2, first:last], values[c + 3, first:last]
+                for t in range(last - first):
+                    two = (total[t] + abs(x0 - column0[t])) + abs(x1 - column1[t])
+                    total[t] = (two + abs(x2 - column2[t])) + abs(x3 - column3[t])
+                c += 4
+
+
+@jit(void(ro(float64, 2), ro(int64), ro(int64), rw(int64, 3)))
+def nearest_by_group(distances, queries, starts, nearest):
+    """Fill nearest[b, g] with the rows nearest to row queries[b] in group g, the rows starts[g] : starts[g + 1].
+
+    Rows are sorted by distance, equal ones by number; after the last row of a small group there are -1.
+    """
+    n_neighbors = nearest.shape[2]
+    best = np.empty(n_neighbors)
+    for b in range(queries.shape[0]):
+        for g in range(starts.shape[0] - 1):
+            rows = nearest[b, g]
+            for t in range(n_neighbors):
+                best[t], rows[t] = np.inf, -1
+            for i in range(starts[g], starts[g + 1]):
+                distance = distances[b, i]
+                if distance < best[n_neighbors - 1] and i != queries[b]:
+                    t = n_neighbors - 1
+                    while t > 0 and best[t - 1] > distance:
+                        best[t], rows[t] = best[t - 1], rows[t - 1]
+                        t -= 1
+                    best[t], rows[t] = distance, i
+
+
+@jit(void(_COLUMNS, ro(int64), ro(int64, 2), ro(float64, 2), rw(float64)))
+def add_neighbor_differences(columns, queries, neighbors, weights, totals):
+    """Add the weighted differences between rows and their neighbours to totals, a sum for every column; neighbours of -1 are none."""
+    values, kinds, missing_differences = columns
+    for c in range(values.shape[0]):
+        total = 0.0
+        for b in range(queries.shape[0]):
+            x = values[c, queries[b]]
+            for t in range(neighbors.shape[1]):
+                if neighbors[b, t] >= 0:
+                    y = values[c, neighbors[b, t]]
+                    total += weights[b, t] * _difference(x, y, kinds[c], missing_differences[c])
+        totals[c] += total
+
+
+@jit(void(ro(int64), rw(float64, 2), rw(float64, 2)), reassociate=True)
+def mark_near_rows(queries, distances, near):
+    """Fill near[b, t] with 1 where the distance of row queries[b] to row t is below the mean minus half the standard deviation.
+
+    Mean and standard deviation are over the other rows. Row queries[b] and rows at an infinite distance do not count and have 0.
+    """
+    n = distances.shape[1]
+    for b in range(queries.shape[0]):
+        row = distances[b]
+        row[queries[b]] = np.inf
+        count, total, squares = 0.0, 0.0, 0.0
+        for t in range(n):
+            finite = row[t] < np.inf
+            count += 1.0 if finite else 0.0
+            total += row[t] if finite else 0.0
+        mean = total / max(count, 1.0)
+        for t in range(n):
+            deviation = row[t] - mean if row[t] < np.inf else 0.0
+            squares += deviation * deviation
+        # Less by rounding errors: where all distances are equal, no row is near.
+        threshold = (mean - 0.5 * np.sqrt(squares / max(count, 1.0))) * (1.0 - 1e-12)
+        for t in range(n):
+            near[b, t] = 1.0 if row[t] < threshold else 0.0
+
+
+@jit(float64(float64, ro(float64), int64, ro(float64)), reassociate=True)
+def _near_sum(x, column, kind, near):
+    """Return the sum of the differences between x and the near rows, without those whose value is missing."""
+    total = 0.0
+    if kind == COMPLETE_NUMBER:
+        for t in range(near.shape[0]):
+            total += near[t] * abs(x - column[t])
+    elif kind == SKIPPED_NUMBER:
+        for t in range(near.shape[0]):
+            total += near[t] * abs(x - column[t]) if column[t] == column[t] else 0.0
+    else:
+        for t in range(near.shape[0]):
+            total += near[t] if column[t] != x and column[t] == column[t] else 0.0
+    return total
+
+
+@jit(float64(ro(float64), ro(float64)), reassociate=True)
+def _near_count(column, near):
+    """Return the number of near rows in which a column has a value."""
+    count = 0.0
+    for t in range(near.shape[0]):
+        count += near[t] if column[t] == column[t] else 0.0
+    return count
+
+
+@jit(void(_COLUMNS, ro(int64), ro(float64, 2), ro(int64, 2), ro(int64, 2), ro(float64), rw(float64)))
+def add_near_differences(columns, queries, near, bounds, groups, shares, totals):
+    """Add the mean difference to near misses minus that to near hits to totals, a sum for every column, for every row.
+
+    The rows bounds[b, s] : bounds[b, s + 1] are in the group groups[b, s], where group 0 is that of the hits. The means of the
+    differences to the other groups are averaged in proportion to `shares`, over the groups that have near rows.
+    """
+    values, kinds, _ = columns
+    n_groups, n_segments = shares.shape[0], groups.shape[1]
+    counts, sums, complete_counts = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
+    for b in range(queries.shape[0]):
+        for g in range(n_groups):
+            complete_counts[g] = 0.0
+        for s in range(n_segments):
+            for t in range(bounds[b, s], bounds[b, s + 1]):
+                complete_counts[groups[b, s]] += near[b, t]
+        for c in range(values.shape[0]):
+            x = values[c, queries[b]]
+            if x != x:
+                continue
+            complete = kinds[c] == COMPLETE_NUMBER or kinds[c] == COMPLETE_CODE
+            for g in range(n_groups):
+                counts[g], sums[g] = (complete_counts[g] if complete else 0.0), 0.0
+            for s in range(n_segments):
+                segment = slice(bounds[b, s], bounds[b, s + 1])
+                sums[groups[b, s]] += _near_sum(x, values[c, segment], kinds[c], near[b, segment])
+                if not complete:
+                    counts[groups[b, s]] += _near_count(values[c, segment], near[b, segment])
+            miss, share = 0.0, 0.0
+            for g in range(1, n_groups):
+                if counts[g] > 0.0:
+                    miss += shares[g] * sums[g] / counts[g]
+                    share += shares[g]
+            totals[c] += miss / share if share > 0.0 else 0.0
+            totals[c] -= sums[0] / counts[0] if counts[0] > 0.0 else 0.0
