@@ -134,9 +134,7 @@ def _affordable_rows(schema: Schema, max_values: int) -> int | None:
     return max_rows if schema.n_rows > max_rows else None
 
 
-def draw_rows(
-    source: Source, max_rows: int | None, random_state: Seed, caller: str
-) -> tuple[Source, NDArray[np.intp]]:
+def draw_rows(source: Source, max_rows: int | None, random_state: Seed, caller: str) -> tuple[Source, NDArray[np.intp]]:
     """Return the rows of weight above 0, at most `max_rows` of them drawn at random with a warning, and their numbers."""
     weight = weight_array(source)
     present = np.arange(source.schema.n_rows) if weight is None else np.flatnonzero(weight)

@@ -19,10 +19,10 @@ class MultiSURF(RowComparison):
     .. math:: W_j = \frac{1}{n} \sum_i \left( \frac{\sum_{c \ne c_i} P(c) \, \bar\delta_j(i, M_c(i))}{\sum_{c \ne c_i} P(c)}
         - \bar\delta_j(i, H(i)) \right)
 
-    over all n rows i. Row r is *near* row i if its distance is less than :math:`\mu_i - \sigma_i / 2`, with the mean and the standard
-    deviation of the distances of row i to all other rows. H(i) are the near rows of the same class (near hits), :math:`M_c(i)` those
-    of class c (near misses), P(c) the share of class c, and :math:`\bar\delta_j` the mean difference of column j, as in `ReliefF`.
-    A class without near rows does not count; a mean over no rows is 0.
+    over all n rows i. Row r is *near* row i if its distance is less than :math:`\mu_i - \sigma_i / 2`, with the mean and the
+    standard deviation of the distances of row i to all other rows. H(i) are the near rows of the same class (near hits),
+    :math:`M_c(i)` those of class c (near misses), P(c) is the share of class c, and :math:`\bar\delta_j` the mean difference of
+    column j. Differences and distances are those of `ReliefF`. A class without near rows does not count; a mean over no rows is 0.
 
     With a numeric target, near hits are the near rows whose target differs by less than one standard deviation of the target (with
     n - 1 in the denominator), and near misses are all other near rows.
@@ -46,16 +46,16 @@ class MultiSURF(RowComparison):
     and detects interactions of two columns and main effects.
 
     A pair of rows counts for a column only where both values are present, and their distance is the mean over these columns. A
-    constant column scores 0.
+    column with a single value, also beside missing ones, scores 0 and is left out of the distances.
 
     Scores equal those of scikit-rebate 0.8 for two classes and for numeric targets, in tables of numbers and in tables of
     categories. These differences are intended:
 
-    - More than two classes: scikit-rebate weights the near misses by the classes' shares among the near rows, with weights that do
-      not add up to 1. Here the weights are the shares of the classes in the table, as in ReliefF.
-    - Tables with numbers and categories: in its distance, scikit-rebate multiplies the differences of the categories by the number of
-      columns divided by the number of categories, unless a value is missing. It also counts a difference of numbers above their
-      standard deviation as 1. Here every column has the same weight, and the differences are the same in all tables.
+    - More than two classes: scikit-rebate weights the near misses by the shares of the classes among the near rows, with weights
+      that do not add up to 1. Here the weights are the shares of the classes in the table, as in ReliefF.
+    - Tables with numbers and categories: unless a value is missing, scikit-rebate multiplies the differences of categories in its
+      distance by the number of columns divided by the number of categorical ones. It also counts a difference of numbers above
+      their standard deviation as 1. Here all columns have the same weight, and differences are the same in all tables.
     - Columns of numbers with at most 10 values are categories in scikit-rebate; here the kind of the column in the table decides.
 
     References
@@ -101,7 +101,8 @@ class MultiSURF(RowComparison):
             add_near_differences(rows.table, block, near, *groups.segments(block), groups.shares, totals)
             return totals
 
-        sums: Floats = sum_over_blocks(block_sums, np.arange(rows.n_rows), rows.n_rows)
+        n_values = max(rows.n_rows, len(groups.shares) * len(rows.source_columns))
+        sums: Floats = sum_over_blocks(block_sums, np.arange(rows.n_rows), n_values)
         return sums / rows.n_rows
 
 

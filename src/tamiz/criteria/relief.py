@@ -66,14 +66,16 @@ class ReliefF(RowComparison):
     Notes
     -----
     Cost O(m n p) differences, about 5 billion a second on one core, and O(32 n) memory for each thread beyond the rows. A column
-    by itself may tell nothing about the target and still score high, if near rows of different classes differ in it: unlike
+    that is independent of the target by itself still scores high where near rows of different classes differ in it: unlike
     criteria of single columns, ReliefF finds columns that interact.
 
     Missing values are treated as in Weka: if the value of one row is missing, the difference is its expected value 1 - 1/L for a
     category with L levels, and max(x, 1 - x) for a number scaled to x in [0, 1]; if both are missing, it is 1 - 1/L, and 1 for
-    numbers. A constant column scores 0. Among rows at equal distances the one with the lower row number is nearer. Weka has
-    another order of such rows, counts levels that are declared but do not occur, and treats numbers with a range below 1e-6 as
-    constant; otherwise scores equal those of its ReliefFAttributeEval.
+    numbers. A column with a single value, also beside missing ones, scores 0 and is left out of the distances. Among rows at equal
+    distances the one with the lower row number is nearer.
+
+    Scores equal those of Weka's ReliefFAttributeEval, with these exceptions: Weka has another order of rows at equal distances,
+    its L includes levels that are declared but do not occur, and it treats numbers with a range below 1e-6 as constant.
 
     References
     ----------
@@ -119,8 +121,10 @@ class ReliefF(RowComparison):
         n_compared = self.n_compared(n)
         drawn = np.arange(n) if n_compared == n else rng.choice(n, n_compared, replace=False)
         queries = np.sort(drawn).astype(np.int64)
-        rank = np.arange(min(k, n - 1))
-        influence = np.ones(len(rank)) if self.sigma is None else np.exp(-((rank / check_positive("sigma", self.sigma)) ** 2))
+        # No group has more than n - 1 other rows.
+        influence = np.ones(min(k, n - 1))
+        if self.sigma is not None:
+            influence = np.exp(-((np.arange(len(influence)) / check_positive("sigma", self.sigma)) ** 2))
         if schema.has_classes:
             warn_user(_small_class_warnings(rows, schema, k))
             return _class_scores(rows, queries, influence)
@@ -191,7 +195,8 @@ def _regression_scores(rows: ComparedRows, queries: NDArray[np.int64], influence
         nearest, influences = _neighbors(rows, block, starts, influence)
         weights = influences * np.abs(target[block][:, None, None] - target[nearest])
         different = _weighted_sums(rows, block, nearest, weights)
-        return np.stack([different, _weighted_sums(rows, block, nearest, influences), np.full_like(different, weights.sum())])
+        both = _weighted_sums(rows, block, nearest, influences)
+        return np.stack([different, both, np.full_like(both, weights.sum())])
 
     with_target, all_differences, target_differences = sum_over_blocks(block_sums, queries, rows.n_rows)
     n_different = target_differences[0]

@@ -34,8 +34,8 @@ from tamiz.statistics.base import Floats
 # A study compares at most this many values, about two seconds, but at least this many rows, however many columns there are.
 _MAX_STUDY_DIFFERENCES = 1e10
 _MIN_STUDY_ROWS = 500
-# Distances of a block of rows to all rows: 2 MB, and at most 32 rows.
-_BLOCK_DISTANCES, _MAX_BLOCK_ROWS = 2**18, 32
+# Values that are computed for a block of rows: 2 MB, and at most 32 rows.
+_BLOCK_VALUES, _MAX_BLOCK_ROWS = 2**18, 32
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ComparedRows:
     Attributes
     ----------
     table : ScaledColumns
-        The columns that vary; a column with one value and missing values varies.
+        The columns in which at least two different values are present.
     source_columns : ndarray of shape (n_columns,)
         The column of the source that each column of `table` is.
     target : ndarray of shape (n_rows,)
@@ -126,9 +126,9 @@ class RowComparison(RowRelevance):
         return scores
 
 
-def sum_over_blocks(function: Callable[[NDArray[np.int64]], Any], queries: NDArray[np.int64], n_rows: int) -> Any:
-    """Return the sum of `function(block)` over blocks of the rows in `queries`, each compared with `n_rows` rows."""
-    size = max(1, min(_MAX_BLOCK_ROWS, _BLOCK_DISTANCES // n_rows))
+def sum_over_blocks(function: Callable[[NDArray[np.int64]], Any], queries: NDArray[np.int64], n_values: int) -> Any:
+    """Return the sum of `function(block)` over blocks of the rows in `queries`; it computes `n_values` values for a row."""
+    size = max(1, min(_MAX_BLOCK_ROWS, _BLOCK_VALUES // n_values))
     blocks = [queries[start:stop] for start, stop in parallel.block_ranges(len(queries), size)]
     total, n_done = 0.0, 0
     for block, part in zip(blocks, parallel.map_blocks(function, blocks), strict=True):
@@ -168,9 +168,8 @@ def read_compared_rows(source: Source, *, sort_by_target: bool, skip_missing: bo
     kinds, expected = np.zeros(len(columns), dtype=np.int8), np.zeros(len(columns))
     varies = np.zeros(len(columns), dtype=np.bool_)
     for k, j in enumerate(columns):
-        missing = np.isnan(values[k])
-        complete = not missing.any()
-        varies[k] = not missing.all() and not (complete and (values[k] == values[k, 0]).all())
+        complete = not np.isnan(values[k]).any()
+        varies[k] = np.fmin.reduce(values[k]) < np.fmax.reduce(values[k])
         if schema.columns[j].is_number:
             _scale_to_unit_range(values[k])
             kinds[k] = COMPLETE_NUMBER if complete else SKIPPED_NUMBER if skip_missing else EXPECTED_NUMBER

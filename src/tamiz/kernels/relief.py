@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.types import float64, int8, int64, void
+from numba.types import UniTuple, float64, int8, int64, void
 from numpy.typing import NDArray
 
 from tamiz.kernels import jit, record, ro, rw
@@ -53,7 +53,7 @@ def _difference(x, y, kind, missing_difference):
     if kind == COMPLETE_NUMBER:
         return abs(x - y)
     if x == x and y == y:
-        return (1.0 if x != y else 0.0) if kind == CODE or kind == COMPLETE_CODE else abs(x - y)
+        return (1.0 if x != y else 0.0) if kind in (CODE, COMPLETE_CODE) else abs(x - y)
     if kind == CODE:
         return missing_difference
     if kind == SKIPPED_NUMBER:
@@ -131,7 +131,7 @@ def nearest_by_group(distances, queries, starts, nearest):
 
 @jit(void(_COLUMNS, ro(int64), ro(int64, 2), ro(float64, 2), rw(float64)))
 def add_neighbor_differences(columns, queries, neighbors, weights, totals):
-    """Add the weighted differences between rows and their neighbours to totals, a sum for every column; neighbours of -1 are none."""
+    """Add the weighted differences between rows and their neighbours to totals, a sum for every column; -1 is no neighbour."""
     values, kinds, missing_differences = columns
     for c in range(values.shape[0]):
         total = 0.0
@@ -169,29 +169,78 @@ def mark_near_rows(queries, distances, near):
             near[b, t] = 1.0 if row[t] < threshold else 0.0
 
 
-@jit(float64(float64, ro(float64), int64, ro(float64)), reassociate=True)
+@jit(UniTuple(float64, 2)(float64, ro(float64), int64, ro(float64)), reassociate=True)
 def _near_sum(x, column, kind, near):
-    """Return the sum of the differences between x and the near rows, without those whose value is missing."""
-    total = 0.0
-    if kind == COMPLETE_NUMBER:
+    """Return the sum of the differences between x and the near rows in which the column has a value, and their number."""
+    total, count = 0.0, 0.0
+    if kind in (COMPLETE_NUMBER, SKIPPED_NUMBER):
         for t in range(near.shape[0]):
-            total += near[t] * abs(x - column[t])
-    elif kind == SKIPPED_NUMBER:
-        for t in range(near.shape[0]):
-            total += near[t] * abs(x - column[t]) if column[t] == column[t] else 0.0
+            present = column[t] == column[t]
+            total += near[t] * abs(x - column[t]) if present else 0.0
+            count += near[t] if present else 0.0
     else:
         for t in range(near.shape[0]):
-            total += near[t] if column[t] != x and column[t] == column[t] else 0.0
+            present = column[t] == column[t]
+            total += near[t] if present and column[t] != x else 0.0
+            count += near[t] if present else 0.0
+    return total, count
+
+
+@jit(
+    UniTuple(float64, 4)(UniTuple(float64, 4), ro(float64), ro(float64), ro(float64), ro(float64), ro(float64)),
+    reassociate=True,
+)
+def _four_near_sums(x, column0, column1, column2, column3, near):
+    """Return the sums of the differences between the values x of four complete columns and the near rows."""
+    x0, x1, x2, x3 = x
+    total0, total1, total2, total3 = 0.0, 0.0, 0.0, 0.0
+    for t in range(near.shape[0]):
+        total0 += near[t] * abs(x0 - column0[t])
+        total1 += near[t] * abs(x1 - column1[t])
+        total2 += near[t] * abs(x2 - column2[t])
+        total3 += near[t] * abs(x3 - column3[t])
+    return total0, total1, total2, total3
+
+
+@jit(float64(ro(float64)), reassociate=True)
+def _sum(values):
+    """Return the sum."""
+    total = 0.0
+    for t in range(values.shape[0]):
+        total += values[t]
     return total
 
 
-@jit(float64(ro(float64), ro(float64)), reassociate=True)
-def _near_count(column, near):
-    """Return the number of near rows in which a column has a value."""
-    count = 0.0
-    for t in range(near.shape[0]):
-        count += near[t] if column[t] == column[t] else 0.0
-    return count
+@jit(void(_COLUMNS, int64, int64, int64, ro(float64), rw(float64), rw(float64)))
+def _add_near_sums(columns, i, first, last, near, sums, counts):
+    """Add the sums of the differences between row i and the near rows among first : last, and the numbers of these, by column."""
+    values, kinds, _ = columns
+    n_columns, n_near = values.shape[0], _sum(near)
+    if n_near == 0.0:
+        return
+    c = 0
+    while c < n_columns:
+        n_simple = 0
+        while n_simple < 4 and c + n_simple < n_columns and kinds[c + n_simple] == COMPLETE_NUMBER:
+            n_simple += 1
+        if n_simple == 4:
+            total = _four_near_sums(
+                (values[c, i], values[c + 1, i], values[c + 2, i], values[c + 3, i]),
+                values[c, first:last],
+                values[c + 1, first:last],
+                values[c + 2, first:last],
+                values[c + 3, first:last],
+                near,
+            )
+            for k in range(4):
+                sums[c + k] += total[k]
+                counts[c + k] += n_near
+            c += 4
+        else:
+            one, count = _near_sum(values[c, i], values[c, first:last], kinds[c], near)
+            sums[c] += one
+            counts[c] += count
+            c += 1
 
 
 @jit(void(_COLUMNS, ro(int64), ro(float64, 2), ro(int64, 2), ro(int64, 2), ro(float64), rw(float64)))
@@ -201,31 +250,25 @@ def add_near_differences(columns, queries, near, bounds, groups, shares, totals)
     The rows bounds[b, s] : bounds[b, s + 1] are in the group groups[b, s], where group 0 is that of the hits. The means of the
     differences to the other groups are averaged in proportion to `shares`, over the groups that have near rows.
     """
-    values, kinds, _ = columns
-    n_groups, n_segments = shares.shape[0], groups.shape[1]
-    counts, sums, complete_counts = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
+    values, n_groups = columns[0], shares.shape[0]
+    n_columns, n = values.shape
+    sums = np.zeros((queries.shape[0], n_groups, n_columns))
+    counts = np.zeros((queries.shape[0], n_groups, n_columns))
+    for start in range(0, n, _TILE_ROWS):
+        for b in range(queries.shape[0]):
+            for s in range(groups.shape[1]):
+                first, last = max(bounds[b, s], start), min(bounds[b, s + 1], start + _TILE_ROWS)
+                if first < last:
+                    g = groups[b, s]
+                    _add_near_sums(columns, queries[b], first, last, near[b, first:last], sums[b, g], counts[b, g])
     for b in range(queries.shape[0]):
-        for g in range(n_groups):
-            complete_counts[g] = 0.0
-        for s in range(n_segments):
-            for t in range(bounds[b, s], bounds[b, s + 1]):
-                complete_counts[groups[b, s]] += near[b, t]
-        for c in range(values.shape[0]):
-            x = values[c, queries[b]]
-            if x != x:
-                continue
-            complete = kinds[c] == COMPLETE_NUMBER or kinds[c] == COMPLETE_CODE
-            for g in range(n_groups):
-                counts[g], sums[g] = (complete_counts[g] if complete else 0.0), 0.0
-            for s in range(n_segments):
-                segment = slice(bounds[b, s], bounds[b, s + 1])
-                sums[groups[b, s]] += _near_sum(x, values[c, segment], kinds[c], near[b, segment])
-                if not complete:
-                    counts[groups[b, s]] += _near_count(values[c, segment], near[b, segment])
-            miss, share = 0.0, 0.0
-            for g in range(1, n_groups):
-                if counts[g] > 0.0:
-                    miss += shares[g] * sums[g] / counts[g]
-                    share += shares[g]
-            totals[c] += miss / share if share > 0.0 else 0.0
-            totals[c] -= sums[0] / counts[0] if counts[0] > 0.0 else 0.0
+        for c in range(n_columns):
+            # A row without a value counts for no difference of the column.
+            if values[c, queries[b]] == values[c, queries[b]]:
+                miss, share = 0.0, 0.0
+                for g in range(1, n_groups):
+                    if counts[b, g, c] > 0.0:
+                        miss += shares[g] * sums[b, g, c] / counts[b, g, c]
+                        share += shares[g]
+                totals[c] += miss / share if share > 0.0 else 0.0
+                totals[c] -= sums[b, 0, c] / counts[b, 0, c] if counts[b, 0, c] > 0.0 else 0.0
