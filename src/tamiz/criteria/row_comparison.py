@@ -192,12 +192,7 @@ def _scale_to_unit_range(values: Floats) -> None:
     present = values[~np.isnan(values)]
     if not len(present):
         return
-    least, largest = present.min(), present.max()
-    with np.errstate(over="ignore"):
-        width = largest - least
-    if np.isinf(width):
-        values /= 2
-        least, width = least / 2, largest / 2 - least / 2
-    values -= least
+    width = present.max() - present.min()
+    values -= present.min()
     if width > 0:
         values /= width
