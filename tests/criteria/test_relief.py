@@ -1,6 +1,7 @@
 """ReliefF, RReliefF and MultiSURF against plain definitions, Weka and scikit-rebate, and their properties."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -45,7 +46,7 @@ def as_frame(columns, nominal):
 
 
 def weka_parameters(options):
-    values = dict(zip(options, options[1:], strict=False))
+    values = dict(pairwise(options))
     return {"k": int(values.get("-K", 10)), "sigma": float(values["-A"]) if "-A" in options else None}
 
 
@@ -55,7 +56,7 @@ def weka_rank(name):
     return table, [one for one in ranks["rank"] if one["evaluator"] == "ReliefFAttributeEval"]
 
 
-# Tables without rows at equal distances where it matters; the scores of the others are compared with Weka's order of such rows below.
+# No rows of these tables are at equal distances where it matters; of other tables, Weka's order of such rows is tested below.
 @quiet
 @pytest.mark.parametrize("name", ["mixed_numeric_target", "weather.numeric", "diabetes"])
 def test_scores_are_those_of_weka(name):
@@ -86,8 +87,8 @@ def test_the_plain_scores_with_wekas_order_of_equally_distant_rows_are_those_of_
             np.testing.assert_allclose(ours, [*rank["scores"].values()], atol=1e-12, err_msg=str(rank["options"]))
 
 
-# feature_importances_ of MultiSURF of scikit-rebate 0.8.4 on the tables of `rebate_table`, with its `categorical_features`: the kind of
-# the columns, the share of missing values, and the kind of the target.
+# feature_importances_ of MultiSURF of scikit-rebate 0.8.4, with its `categorical_features`, on the tables of `rebate_table`: by the
+# kind of the columns, the share of missing values, and the kind of the target.
 REBATE = {
     ("numbers", 0, "classes"): [0.17423471792762216, -0.016242158032658334, -0.03821218603634854, -0.036865949275964316,
                                 -0.04350486310649186],
