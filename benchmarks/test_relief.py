@@ -1,6 +1,6 @@
 """ReliefF against Weka and scikit-rebate on the same table in the same run, and the cost of MultiSURF by the number of rows.
 
-ReliefF of n rows and p columns computes n^2 p absolute differences; n^2 p / 2 would suffice if each pair of rows were compared once.
+ReliefF of n rows and p columns computes n^2 p absolute differences; if each pair of rows were compared once, half would suffice.
 MultiSURF computes them twice: for the distances, and for the means over near rows. `gigadifferences` is n^2 p / 1e9 per second.
 """
 
