@@ -15,7 +15,8 @@ from sklearn.datasets import load_iris, make_blobs
 import tamiz
 from tamiz import RankSelector, SubsetSelector, open_source, selection_report
 from tamiz._study import models
-from tamiz._study.map_descriptions import Gallery, describe_reducer
+from tamiz._study.map_descriptions.description import Gallery
+from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz._study.map_settings import make_reducer
 from tamiz.criteria import (
     CFS,

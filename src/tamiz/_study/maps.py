@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
-from tamiz._study.map_descriptions import Gallery, describe_reducer
+from tamiz._study.map_descriptions.description import Gallery
+from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz._study.map_settings import MapVariant, make_reducer, map_variants, max_fitted_rows
 from tamiz._study.sampling import MAX_EXACT_POINTS, sample_including
 from tamiz.reduction import registry
