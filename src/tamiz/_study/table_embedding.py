@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz._study.graph import build_row_graph, needs_graph
+from tamiz._study.graph import build_row_graph, needs_connected_graph, needs_graph
 from tamiz._study.map_settings import max_fitted_rows
 from tamiz._study.maps import fit_map
 from tamiz._study.sampling import sample_including
@@ -74,7 +74,9 @@ def embed_table(
     sample: RowNumbers | None = None
     fitted = source
     if needs_graph(reducer):
-        joined = build_row_graph(source, builder, all_rows, np.random.default_rng(seed))
+        joined = build_row_graph(
+            source, builder, all_rows, np.random.default_rng(seed), connect=needs_connected_graph(reducer)
+        )
         reducer, fitted, sample = joined.with_connected_graph(reducer), joined.graph_source or source, joined.sample
     mapped = fit_map(reducer, fitted, all_rows[:0], max_rows, seed)
     rows = sample if mapped.rows is None else mapped.rows
