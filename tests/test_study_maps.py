@@ -11,6 +11,7 @@ from sklearn.datasets import make_swiss_roll
 import tamiz
 from tamiz import open_source
 from tamiz._study.map_settings import make_reducer, map_variants, max_fitted_rows
+from tamiz.graphs import Binary, KNearest
 from tamiz.metrics import quality, rank_agreement, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import (
@@ -127,6 +128,17 @@ def test_a_sample_of_more_rows_than_are_drawn_contains_all_of_these(long_table, 
     shown = np.searchsorted(rows, drawn["rows"])
     np.testing.assert_allclose(drawn["points"], expected.embedding_[shown], atol=1e-9)
     assert (drawn["explanation"]["n_rows"], drawn["explanation"]["n_mapped"]) == (250, 600)
+
+
+def test_a_map_that_is_fitted_on_a_sample_has_the_graph_of_the_sample(long_table, sampled):
+    table = long_table[["a", "b"]]
+    (drawn,) = study(table, relevances=[], maps=["locally-linear-embedding:ltsa"], map_rows=250).to_dict()["maps"]
+    (rows,) = sampled
+    graph = KNearest(15, weight=Binary(), metric="seuclidean")
+    fitted = LocallyLinearEmbedding(method="ltsa", graph=graph).fit(table.iloc[rows].reset_index(drop=True))
+    shown = np.searchsorted(rows, drawn["rows"])
+    np.testing.assert_allclose(drawn["points"], fitted.embedding_[shown], atol=1e-9)
+    assert drawn["notes"][-1] == "Fitted on 250 of the 600 rows, drawn at random."
 
 
 def test_a_table_of_no_more_rows_is_mapped_whole(long_table, sampled):

@@ -50,7 +50,7 @@ def test_every_map_is_listed_by_the_name_that_reduce_takes(tamiz: Callable[..., 
     assert {name.partition(":")[0].replace("-", "_") for name in maps} == {e.name for e in reduction.of_kind("map")}
     assert maps["mds:ordinal"] == "Ordinal MDS"
     asked = [part for name in maps for part in ("--reduce", name)]
-    numbers = json.loads(tamiz("study", iris, "-r", "variance", "--map-rows", 40, *asked, "--json", "-", "-q").stdout)
+    numbers = json.loads(tamiz("study", iris, "--relevance", "variance", *asked, "--json", "-", "-q").stdout)
     assert [drawn["label"] for drawn in numbers["maps"]] == list(maps.values())
 
 

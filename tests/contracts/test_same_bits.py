@@ -29,7 +29,7 @@ SETTINGS = {
     "isomap": {"n_landmarks": 200},
     "mds": {"max_iter": 5},
     "stochastic_mds": {"n_rounds": 60, "tol": 1.0},
-    "tsne": {"n_iter": 300},
+    "tsne": {"n_iter": 60},
     "umap": {"n_epochs": 20},
 }
 SMALLER_TASKS = {

@@ -26,7 +26,7 @@ from tamiz.search import Exhaustive, Forward
 from .random_cases import refitted
 
 FOLDS = KFold(4, shuffle=True, random_state=0)
-X, NUMBERS = make_regression(80, 3, n_targets=3, n_informative=2, noise=5.0, random_state=0)
+X, NUMBERS = make_regression(80, 4, n_targets=3, n_informative=2, noise=5.0, random_state=0)
 ROWS, LABELS = make_multilabel_classification(100, 4, n_classes=3, random_state=0)
 KINDS = np.array(["red", "green", "blue"])[LABELS + (ROWS[:, :3] > 10)]
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
