@@ -245,7 +245,7 @@ class ICA(Reducer):
             raise DataError(
                 f"ICA does not support sample weights, and the source has the weights {X.schema.weight!r}; open it without weight."
             )
-        return TableRows(as_source(X), standardize=standardize, missing="mean", categories="balanced")
+        return TableRows(as_source(X), standardize=standardize, missing="mean", categories="balanced", method="ICA")
 
     def _set_solution(self, found: Solution, order: NDArray[np.intp]) -> None:
         """Set the attributes of the components in an order, and of the convergence."""
