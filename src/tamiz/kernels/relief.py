@@ -24,8 +24,8 @@ from tamiz.kernels import jit, record, ro, rw
 
 COMPLETE_NUMBER, COMPLETE_CODE, EXPECTED_NUMBER, SKIPPED_NUMBER, CODE = range(5)
 
-# Rows of a tile: their distances, and four columns of their values, stay in the first-level cache.
-_TILE_ROWS = 512
+# Rows and columns of a tile: its values, 256 KB, stay in the second-level cache, and the sums of one query in the first-level one.
+_TILE_ROWS, _TILE_COLUMNS = 512, 64
 
 
 class ScaledColumns(NamedTuple):
@@ -76,34 +76,44 @@ def _add_differences(x, column, kind, missing_difference, total):
             total[t] += _difference(x, column[t], kind, missing_difference)
 
 
+@jit(void(_COLUMNS, int64, int64, int64, int64, int64, rw(float64)))
+def _add_tile_distances(columns, i, first_column, end_column, first, last, total):
+    """Add the differences between row i and the rows first : last, in some columns."""
+    values, kinds, missing_differences = columns
+    c = first_column
+    while c < end_column:
+        # Four columns together read and write the sums once; the order of the additions is the same.
+        n_simple = 0
+        while n_simple < 4 and c + n_simple < end_column and kinds[c + n_simple] == COMPLETE_NUMBER:
+            n_simple += 1
+        if n_simple < 4:
+            _add_differences(values[c, i], values[c, first:last], kinds[c], missing_differences[c], total)
+            c += 1
+            continue
+        x0, x1, x2, x3 = values[c, i], values[c + 1, i], values[c + 2, i], values[c + 3, i]
+        column0, column1 = values[c, first:last], values[c + 1, first:last]
+        column2, column3 = values[c + 2, first:last], values[c + 3, first:last]
+        for t in range(last - first):
+            two = (total[t] + abs(x0 - column0[t])) + abs(x1 - column1[t])
+            total[t] = (two + abs(x2 - column2[t])) + abs(x3 - column3[t])
+        c += 4
+
+
 @jit(void(_COLUMNS, ro(int64), rw(float64, 2)))
 def distance_block(columns, queries, distances):
     """Fill distances[b, t] with the distance between row queries[b] and row t."""
-    values, kinds, missing_differences = columns
-    n_columns, n = values.shape
+    n_columns, n = columns[0].shape
+    for b in range(queries.shape[0]):
+        for t in range(n):
+            distances[b, t] = 0.0
     for first in range(0, n, _TILE_ROWS):
         last = min(first + _TILE_ROWS, n)
-        for b in range(queries.shape[0]):
-            i, total = queries[b], distances[b, first:last]
-            for t in range(last - first):
-                total[t] = 0.0
-            c = 0
-            while c < n_columns:
-                # Four columns together read and write the sums once; the order of the additions is the same.
-                n_simple = 0
-                while n_simple < 4 and c + n_simple < n_columns and kinds[c + n_simple] == COMPLETE_NUMBER:
-                    n_simple += 1
-                if n_simple < 4:
-                    _add_differences(values[c, i], values[c, first:last], kinds[c], missing_differences[c], total)
-                    c += 1
-                    continue
-                x0, x1, x2, x3 = values[c, i], values[c + 1, i], values[c + 2, i], values[c + 3, i]
-                column0, column1 = values[c, first:last], values[c + 1, first:last]
-                column2, column3 = values[c + 2, first:last], values[c + 3, first:last]
-                for t in range(last - first):
-                    two = (total[t] + abs(x0 - column0[t])) + abs(x1 - column1[t])
-                    total[t] = (two + abs(x2 - column2[t])) + abs(x3 - column3[t])
-                c += 4
+        for first_column in range(0, n_columns, _TILE_COLUMNS):
+            end_column = min(first_column + _TILE_COLUMNS, n_columns)
+            for b in range(queries.shape[0]):
+                _add_tile_distances(
+                    columns, queries[b], first_column, end_column, first, last, distances[b, first:last]
+                )
 
 
 @jit(void(ro(float64, 2), ro(int64), ro(int64), rw(int64, 3)))
@@ -211,17 +221,17 @@ def _sum(values):
     return total
 
 
-@jit(void(_COLUMNS, int64, int64, int64, ro(float64), rw(float64), rw(float64)))
-def _add_near_sums(columns, i, first, last, near, sums, counts):
+@jit(void(_COLUMNS, int64, int64, int64, int64, int64, ro(float64), rw(float64), rw(float64)))
+def _add_near_sums(columns, i, first_column, end_column, first, last, near, sums, counts):
     """Add the sums of the differences between row i and the near rows among first : last, and the numbers of these, by column."""
     values, kinds, _ = columns
-    n_columns, n_near = values.shape[0], _sum(near)
+    n_near = _sum(near)
     if n_near == 0.0:
         return
-    c = 0
-    while c < n_columns:
+    c = first_column
+    while c < end_column:
         n_simple = 0
-        while n_simple < 4 and c + n_simple < n_columns and kinds[c + n_simple] == COMPLETE_NUMBER:
+        while n_simple < 4 and c + n_simple < end_column and kinds[c + n_simple] == COMPLETE_NUMBER:
             n_simple += 1
         if n_simple == 4:
             total = _four_near_sums(
@@ -255,12 +265,17 @@ def add_near_differences(columns, queries, near, bounds, groups, shares, totals)
     sums = np.zeros((queries.shape[0], n_groups, n_columns))
     counts = np.zeros((queries.shape[0], n_groups, n_columns))
     for start in range(0, n, _TILE_ROWS):
-        for b in range(queries.shape[0]):
-            for s in range(groups.shape[1]):
-                first, last = max(bounds[b, s], start), min(bounds[b, s + 1], start + _TILE_ROWS)
-                if first < last:
-                    g = groups[b, s]
-                    _add_near_sums(columns, queries[b], first, last, near[b, first:last], sums[b, g], counts[b, g])
+        for first_column in range(0, n_columns, _TILE_COLUMNS):
+            end_column = min(first_column + _TILE_COLUMNS, n_columns)
+            for b in range(queries.shape[0]):
+                i = queries[b]
+                for s in range(groups.shape[1]):
+                    g, first, last = groups[b, s], max(bounds[b, s], start), min(bounds[b, s + 1], start + _TILE_ROWS)
+                    if first < last:
+                        part = near[b, first:last]
+                        _add_near_sums(
+                            columns, i, first_column, end_column, first, last, part, sums[b, g], counts[b, g]
+                        )
     for b in range(queries.shape[0]):
         for c in range(n_columns):
             # A row without a value counts for no difference of the column.
