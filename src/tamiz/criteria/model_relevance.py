@@ -70,7 +70,7 @@ def make_training_data(
     from tamiz.models.folds import Fold
 
     check_choice("missing", missing, MISSING_RULES)
-    source, row_numbers = _draw_rows(source, max_rows, random_state, caller)
+    source, row_numbers = draw_rows(source, max_rows, random_state, caller)
     schema, weight = source.schema, weight_array(source)
     rows = np.arange(schema.n_rows)
     y, n_classes = _encode_target(source, weight)
@@ -134,7 +134,7 @@ def _affordable_rows(schema: Schema, max_values: int) -> int | None:
     return max_rows if schema.n_rows > max_rows else None
 
 
-def _draw_rows(
+def draw_rows(
     source: Source, max_rows: int | None, random_state: Seed, caller: str
 ) -> tuple[Source, NDArray[np.intp]]:
     weight = weight_array(source)
