@@ -22,7 +22,11 @@ def distances(variable, n):
     apart = np.zeros((n, n))
     for column in variable:
         column = np.asarray(column)
-        d = abs(column[:, None] - column) if column.dtype.kind == "f" else np.where(column[:, None] == column, 0, np.inf)
+        d = (
+            abs(column[:, None] - column)
+            if column.dtype.kind == "f"
+            else np.where(column[:, None] == column, 0, np.inf)
+        )
         apart = np.maximum(apart, d)
     return apart
 

@@ -134,9 +134,8 @@ def _affordable_rows(schema: Schema, max_values: int) -> int | None:
     return max_rows if schema.n_rows > max_rows else None
 
 
-def draw_rows(
-    source: Source, max_rows: int | None, random_state: Seed, caller: str
-) -> tuple[Source, NDArray[np.intp]]:
+def draw_rows(source: Source, max_rows: int | None, random_state: Seed, caller: str) -> tuple[Source, NDArray[np.intp]]:
+    """Return the rows to read, at random if there are more than `max_rows`, and their numbers; without rows of weight 0."""
     weight = weight_array(source)
     present = np.arange(source.schema.n_rows) if weight is None else np.flatnonzero(weight)
     if max_rows is not None and check_integer("max_rows", max_rows, low=2) < len(present):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.criteria.base import RowRelevance
+from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.criteria.information_estimators import (
     Estimate,
@@ -27,7 +27,7 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import target_array
+from tamiz.sources.views import target_array, weight_array
 from tamiz.statistics.base import Floats
 
 # Values of the columns that are read at once, and rows of a task: starting a task takes longer than work on few rows.
@@ -50,17 +50,17 @@ class MutualInformation(RowRelevance):
     two categories     plug-in estimate from the counts of the pairs
     =================  ==============================================================================================
 
-    Rows whose k-th neighbour has distance 0, or ties with other rows, are counted as Gao et al. do for mixtures of discrete and
-    continuous values. The rule applies to each row, so that a column without ties has exactly the estimates above, and no noise is
-    added to columns with ties.
+    Rows whose k-th neighbour has distance 0 are counted as Gao et al. do for mixtures of discrete and continuous values. Other ties
+    at the distance of the k-th neighbour are ordered at random, and the score is the mean over all orders, computed exactly: no
+    noise is added to the columns. Both rules apply row by row, so that a column without ties has exactly the estimates above.
 
     Parameters
     ----------
     n_neighbors : int, default=3
         k, the number of neighbours. Larger values have less variance and more bias.
     missing : {"distribute", "category"}, default="distribute"
-        Leave out the rows in which the column has no value, and multiply the estimate by the share of the other rows; or treat missing
-        as a category of its own, which adds the mutual information of its indicator and the target.
+        Leave out the rows in which the column has no value, and multiply the estimate by the share of the other rows; or treat
+        missing as a category of its own, which adds the mutual information of its indicator and the target.
     max_rows : int, default=None
         Number of rows to read, drawn at random from larger tables. None reads all.
     random_state : int, Generator or RandomState, default=0
@@ -69,16 +69,16 @@ class MutualInformation(RowRelevance):
     Raises
     ------
     DataError
-        When there is no target, or rows have weights: neighbours of repeated rows are their copies, so a weight does not equal
-        repeated rows here.
+        When there is no target, or rows have different weights: the nearest neighbours of repeated rows are their copies.
 
     Notes
     -----
     Cost O(n) for each number with classes (about 6 milliseconds for 100,000 rows), and O(n log n) for two numbers (about 200
-    milliseconds); the same numbers for any number of threads. Negative estimates and constant columns score 0. An estimate above the
-    entropy of the target's classes, or of the column's categories, is set to it; a warning names the column if it exceeds the entropy
-    by more than 2 %. A class with at most k rows uses all of its other rows as neighbours, and one with a single row is left out; there
-    is a warning. A study computes it only on request: for a numeric target it takes longer than the other criteria.
+    milliseconds). Negative estimates and constant columns score 0. An estimate above the entropy of the target's classes, or of the
+    column's categories, is set to it; a warning names the column if it exceeds the entropy by more than 2 %. A class with at most k
+    rows uses all of its other rows as neighbours, and one with a single row is left out; there is a warning. Rows of weight 0 are
+    left out, and the weights of the other rows must be equal. A study computes it only on request: for a numeric target it takes
+    longer than the other criteria.
 
     References
     ----------
@@ -93,6 +93,7 @@ class MutualInformation(RowRelevance):
     >>> from tamiz.criteria import MutualInformation
     >>> iris = load_iris(as_frame=True)
     >>> RankSelector(MutualInformation()).fit(iris.data, iris.target).scores_.round(2)
+    array([0.72, 0.36, 1.43, 1.42])
     """
 
     used_by_default: ClassVar[bool] = False
@@ -113,22 +114,24 @@ class MutualInformation(RowRelevance):
         self.random_state = random_state
 
     def check(self, schema: Schema) -> None:
-        """Raise DataError for a table without a target or with weights."""
+        """Raise DataError for a table without a target."""
         super().check(schema)
         check_integer("n_neighbors", self.n_neighbors, low=1)
         check_choice("missing", self.missing, MISSING_RULES)
-        if schema.weight is not None:
-            raise DataError(
-                f"MutualInformation does not support weights, got {schema.weight!r}: copies of a row would be its nearest "
-                "neighbours. Omit the weights, or use InformationGain."
-            )
+
+    def adapt_to(self, schema: Schema) -> Relevance | None:
+        """Return the relevance, None for a table with weights."""
+        return None if schema.weight is not None else super().adapt_to(schema)
 
     def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after comparing its rows with their neighbours."""
         self.check(source.schema)
+        _check_weights(source)
         source, _ = draw_rows(source, self.max_rows, self.random_state, "MutualInformation")
         schema = source.schema
-        scorer = _ColumnScorer(target_array(source), schema, self.n_neighbors, missing_is_level=self.missing == "category")
+        scorer = _ColumnScorer(
+            target_array(source), schema, self.n_neighbors, missing_is_level=self.missing == "category"
+        )
         scores, found = np.zeros(schema.n_columns), dict[int, Estimate]()
         n_per_task = max(1, _TASK_ROWS // schema.n_rows)
         for columns in _column_blocks(source):
@@ -189,6 +192,21 @@ class _ColumnScorer:
         zeros = np.zeros(len(values), dtype=np.int64)
         x, y = (Variable(standardize(numbers)[:, None], zeros) for numbers in (values, target))
         return neighbor_information(x, y, None, self._n_neighbors, self._psi)
+
+
+def _check_weights(source: Source) -> None:
+    """Raise DataError if the weights above 0 differ."""
+    weight = weight_array(source)
+    if weight is None:
+        return
+    positive = weight[weight > 0]
+    different = np.flatnonzero((weight > 0) & (weight != positive[0]))
+    if len(different):
+        raise DataError(
+            f"MutualInformation needs rows of equal weight, but the weight of row {source.row_numbers[different[0]]} is "
+            f"{weight[different[0]]:g} and that of others {positive[0]:g}: copies of a row would be its nearest neighbours. Omit "
+            "the weights, or use InformationGain."
+        )
 
 
 def _column_blocks(source: Source) -> Iterator[list[tuple[int, NDArray[Any]]]]:

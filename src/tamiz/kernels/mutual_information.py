@@ -19,7 +19,7 @@ from tamiz.kernels import jit, ro, rw
 # Points of a leaf of the tree; fewer make more boxes to compare with, more make more points.
 LEAF_SIZE = 8
 # The rounding error of a difference of two values, relative to the larger of them, is a few units of 2**-52.
-TOLERANCE = 4 * 2.0**-52
+TOLERANCE = 16 * 2.0**-52
 
 # 64 bits in 6 digits of 11 bits.
 _DIGIT_BITS, _N_DIGITS = 11, 6
@@ -117,8 +117,8 @@ def expected_digamma(n_nearer, n_ties, n_own, n_others, rank, psi):
     """Return the mean of psi(1 + the points of a subspace before the k-th neighbour) over all orders of the shell.
 
     `n_nearer` points are nearer than the shell. The k-th neighbour is number `rank` of the `n_ties` points of the shell of all
-    coordinates, of which `n_own` are also in the shell of the subspace; `n_others` are only in that of the subspace. Of the n_own, a
-    are before it (hypergeometric), and of the others t (negative hypergeometric).
+    coordinates, of which `n_own` are also in the shell of the subspace; `n_others` are only in that of the subspace. Of the n_own,
+    a are before it (hypergeometric), and of the others t (negative hypergeometric).
     """
     total = weight = 0.0
     of_own = 1.0
@@ -275,8 +275,8 @@ _TREE = types.Tuple((rw(float64, 2), rw(int64), rw(float64, 2), rw(float64, 2), 
 def _build_tree(points, begin, n):
     """Return a k-d tree of n points: reordered copies, their old positions, and the boxes and ranges of points of the nodes.
 
-    Node 0 is the root and has all points; the children of node v are 2v + 1 and 2v + 2, with half of its points each. The split is at
-    the median of the widest side of the box.
+    Node 0 is the root and has all points; the children of node v are 2v + 1 and 2v + 2, with half of its points each. The split is
+    at the median of the widest side of the box.
     """
     n_axes, n_leaves = points.shape[1], 1
     while n_leaves * LEAF_SIZE < n:
@@ -364,7 +364,7 @@ def _find_nearest(points, low, high, first, end, i, nearest, neighbors, stack, b
 
 @jit(void(*_SEARCHED, int64, float64, float64, rw(int64), rw(int64)))
 def _count_inside(points, low, high, first, end, i, nearer, within, counts, stack):
-    """Fill the two counts of points at most `nearer`, and at most `within`, away from point i in every coordinate; also i itself."""
+    """Count the points at most `nearer`, and at most `within`, away from point i in every coordinate; also i itself."""
     counts[0] = counts[1] = 0
     n_open = 1
     stack[0] = 0
@@ -404,7 +404,7 @@ def _add_to_shells(points, subspaces, i, other, nearer, ties, to):
 
 @jit(void(*_SEARCHED, ro(types.bool_, 2), int64, float64, float64, rw(int64, 2), int64, rw(int64)))
 def _count_shell(points, low, high, first, end, subspaces, i, nearer, within, ties, to, stack):
-    """Fill ties[to] with the size of the shell of point i, the number of nearer points, and its points in the shells of subspaces."""
+    """Fill ties[to] with the sizes of the shell of point i and of its parts in the shells of subspaces, and the nearer points."""
     for column in range(ties.shape[1]):
         ties[to, column] = 0
     n_open = 1
@@ -434,9 +434,9 @@ def find_reaches(points, starts, subspaces, n_neighbors, nearer, within, n_insid
     """Find the distance of each point to its k-th neighbour in its group, by the maximum norm, and the ties at that distance.
 
     Group g is points[starts[g] : starts[g + 1]], of at least 2 points; k is min(n_neighbors, size - 1). `subspaces` are masks of
-    coordinates. nearer[i] and within[i] are distances a little below and above that of the k-th neighbour. ties[i] is the size of the
-    shell, the rank of the k-th neighbour in it, and the number of its points in the shell of each subspace. If the distance is 0
-    ties[i, 0] is 0, and n_inside[i] the number of equal points with i itself; otherwise n_inside[i] is k.
+    coordinates. nearer[i] and within[i] are distances a little below and above that of the k-th neighbour. ties[i] is the size of
+    the shell, the rank of the k-th neighbour in it, and the number of its points in the shell of each subspace. If the distance is
+    0, ties[i, 0] is 0, and n_inside[i] the number of equal points with i itself; otherwise n_inside[i] is k.
     """
     stack, bounds, counts = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
     for g in range(starts.shape[0] - 1):
