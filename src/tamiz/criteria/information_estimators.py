@@ -290,7 +290,7 @@ def mutual_information(x: Any, y: Any, *, n_neighbors: int = 3) -> float:
     >>> y = 0.8 * x + 0.6 * rng.normal(size=2000)
     >>> exact = -np.log2(1 - 0.8**2) / 2
     >>> print(f"{mutual_information(x, y):.2f}, exact {exact:.2f}")
-    0.69, exact 0.74
+    0.73, exact 0.74
     >>> mutual_information(["a", "a", "b", "b"], [True, True, False, False])
     1.0
     """
@@ -346,7 +346,7 @@ def conditional_mutual_information(x: Any, y: Any, z: Any, *, n_neighbors: int =
     >>> cause = rng.normal(size=2000)
     >>> x, y = cause + rng.normal(size=2000), cause + rng.normal(size=2000)
     >>> print(f"{mutual_information(x, y):.2f}, given the cause {conditional_mutual_information(x, y, cause):.2f}")
-    0.24, given the cause 0.04
+    0.18, given the cause 0.01
     """
     return _information({"x": x, "y": y, "z": z}, n_neighbors, "conditional_mutual_information")
 
