@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tamiz import RankSelector, SizeSearchCV, SubsetSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
-from tamiz.criteria import CFS, CrossValidated, PermutationImportance
+from tamiz.criteria import CFS, CrossValidated, MultiSURF, MutualInformation, PermutationImportance, ReliefF
 from tamiz.criteria import registry as criteria
 from tamiz.error_control import BorutaSelector, StabilitySelector
 from tamiz.models import MixedNB
@@ -58,17 +58,26 @@ ESTIMATORS = [
 ]
 
 
+# Relief algorithms do not support weights.
+WEIGHT_CHECKS = (
+    *("pandas_series", "not_an_array", "list", "shape", "not_overwritten"),
+    *("equivalence_on_dense_data", "equivalence_on_sparse_data"),
+)
 
-def failing_checks(estimator):
-    """A row with a weight is in one half as a whole, and repeated rows may be in both."""
-    if not isinstance(estimator, StabilitySelector):
+
+def expected_failures(estimator):
+    if isinstance(estimator, StabilitySelector):
+        # A row with a weight is in one half as a whole, and repeated rows may be in both.
+        reason = "rows are drawn whatever their weights are"
+        return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+    if not isinstance(getattr(estimator, "relevance", None), ReliefF | MultiSURF):
         return {}
-    reason = "rows are drawn whatever their weights are"
-    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+    names = [f"check_sample_weight{'' if 'equivalence' in name else 's'}_{name}" for name in WEIGHT_CHECKS]
+    return dict.fromkeys(names, "weights are refused")
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=failing_checks)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learns_check(estimator, check):
     check(estimator)
 
@@ -82,7 +91,7 @@ def use(estimator, name):
 
 # Methods that fit or need no fit, and class attributes.
 BEFORE_FIT = (
-    *("fit", "partial_fit", "get_params", "get_metadata_routing", "graph_builder", "plan", "set_"),
+    *("fit", "partial_fit", "get_params", "get_metadata_routing", "graph_builder", "make_evaluator", "plan", "set_"),
     *("axis_label", "quadratic_cost", "dissimilarities", "invariants"),
 )
 
