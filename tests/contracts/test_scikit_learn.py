@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tamiz import RankSelector, SizeSearchCV, SubsetSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
-from tamiz.criteria import CFS, CrossValidated, MultiSURF, MutualInformation, PermutationImportance, ReliefF
+from tamiz.criteria import CFS, CrossValidated, MultiSURF, PermutationImportance, ReliefF
 from tamiz.criteria import registry as criteria
 from tamiz.error_control import BorutaSelector, StabilitySelector
 from tamiz.models import MixedNB
