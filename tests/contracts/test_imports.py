@@ -30,6 +30,7 @@ PACKAGES = [
     "cluster",
     "comparison",
     "display",
+    "error_control",
     "sources",
 ]
 
