@@ -134,6 +134,8 @@ def share_ranges(values: NDArray[Any]) -> tuple[Floats, Floats]:
 def _shrunk_correlation(scores: Floats) -> tuple[Floats, float]:
     from sklearn.covariance import ledoit_wolf
 
+    if not scores.shape[1]:
+        return np.empty((0, 0)), 0.0
     standardized = scores / np.sqrt((scores**2).mean(axis=0))
     found, intensity = ledoit_wolf(standardized, assume_centered=True)
     return np.asarray(found), float(intensity)

@@ -13,7 +13,6 @@ from scipy import sparse
 from tamiz.error_control.collinearity import find_collinear, select_basis
 from tamiz.error_control.gaussian_copula import GaussianCopula, is_missing, share_ranges
 from tamiz.error_control.knockoff_variances import METHODS, knockoff_variances
-from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
@@ -83,8 +82,8 @@ def knockoffs(X: Any, *, method: str = "mvr", random_state: Seed = None) -> Any:
     selection, Journal of the Royal Statistical Society B 80.
     Spector and Janson (2022), Powerful knockoffs via minimizing reconstructability, Annals of Statistics 50.
     Ledoit and Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices, Journal of
-    Multivariate Analysis 88. Hoff (2007), Extending the rank likelihood for semiparametric copula estimation, Annals of
-    Applied Statistics 1.
+    Multivariate Analysis 88.
+    Hoff (2007), Extending the rank likelihood for semiparametric copula estimation, Annals of Applied Statistics 1.
 
     Examples
     --------
@@ -104,7 +103,9 @@ def knockoffs(X: Any, *, method: str = "mvr", random_state: Seed = None) -> Any:
     rng = np.random.default_rng(make_rng(random_state).integers(2**63))
     with parallel.thread_session():
         source = as_source(X)
-        sampler = KnockoffSampler.from_source(source, method, rng)
+        used = source.schema.used.tolist()
+        values = {j: block.column(j) for block in source.blocks(used) for j in used}
+        sampler = KnockoffSampler(values, source.schema.names, method, rng)
         permutations = sampler.draw(rng)
     warn_user(sampler.collinearity_warnings())
     return _permute_columns(X, permutations)
@@ -154,16 +155,6 @@ class KnockoffSampler:
         fixed = np.arange(len(self.columns) + len(basis)) >= len(self.columns)
         self.copula = GaussianCopula([values[j] for j in [*self.columns.tolist(), *basis.tolist()]], fixed, rng)
         self._prepare(method)
-
-    @classmethod
-    def from_source(cls, source: Source, method: str, rng: np.random.Generator) -> KnockoffSampler:
-        """Return the sampler of the used columns of a source."""
-        used = source.schema.used.tolist()
-        if not used:
-            raise DataError("The table has no column that can be used; every column is excluded.")
-        blocks = list(source.blocks(used))
-        values = {j: np.concatenate([block.column(j) for block in blocks]) for j in used}
-        return cls(values, source.schema.names, method, rng)
 
     def _prepare(self, method: str) -> None:
         """Compute s, and the matrices of the conditional distribution of the knockoffs.

@@ -83,7 +83,7 @@ class KnockoffSelector(Selector):
         T, infinite where no threshold satisfies the bound.
     e_values_ : ndarray of shape (n_columns,)
         The mean over the draws of :math:`p 1\\{W_j \\ge T\\} / (1 + \\#\\{W_k \\le -T\\})`, for p columns with
-        knockoffs.
+        knockoffs, and T of `offset=1`.
     s_ : ndarray of shape (n_columns,)
         1 minus the correlation of a column's score with that of its knockoff; a column of small s has little power, one
         of 0 none.
@@ -107,8 +107,8 @@ class KnockoffSelector(Selector):
     columns, which is estimated as a Gaussian copula (see `knockoffs`); `checks_` compares the moments. A failed check
     is a warning.
 
-    No selection has fewer than 1 / q columns with `offset=1`, and 2 / q with several draws: at `fdr=0.1`, 10 or 20.
-    Where fewer columns are relevant, none is selected.
+    With `offset=1` no selection has fewer than 1 / q columns, 10 at `fdr=0.1`; of several draws, those that select fewer
+    than 2 / q columns count as empty. Where fewer columns are relevant, none is selected.
 
     Two columns that are nearly equal compete: the target may depend on either of them, so that neither has much power.
     Rows must be independent; groups are not used.
@@ -126,11 +126,14 @@ class KnockoffSelector(Selector):
 
     Examples
     --------
-    >>> from sklearn.datasets import make_regression >>> from tamiz.error_control import KnockoffSelector >>> X, y =
-    make_regression(300, 40, n_informative=12, noise=20.0, shuffle=False, random_state=0) >>> selector =
-    KnockoffSelector(fdr=0.2, random_state=0).fit(X, y) >>> selector.get_support(indices=True) array([ 0,  1,  2,  3,
-    4,  5,  6,  7,  8,  9, 10, 11]) >>> {check.name: check.passed for check in selector.checks_} {'rows': True,
-    'shrinkage': None, 'collinearity': True, 'second moments': True, 'fourth moments': True, 'independence': True}
+    >>> from sklearn.datasets import make_regression
+    >>> from tamiz.error_control import KnockoffSelector
+    >>> X, y = make_regression(300, 40, n_informative=12, noise=20.0, shuffle=False, random_state=0)
+    >>> selector = KnockoffSelector(fdr=0.1, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11])
+    >>> [check.name for check in selector.checks_ if check.passed]
+    ['rows', 'collinearity', 'second moments', 'fourth moments', 'independence']
     """
 
     invariants: ClassVar[Invariants] = {
@@ -186,8 +189,9 @@ class KnockoffSelector(Selector):
             source = self._open_source(X, y, None, None)
             self.importance_ = self._choose_importance(source)
             rng = make_rng(self.random_state)
-            sampler = KnockoffSampler.from_source(source, self.method, rng)
-            draws = _Draws(source, sampler, self.importance_)
+            own = AppendedColumns(source, _NO_FRAME)
+            sampler = KnockoffSampler(own.values, source.schema.names, self.method, rng)
+            draws = _Draws(source, own, sampler, self.importance_)
             seeds = rng.integers(2**63, size=self.n_draws).tolist()
             found = parallel.map_blocks(draws.statistics, seeds)
             results = list(progress.track_progress("Draws of knockoffs", found, self.n_draws))
@@ -268,13 +272,10 @@ class KnockoffSelector(Selector):
         reached = (
             f"the least estimate over all thresholds is {least:.3g}" if least < np.inf else "no importance differs"
         )
-        needed = math.ceil((1 if self.n_draws == 1 else 2) / self.fdr - 1e-9)
-        rule = (
-            f" A selection at this bound has at least {needed:,} columns, and {len(columns):,} have knockoffs."
-            if self.offset
-            else ""
-        )
-        return [f"No column is selected at fdr={self.fdr:g}: {reached}.{rule}"]
+        selection, needed = ("selection", 1) if self.n_draws == 1 else ("selection of a draw", 2)
+        least_size = math.ceil(needed / self.fdr - 1e-9)
+        rule = f" A {selection} at this bound has at least {least_size:,} columns; {len(columns):,} have knockoffs."
+        return [f"No column is selected at fdr={self.fdr:g}: {reached}.{rule if self.offset else ''}"]
 
 
 @dataclass(frozen=True)
@@ -282,6 +283,7 @@ class _Draws:
     """Statistics of draws of knockoffs of one table."""
 
     source: Source
+    own: AppendedColumns
     sampler: KnockoffSampler
     importance: Relevance
 
@@ -291,13 +293,12 @@ class _Draws:
         permutations = self.sampler.draw(rng)
         columns = self.sampler.columns
         first = rng.integers(2, size=len(columns))
-        own = AppendedColumns(self.source, _NO_FRAME)
         pairs: list[tuple[Column, NDArray[Any]]] = []
         for k, j in enumerate(columns.tolist()):
-            column, values = self.source.schema.columns[j], own.values[j]
+            column, values = self.source.schema.columns[j], self.own.values[j]
             both = [values, values[permutations[j]]]
             pairs += [(replace(column, name=f"{column.name} ({number})"), both[number ^ first[k]]) for number in (0, 1)]
-        table = own.table(pairs, excluded=columns.tolist(), reason=_REASON)
+        table = self.own.table(pairs, excluded=columns.tolist(), reason=_REASON)
         with capture_warnings() as messages:
             scores = _score(self.importance, table)[self.source.schema.n_columns :].reshape(-1, 2)
         at = np.arange(len(columns))
