@@ -162,7 +162,9 @@ def test_more_columns_than_rows_are_no_collinearity():
 
 
 def test_columns_without_a_distribution_are_returned_unchanged():
-    frame = pd.DataFrame({"x": np.sqrt(np.arange(20.0)), "constant": 3.0, "sparse": [1.0] * 5 + [np.nan] * 15, "empty": np.nan})
+    frame = pd.DataFrame(
+        {"x": np.sqrt(np.arange(20.0)), "constant": 3.0, "sparse": [1.0] * 5 + [np.nan] * 15, "empty": np.nan}
+    )
     found = knockoffs(frame, random_state=0)
     assert found[["constant", "sparse", "empty"]].equals(frame[["constant", "sparse", "empty"]])
     assert not found["x"].equals(frame["x"])

@@ -20,6 +20,8 @@ from tamiz.statistics.base import Floats
 
 # Rounds of estimation, of which the second half is averaged, and sweeps for a fresh draw with the estimate.
 _FIT_ROUNDS, _DRAW_SWEEPS = 40, 10
+# Columns whose products are computed at once.
+_BLOCK_COLUMNS = 32
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class _Censored:
     ----------
     rows : ndarray of shape (m,)
     low, high : ndarray of shape (m,)
-        The shares of the column's values below, and up to, the value: 0 and 1 for a missing value.
+        The ends of the interval; infinite for a missing value.
     """
 
     rows: NDArray[np.intp]
@@ -68,20 +70,19 @@ class GaussianCopula:
     def __init__(self, columns: Sequence[NDArray[Any]], fixed: NDArray[np.bool_], rng: np.random.Generator) -> None:
         n_rows = len(columns[0]) if columns else 0
         self.mean_scores = np.empty((n_rows, len(columns)))
-        start = np.empty((n_rows, len(columns)))
+        # Of shape (n_columns, n_rows), because sweeps read and write whole columns.
+        self._start = np.empty((len(columns), n_rows))
         self._censored: list[_Censored] = []
         for k, values in enumerate(columns):
+            self.mean_scores[:, k] = self._start[k] = mean_scores(values)
+            rows = np.empty(0, dtype=np.intp)
             low, high = share_ranges(values)
-            scores = np.where(is_missing(values), 0.0, ndtri((low + high) / 2))
-            self.mean_scores[:, k] = start[:, k] = scores / np.sqrt((scores**2).mean())
-            rows = np.flatnonzero(high - low > 1.5 / np.count_nonzero(~is_missing(values)))
-            if fixed[k]:
-                rows = rows[:0]
-            else:
-                start[:, k] = scores
-            self._censored.append(_Censored(rows, low[rows], high[rows]))
-            start[rows, k] = ndtri(low[rows] + _open_uniform(rng, len(rows)) * (high[rows] - low[rows]))
-        self._start = start
+            if not fixed[k]:
+                self._start[k] = ndtri((low + high) / 2)
+                rows = np.flatnonzero(high - low > 1.5 / np.count_nonzero(~is_missing(values)))
+                shares = low[rows] + _open_uniform(rng, len(rows)) * (high[rows] - low[rows])
+                self._start[k, rows] = ndtri(shares)
+            self._censored.append(_Censored(rows, ndtri(low[rows]), ndtri(high[rows])))
         self.correlation, self.shrinkage = self._fit(rng)
 
     def draw_scores(self, rng: np.random.Generator) -> Floats:
@@ -90,14 +91,14 @@ class GaussianCopula:
         precision = np.asarray(np.linalg.inv(self.correlation), dtype=np.float64)
         for _ in range(_DRAW_SWEEPS):
             self._sweep(scores, precision, rng)
-        return scores
+        return scores.T
 
     def _fit(self, rng: np.random.Generator) -> tuple[Floats, float]:
         """Return the correlation matrix and the intensity of its shrinkage."""
         scores = self._start
         if not any(len(censored.rows) for censored in self._censored):
             return _shrunk_correlation(scores)
-        total, intensity, n_averaged = np.zeros((scores.shape[1],) * 2), 0.0, 0
+        total, intensity, n_averaged = np.zeros((len(scores),) * 2), 0.0, 0
         for done in range(_FIT_ROUNDS):
             correlation, shrinkage = _shrunk_correlation(scores)
             if done >= _FIT_ROUNDS // 2:
@@ -107,12 +108,29 @@ class GaussianCopula:
         return total / n_averaged, intensity / n_averaged
 
     def _sweep(self, scores: Floats, precision: Floats, rng: np.random.Generator) -> None:
-        """Draw the scores of ties and missing values, column by column, given all other scores of their rows."""
-        for k, censored in enumerate(self._censored):
-            if len(censored.rows):
-                here, scale = scores[censored.rows], precision[k, k]
-                mean = here[:, k] - here @ precision[k] / scale
-                scores[censored.rows, k] = _draw_truncated(mean, scale**-0.5, censored, rng)
+        """Draw the scores of ties and missing values, column by column, given all other scores of their rows.
+
+        The products of scores and precision are computed for a block of columns at once, and updated after each column.
+        """
+        for start in range(0, len(scores), _BLOCK_COLUMNS):
+            stop = min(start + _BLOCK_COLUMNS, len(scores))
+            if not any(len(censored.rows) for censored in self._censored[start:stop]):
+                continue
+            products = precision[start:stop] @ scores
+            for k in range(start, stop):
+                censored, scale = self._censored[k], precision[k, k]
+                if len(censored.rows):
+                    before = scores[k].copy()
+                    mean = (before - products[k - start] / scale)[censored.rows]
+                    scores[k, censored.rows] = _draw_truncated(mean, scale**-0.5, censored, rng)
+                    products[k - start + 1 :] += np.outer(precision[k, k + 1 : stop], scores[k] - before)
+
+
+def mean_scores(values: NDArray[Any]) -> Floats:
+    """Return the normal scores of a column at the middle rank of ties, 0 where missing, with standard deviation 1."""
+    low, high = share_ranges(values)
+    scores = np.where(is_missing(values), 0.0, ndtri((low + high) / 2))
+    return np.asarray(scores / np.sqrt((scores**2).mean()))
 
 
 def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -134,10 +152,10 @@ def share_ranges(values: NDArray[Any]) -> tuple[Floats, Floats]:
 def _shrunk_correlation(scores: Floats) -> tuple[Floats, float]:
     from sklearn.covariance import ledoit_wolf
 
-    if not scores.shape[1]:
+    if not len(scores):
         return np.empty((0, 0)), 0.0
-    standardized = scores / np.sqrt((scores**2).mean(axis=0))
-    found, intensity = ledoit_wolf(standardized, assume_centered=True)
+    standardized = scores / np.sqrt((scores**2).mean(axis=1))[:, None]
+    found, intensity = ledoit_wolf(standardized.T, assume_centered=True)
     return np.asarray(found), float(intensity)
 
 
@@ -148,7 +166,7 @@ def _open_uniform(rng: np.random.Generator, n: int) -> Floats:
 
 def _draw_truncated(mean: Floats, std: float, censored: _Censored, rng: np.random.Generator) -> Floats:
     """Return normal numbers within the intervals."""
-    low, high = (ndtri(censored.low) - mean) / std, (ndtri(censored.high) - mean) / std
+    low, high = (censored.low - mean) / std, (censored.high - mean) / std
     # In the lower tail probabilities are accurate; an interval above the mean is mirrored.
     mirrored = low > 0
     low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)

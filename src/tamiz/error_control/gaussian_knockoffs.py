@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.error_control.collinearity import find_collinear, select_basis
-from tamiz.error_control.gaussian_copula import GaussianCopula, is_missing, share_ranges
+from tamiz.error_control.gaussian_copula import GaussianCopula, is_missing, mean_scores
 from tamiz.error_control.knockoff_variances import METHODS, knockoff_variances
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
@@ -148,7 +148,7 @@ class KnockoffSampler:
         )
         scores = np.empty((n_rows, len(varying)))
         for k, j in enumerate(varying.tolist()):
-            scores[:, k] = _mean_scores(values[j])
+            scores[:, k] = mean_scores(values[j])
         is_collinear = find_collinear([values[j] for j in varying.tolist()], scores)
         self.columns, self.collinear = varying[~is_collinear], varying[is_collinear]
         basis = self.collinear[select_basis(scores[:, is_collinear])] if is_collinear.any() else self.collinear
@@ -209,14 +209,6 @@ def _n_distinct(values: NDArray[Any]) -> int:
     """Return 0, 1 or 2 for no, one, and at least two different present values."""
     present = values[~is_missing(values)]
     return min(len(present), 1) + bool(len(present) and (present != present[0]).any())
-
-
-def _mean_scores(values: NDArray[Any]) -> Floats:
-    from scipy.special import ndtri
-
-    low, high = share_ranges(values)
-    scores = np.where(is_missing(values), 0.0, ndtri((low + high) / 2))
-    return np.asarray(scores / np.sqrt((scores**2).mean()))
 
 
 def _permute_columns(X: Any, permutations: Mapping[int, NDArray[np.intp]]) -> Any:
