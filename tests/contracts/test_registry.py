@@ -75,7 +75,7 @@ BASES = {
 }
 PARTS = [entry for entry in ENTRIES if entry.kind in BASES]
 METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "wrapper", "search", "map", "clustering")]
-SELECTORS = [entry for package in (tamiz, error_control) for entry in package.registry.of_kind("selector")]
+SELECTORS = [*tamiz.registry.of_kind("selector"), *error_control.registry.of_kind("selector")]
 FUNCTIONS = [
     entry
     for package in (tamiz, assessment, criteria, reduction, metrics, comparison, error_control)
