@@ -9,12 +9,17 @@ from tamiz.criteria.discretization import MDL as MDL
 from tamiz.criteria.discretization import cut_points as cut_points
 from tamiz.criteria.fisher import FisherScore as FisherScore
 from tamiz.criteria.fisher import fisher_score as fisher_score
+from tamiz.criteria.information_estimators import conditional_mutual_information as conditional_mutual_information
+from tamiz.criteria.information_estimators import mutual_information as mutual_information
 from tamiz.criteria.information_gain import GainRatio as GainRatio
 from tamiz.criteria.information_gain import InformationGain as InformationGain
 from tamiz.criteria.laplacian import LaplacianScore as LaplacianScore
 from tamiz.criteria.laplacian import laplacian_score as laplacian_score
 from tamiz.criteria.linear_coefficient import LinearCoefficient as LinearCoefficient
+from tamiz.criteria.multisurf import MultiSURF as MultiSURF
+from tamiz.criteria.neighbor_information import MutualInformation as MutualInformation
 from tamiz.criteria.permutation_importance import PermutationImportance as PermutationImportance
+from tamiz.criteria.relief import ReliefF as ReliefF
 from tamiz.criteria.shannon_entropy import Entropy as Entropy
 from tamiz.criteria.shannon_entropy import entropy as entropy
 from tamiz.criteria.tree_importance import TreeImportance as TreeImportance
