@@ -54,7 +54,7 @@ class MIM(InformationMerit):
     >>> from tamiz.search import Forward
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> SubsetSelector(MIM(), Forward(), n_features=3).fit(X, y).get_support(indices=True)
-    array([0])
+    array([20, 22, 23])
     """
 
     label: ClassVar[str] = "MIM"
@@ -112,7 +112,7 @@ class MIFS(InformationMerit):
     >>> from tamiz.search import Forward
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> SubsetSelector(MIFS(beta=0.5), Forward(), n_features=3).fit(X, y).get_support(indices=True)
-    array([0])
+    array([21, 22, 27])
     """
 
     label: ClassVar[str] = "MIFS"
@@ -178,7 +178,7 @@ class CIFE(InformationMerit):
     >>> from tamiz.search import Forward
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> SubsetSelector(CIFE(), Forward(), n_features=3).fit(X, y).get_support(indices=True)
-    array([0])
+    array([ 9, 22, 27])
     """
 
     label: ClassVar[str] = "CIFE"
@@ -226,7 +226,7 @@ class ICAP(InformationMerit):
     >>> from tamiz.search import Forward
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> SubsetSelector(ICAP(), Forward(), n_features=3).fit(X, y).get_support(indices=True)
-    array([0])
+    array([ 9, 22, 27])
     """
 
     label: ClassVar[str] = "ICAP"
@@ -276,7 +276,7 @@ class JMI(InformationMerit):
     >>> from tamiz.search import Forward
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> SubsetSelector(JMI(), Forward(), n_features=3).fit(X, y).get_support(indices=True)
-    array([0])
+    array([22, 23, 27])
     """
 
     label: ClassVar[str] = "JMI"
@@ -325,7 +325,7 @@ class DISR(InformationMerit):
     >>> from tamiz.search import Forward
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> SubsetSelector(DISR(), Forward(), n_features=3).fit(X, y).get_support(indices=True)
-    array([0])
+    array([ 9, 20, 22])
     """
 
     label: ClassVar[str] = "DISR"
@@ -379,7 +379,7 @@ class CMIM(InformationMerit):
     >>> from tamiz.search import Forward
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> SubsetSelector(CMIM(), Forward(), n_features=3).fit(X, y).get_support(indices=True)
-    array([0])
+    array([ 7, 22, 27])
     """
 
     label: ClassVar[str] = "CMIM"

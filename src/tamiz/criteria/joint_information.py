@@ -25,7 +25,7 @@ _PairCounter: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
 # Up to this many values of both columns, counting bits is faster than counting rows.
 _MAX_BIT_VALUES = 14
 # Rows times columns, or times pairs, of one block: for less, a thread costs more than it saves.
-_BLOCK_ROWS, _BLOCK_PAIR_ROWS = 2**20, 2**22
+_BLOCK_ROWS, _BLOCK_PAIR_ROWS = 2**20, 2**23
 
 
 class PairInformation(NamedTuple):

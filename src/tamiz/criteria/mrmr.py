@@ -26,8 +26,9 @@ PairMeasure = Literal["information", "correlation"]
 Scheme = Literal["difference", "quotient"]
 # A redundancy below this counts as this in a quotient, as in the package mrmr-selection.
 _LEAST_REDUNDANCY = 0.001
-# The largest share of the variance in an F statistic: a column that is constant in every class has a finite one.
-_LARGEST_SHARE = 1.0 - np.finfo(np.float64).eps
+# The largest share of the variance in an F statistic: a column that is constant in every class has a finite one, and sums with it keep
+# seven digits of the others.
+_LARGEST_SHARE = 1.0 - 1e-9
 
 
 class MRMR(InformationMerit):
@@ -39,7 +40,8 @@ class MRMR(InformationMerit):
     ----------
     association : {"information", "correlation"}, default="information"
         Mutual information in bits; or the F statistic of the analysis of variance (of the regression, for a numeric target) as
-        relevance, and the absolute value of Pearson's correlation as redundancy, for tables with numeric columns only.
+        relevance, and the absolute value of Pearson's correlation as redundancy, for tables with numeric columns only. The share of
+        the variance that is explained counts as at most 1 - 1e-9, so that F is finite.
     scheme : {"difference", "quotient"}, default="difference"
         Relevance minus or over the mean redundancy.
     missing : {"distribute", "category"}, default="distribute"
@@ -80,7 +82,7 @@ class MRMR(InformationMerit):
     >>> from tamiz.search import Forward
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> SubsetSelector(MRMR(), Forward(), n_features=3).fit(X, y).get_support(indices=True)
-    array([0])
+    array([21, 22, 27])
     """
 
     label: ClassVar[str] = "MRMR"
