@@ -53,6 +53,11 @@ class InformationMerit(Merit):
         self.missing = missing
         self.discretization = discretization
 
+    @property
+    def uses_counts(self) -> bool:
+        """Whether the merit is computed from joint counts of the values."""
+        return True
+
     def check(self, schema: Schema) -> None:
         """Raise DataError for a table without a target, or with a target that the discretization cannot use."""
         super().check(schema)

@@ -26,8 +26,8 @@ PairMeasure = Literal["information", "correlation"]
 Scheme = Literal["difference", "quotient"]
 # A redundancy below this counts as this in a quotient, as in the package mrmr-selection.
 _LEAST_REDUNDANCY = 0.001
-# The largest share of the variance in an F statistic: a column that is constant in every class has a finite one, and sums with it keep
-# seven digits of the others.
+# The largest share of the variance in an F statistic: a column that is constant in every class has a finite one, and sums with it
+# keep seven digits of the others.
 _LARGEST_SHARE = 1.0 - 1e-9
 
 
@@ -100,12 +100,17 @@ class MRMR(InformationMerit):
         self.association = association
         self.scheme = scheme
 
+    @property
+    def uses_counts(self) -> bool:
+        """Whether the association is mutual information."""
+        return self.association == "information"
+
     def check(self, schema: Schema) -> None:
         """Raise DataError for a table that the merit does not accept."""
         check_choice("association", self.association, ("information", "correlation"))
         check_choice("scheme", self.scheme, ("difference", "quotient"))
         super().check(schema)
-        if self.association == "information":
+        if self.uses_counts:
             return
         if self.discretization is not None:
             raise ValueError("discretization applies to association='information' only; leave it out.")
@@ -116,7 +121,7 @@ class MRMR(InformationMerit):
             )
 
     def _pair_terms(self, source: Source) -> PairTerms:
-        return super()._pair_terms(source) if self.association == "information" else _correlation_terms(source)
+        return super()._pair_terms(source) if self.uses_counts else _correlation_terms(source)
 
     def _terms(self, pairs: PairInformation) -> Floats:
         return pairs.redundancies
