@@ -65,7 +65,7 @@ def peer_columns():
 @pytest.mark.benchmark(group=MRMR_LARGE)
 def test_tamiz_mrmr_of_numbers_selects_the_columns_of_mrmr_selection(benchmark):
     X, y = numbers()
-    fitted = timed_fit(benchmark, MRMR("correlation", "quotient"), 50, "correlation, quotient", X, y.astype(str))
+    fitted = timed_fit(benchmark, MRMR("correlation", scheme="quotient"), 50, "correlation, quotient", X, y.astype(str))
     assert set(fitted.get_feature_names_out()) == set(peer_columns())
 
 
@@ -88,7 +88,8 @@ def test_tamiz_jmi_of_codes_from_an_open_source(benchmark):
 @cache
 def itmo_columns():
     multivariate = pytest.importorskip("ITMO_FS.filters.multivariate")
-    fitted = multivariate.MultivariateFilter("JMI", 10).fit(small().X.astype(np.int64), small().y)
+    fitted = multivariate.MultivariateFilter("JMI", 10)
+    fitted.fit(small().X.astype(np.int64), small().y)
     return sorted(map(int, fitted.selected_features))
 
 

@@ -161,7 +161,7 @@ def test_orders_are_those_of_itmo_fs(name):
 def test_quotients_of_f_statistics_and_correlations_select_the_columns_of_mrmr_selection(load):
     X, y = load(return_X_y=True)
     y = y if load is load_diabetes else y.astype(str)
-    assert forward_order(MRMR("correlation", "quotient"), 10, X, y) == MRMR_SELECTION[load]
+    assert forward_order(MRMR("correlation", scheme="quotient"), 10, X, y) == MRMR_SELECTION[load]
 
 
 @pytest.mark.parametrize("scheme", ["difference", "quotient"])
@@ -177,10 +177,12 @@ def test_f_statistics_are_scikit_learns_and_differences_those_of_the_paper(schem
             return F[j] - redundancy if scheme == "difference" else F[j] / redundancy
 
         target = y if load is load_diabetes else y.astype(str)
-        order = forward_order(MRMR("correlation", scheme), 6, X, target)
+        order = forward_order(MRMR("correlation", scheme=scheme), 6, X, target)
         assert order == greedy(range(X.shape[1]), 6, gain)[0]
         masks = np.eye(X.shape[1], dtype=bool)
-        merits = prepare(open_source(X, target), MRMR("correlation", scheme)).evaluate(Candidates.from_masks(masks))
+        merits = prepare(open_source(X, target), MRMR("correlation", scheme=scheme)).evaluate(
+            Candidates.from_masks(masks)
+        )
         np.testing.assert_allclose(merits, F, rtol=1e-9)
 
 
@@ -302,7 +304,6 @@ def test_the_empty_set_and_constant_and_excluded_columns_score_0(name):
     evaluator = prepare(open_source(frame, [*"xy"] * 10), MERITS[name]())
     masks = np.array([[0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 1]], dtype=bool)
     merits = evaluator.evaluate(Candidates.from_masks(masks)).tolist()
-    # The ratio of DISR has the entropy of the target below it, and no information above.
     assert merits == [0, 0, 0, 0, 1]
 
 

@@ -91,8 +91,8 @@ class MRMR(InformationMerit):
     def __init__(
         self,
         association: PairMeasure = "information",
-        scheme: Scheme = "difference",
         *,
+        scheme: Scheme = "difference",
         missing: MissingRule = "distribute",
         discretization: Discretization | None = None,
     ) -> None:
