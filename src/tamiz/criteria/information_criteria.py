@@ -95,7 +95,8 @@ class MIFS(InformationMerit):
 
     Notes
     -----
-    Cost O(n) for each pair of columns that a search needs, k p pairs where a forward search selects k of p columns.
+    Cost O(n), and the cells of its contingency tables, for each pair of columns that a search needs: k p pairs where a forward
+    search selects k of p columns.
     The penalty grows with the number of columns faster than the relevance; `MRMR` divides it by that number.
 
     References
@@ -160,7 +161,8 @@ class CIFE(InformationMerit):
 
     Notes
     -----
-    Cost O(n) for each pair of columns that a search needs, k p pairs where a forward search selects k of p columns.
+    Cost O(n), and the cells of its contingency tables, for each pair of columns that a search needs: k p pairs where a forward
+    search selects k of p columns.
     For two columns the merit is I(i, j; Y), so that an exclusive or is found. For many columns the sums over pairs outgrow the
     information that the target has.
 
@@ -210,7 +212,8 @@ class ICAP(InformationMerit):
 
     Notes
     -----
-    Cost O(n) for each pair of columns that a search needs, k p pairs where a forward search selects k of p columns.
+    Cost O(n), and the cells of its contingency tables, for each pair of columns that a search needs: k p pairs where a forward
+    search selects k of p columns.
 
     References
     ----------
@@ -258,7 +261,8 @@ class JMI(InformationMerit):
 
     Notes
     -----
-    Cost O(n) for each pair of columns that a search needs, k p pairs where a forward search selects k of p columns.
+    Cost O(n), and the cells of its contingency tables, for each pair of columns that a search needs: k p pairs where a forward
+    search selects k of p columns.
     The merit is the sum of the relevances minus 1 / (|S| - 1) of the sum of I(i; j) - I(i; j | Y) over the pairs. Brown et al. find
     that it has the best trade-off of accuracy and stability.
 
@@ -308,7 +312,8 @@ class DISR(InformationMerit):
 
     Notes
     -----
-    Cost O(n) for each pair of columns that a search needs, k p pairs where a forward search selects k of p columns.
+    Cost O(n), and the cells of its contingency tables, for each pair of columns that a search needs: k p pairs where a forward
+    search selects k of p columns.
     Merits of one column are in bits, and those of larger sets are shares: pass `n_features`.
 
     References
@@ -362,7 +367,8 @@ class CMIM(InformationMerit):
     The columns s_1, s_2, ... of a set are ordered greedily: each is the one with the largest gain, the first of equals. A forward
     search therefore is the algorithm of the paper. Its fast version also includes I(j; Y) in the minimum, and does not see synergy.
 
-    Cost O(n) for each pair of columns that a search needs, k p pairs where a forward search selects k of p columns.
+    Cost O(n), and the cells of its contingency tables, for each pair of columns that a search needs: k p pairs where a forward
+    search selects k of p columns.
     A set of m columns then costs O(m^2).
 
     References

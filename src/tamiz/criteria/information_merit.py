@@ -77,8 +77,9 @@ class InformationMerit(Merit):
 
     def _pair_terms(self, source: Source) -> PairTerms:
         """Return the relevances and the terms of pairs of one table."""
-        rows = read_coded_rows(self._coder(source.schema), source.reduce, source.schema)
-        information = JointInformation(rows, distribute=self.missing == "distribute", conditional=self.uses_conditional)
+        conditional = self.uses_conditional
+        rows = read_coded_rows(self._coder(source.schema), source.reduce, source.schema, conditional=conditional)
+        information = JointInformation(rows, distribute=self.missing == "distribute", conditional=conditional)
         # A term is a sum of at most two relevances, or a difference of two kinds of information of a pair.
         return PairTerms(
             information.relevances, 4.0 * information.max_entropy, lambda i, j: self._terms(information.of_pairs(i, j))

@@ -49,7 +49,7 @@ class PairInformation(NamedTuple):
     joint_entropies: Floats
 
 
-def read_coded_rows(coder: ColumnCoder, gather: GatherFunction, schema: Schema) -> CodedRows:
+def read_coded_rows(coder: ColumnCoder, gather: GatherFunction, schema: Schema, *, conditional: bool) -> CodedRows:
     """Return the rows of the used columns and, last, of the target as codes.
 
     Parameters
@@ -59,12 +59,14 @@ def read_coded_rows(coder: ColumnCoder, gather: GatherFunction, schema: Schema) 
     gather : callable
         Returns filled copies of statistics.
     schema : Schema
+    conditional : bool
+        Whether pairs will be counted within the classes, in a table for each class.
     """
     cache = StatisticsCache()
     while wanted := coder.requires(cache):
         cache.add(gather(*wanted))
     coding = coder.coding(cache)
-    check_table_sizes(coding, schema, coding.sizes[schema.n_columns])
+    check_table_sizes(coding, schema, coding.sizes[schema.n_columns] if conditional else 1)
     empty_rows = CodedRows((*map(int, schema.used), schema.n_columns), coding)
     n_bits = sum(coding.sizes[c] + 1 for c in empty_rows.columns if coding.sizes[c] <= _MAX_BIT_VALUES)
     # Two copies, in blocks and concatenated, and the bits.

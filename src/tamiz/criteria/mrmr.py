@@ -64,8 +64,8 @@ class MRMR(InformationMerit):
     quotient of these two, as in the paper. The merit of the scheme "quotient" is the sum of the quotients when the columns are
     added in the order of their quotients, the first with its relevance alone. Redundancies below 0.001 count as 0.001 there.
 
-    Cost O(n) for each pair of columns that a search needs, k p pairs where a forward search selects k of p columns; with
-    "correlation" O(n p^2) at once, and p^2 numbers of memory.
+    Cost O(n), and the cells of its contingency table, for each pair of columns that a search needs: k p pairs where a forward
+    search selects k of p columns; with "correlation" O(n p^2) at once, and p^2 numbers of memory.
 
     References
     ----------
