@@ -70,7 +70,7 @@ def make_training_data(
     from tamiz.models.folds import Fold
 
     check_choice("missing", missing, MISSING_RULES)
-    source, row_numbers = _draw_rows(source, max_rows, random_state, caller)
+    source, row_numbers = draw_rows(source, max_rows, random_state, caller)
     schema, weight = source.schema, weight_array(source)
     rows = np.arange(schema.n_rows)
     y, n_classes = _encode_target(source, weight)
@@ -134,9 +134,8 @@ def _affordable_rows(schema: Schema, max_values: int) -> int | None:
     return max_rows if schema.n_rows > max_rows else None
 
 
-def _draw_rows(
-    source: Source, max_rows: int | None, random_state: Seed, caller: str
-) -> tuple[Source, NDArray[np.intp]]:
+def draw_rows(source: Source, max_rows: int | None, random_state: Seed, caller: str) -> tuple[Source, NDArray[np.intp]]:
+    """Return the rows of weight above 0, at most `max_rows` of them drawn at random with a warning, and their numbers."""
     weight = weight_array(source)
     present = np.arange(source.schema.n_rows) if weight is None else np.flatnonzero(weight)
     if max_rows is not None and check_integer("max_rows", max_rows, low=2) < len(present):
