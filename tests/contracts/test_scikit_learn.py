@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tamiz import RankSelector, SizeSearchCV, SubsetSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
-from tamiz.criteria import CFS, CrossValidated, MultiSURF, MutualInformation, PermutationImportance, ReliefF
+from tamiz.criteria import CFS, CrossValidated, PermutationImportance
 from tamiz.criteria import registry as criteria
 from tamiz.models import MixedNB
 from tamiz.reduction import PCA, Autoencoder, Isomap, LaplacianEigenmaps, LocallyLinearEmbedding
@@ -53,22 +53,8 @@ ESTIMATORS = [
 ]
 
 
-# Relief algorithms do not support weights.
-WEIGHT_CHECKS = (
-    *("pandas_series", "not_an_array", "list", "shape", "not_overwritten"),
-    *("equivalence_on_dense_data", "equivalence_on_sparse_data"),
-)
-
-
-def expected_failures(estimator):
-    if not isinstance(getattr(estimator, "relevance", None), ReliefF | MultiSURF):
-        return {}
-    names = [f"check_sample_weight{'' if 'equivalence' in name else 's'}_{name}" for name in WEIGHT_CHECKS]
-    return dict.fromkeys(names, "weights are refused")
-
-
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learns_check(estimator, check):
     check(estimator)
 
