@@ -78,7 +78,7 @@ METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "wra
 SELECTORS = [*tamiz.registry.of_kind("selector"), *error_control.registry.of_kind("selector")]
 FUNCTIONS = [
     entry
-    for package in (tamiz, assessment, criteria, reduction, metrics, comparison)
+    for package in (tamiz, assessment, criteria, reduction, metrics, comparison, error_control)
     for entry in package.registry.of_kind("function")
 ]
 ARGUMENTS = {

@@ -12,9 +12,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tamiz import RankSelector, SizeSearchCV, SubsetSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
-from tamiz.criteria import CFS, CrossValidated, MultiSURF, PermutationImportance, ReliefF
+from tamiz.criteria import CFS, CrossValidated, PermutationImportance
 from tamiz.criteria import registry as criteria
-from tamiz.error_control import BorutaSelector, StabilitySelector
+from tamiz.error_control import BorutaSelector, KnockoffSelector, StabilitySelector
 from tamiz.models import MixedNB
 from tamiz.reduction import PCA, Autoencoder, Isomap, LaplacianEigenmaps, LocallyLinearEmbedding
 from tamiz.reduction import registry as reduction
@@ -45,6 +45,8 @@ ESTIMATORS = [
     BorutaSelector("information-gain", max_iter=5),
     StabilitySelector(n_features=2, n_pairs=5),
     StabilitySelector(SubsetSelector(CFS(), Forward()), n_features=1, n_pairs=2),
+    KnockoffSelector(random_state=0),
+    KnockoffSelector("tree-importance", n_draws=2, method="equicorrelated", random_state=0),
     *(MAPS.get(entry.name, entry.load()()) for entry in reduction.of_kind("map") if entry.name not in CONNECTED),
     *(PCA(1, missing=missing) for missing in ("pairwise", "iterative")),
     *(PCA(1, solver=solver) for solver in ("svd", "randomized")),
@@ -58,22 +60,12 @@ ESTIMATORS = [
 ]
 
 
-# Relief algorithms do not support weights.
-WEIGHT_CHECKS = (
-    *("pandas_series", "not_an_array", "list", "shape", "not_overwritten"),
-    *("equivalence_on_dense_data", "equivalence_on_sparse_data"),
-)
-
-
 def expected_failures(estimator):
-    if isinstance(estimator, StabilitySelector):
-        # A row with a weight is in one half as a whole, and repeated rows may be in both.
-        reason = "rows are drawn whatever their weights are"
-        return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-    if not isinstance(getattr(estimator, "relevance", None), ReliefF | MultiSURF):
+    """A row with a weight is in one half as a whole, and repeated rows may be in both."""
+    if not isinstance(estimator, StabilitySelector):
         return {}
-    names = [f"check_sample_weight{'' if 'equivalence' in name else 's'}_{name}" for name in WEIGHT_CHECKS]
-    return dict.fromkeys(names, "weights are refused")
+    reason = "rows are drawn whatever their weights are"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")

@@ -334,10 +334,13 @@ def test_max_rows_is_set_by_the_cost_where_the_relevance_is_chosen_by_name(relev
 
 
 @BOTH
-def test_weights_and_tables_without_a_target_are_refused(relevance):
-    X = np.random.default_rng(0).random((20, 2))
-    with pytest.raises(DataError, match="does not support sample weights, and the table has the weights 'weight'"):
-        scores_of(relevance, X, [*"ab"] * 10, sample_weight=np.ones(20))
+def test_whole_weights_repeat_rows_and_others_are_refused(relevance):
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.random((40, 2)), rng.choice([*"ab"], 40), rng.integers(0, 3, 40)
+    weighted = scores_of(relevance, X, y, sample_weight=weight)
+    np.testing.assert_array_equal(weighted, scores_of(relevance, X.repeat(weight, axis=0), y.repeat(weight)))
+    with pytest.raises(DataError, match=r"compares rows with rows, .* but the weight of row 1 is 0\.5"):
+        scores_of(relevance, X, y, sample_weight=np.r_[1.0, 0.5, np.ones(38)])
     with pytest.raises(DataError, match="requires y"):
         RankSelector(relevance).fit(X)
 

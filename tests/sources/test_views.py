@@ -17,12 +17,11 @@ from tamiz.sources.views import as_training_source, select_columns, select_rows,
 N = 400
 # The table has groups and times, but folds cannot use both.
 OF_FOLDS = ["permutation_importance"]
-# The rows of the table have different weights.
-WITHOUT_WEIGHTS = ["mutual_information"]
 RELEVANCES = [
     entry.name
     for entry in criteria.registry.of_kind("relevance")
-    if entry.name not in OF_FOLDS + WITHOUT_WEIGHTS and not needs_graph(entry.load()())
+    # The weights of the table are not whole.
+    if entry.name not in OF_FOLDS and not needs_graph(entry.load()()) and not entry.load().needs_whole_weights
 ]
 
 

@@ -9,6 +9,13 @@ from tamiz.criteria.discretization import MDL as MDL
 from tamiz.criteria.discretization import cut_points as cut_points
 from tamiz.criteria.fisher import FisherScore as FisherScore
 from tamiz.criteria.fisher import fisher_score as fisher_score
+from tamiz.criteria.information_criteria import CIFE as CIFE
+from tamiz.criteria.information_criteria import CMIM as CMIM
+from tamiz.criteria.information_criteria import DISR as DISR
+from tamiz.criteria.information_criteria import ICAP as ICAP
+from tamiz.criteria.information_criteria import JMI as JMI
+from tamiz.criteria.information_criteria import MIFS as MIFS
+from tamiz.criteria.information_criteria import MIM as MIM
 from tamiz.criteria.information_estimators import conditional_mutual_information as conditional_mutual_information
 from tamiz.criteria.information_estimators import mutual_information as mutual_information
 from tamiz.criteria.information_gain import GainRatio as GainRatio
@@ -16,6 +23,7 @@ from tamiz.criteria.information_gain import InformationGain as InformationGain
 from tamiz.criteria.laplacian import LaplacianScore as LaplacianScore
 from tamiz.criteria.laplacian import laplacian_score as laplacian_score
 from tamiz.criteria.linear_coefficient import LinearCoefficient as LinearCoefficient
+from tamiz.criteria.mrmr import MRMR as MRMR
 from tamiz.criteria.multisurf import MultiSURF as MultiSURF
 from tamiz.criteria.neighbor_information import MutualInformation as MutualInformation
 from tamiz.criteria.permutation_importance import PermutationImportance as PermutationImportance

@@ -96,10 +96,13 @@ class Relevance(Criterion):
         Whether scores of a bootstrap sample estimate the scores of the table. They do not where rows are compared with other
         rows, or where models are tested on rows that were not used for training: a row that is drawn twice is its own neighbour,
         or is in both parts.
+    needs_whole_weights : bool
+        Whether row weights must be whole numbers, because a row of weight 2 is read as two equal rows.
     """
 
     used_by_default: ClassVar[bool] = True
     supports_bootstrap: ClassVar[bool] = True
+    needs_whole_weights: ClassVar[bool] = False
 
     def adapt_to(self, schema: Schema) -> Relevance | None:
         """Return the relevance with parameters that suit the table, None where it is not defined there."""

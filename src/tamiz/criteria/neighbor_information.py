@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.criteria.base import Relevance, RowRelevance
+from tamiz.criteria.base import RowRelevance
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.criteria.information_estimators import (
     Estimate,
@@ -19,15 +19,14 @@ from tamiz.criteria.information_estimators import (
     neighbor_information,
     standardize,
 )
-from tamiz.criteria.model_relevance import draw_rows
-from tamiz.exceptions import DataError
+from tamiz.criteria.model_relevance import draw_rows, repeat_rows
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import target_array, weight_array
+from tamiz.sources.views import target_array
 from tamiz.statistics.base import Floats
 
 # Values of the columns that are read at once, and rows of a task: starting a task takes longer than work on few rows.
@@ -69,16 +68,16 @@ class MutualInformation(RowRelevance):
     Raises
     ------
     DataError
-        When there is no target, or rows have different weights: the nearest neighbours of repeated rows are their copies.
+        When there is no target, or a row weight is not a whole number: a row of weight 2 is two equal rows, each the other's
+        nearest neighbour.
 
     Notes
     -----
     Cost O(n) for each number with classes (about 6 milliseconds for 100,000 rows), and O(n log n) for two numbers (about 200
     milliseconds). Negative estimates and constant columns score 0. An estimate above the entropy of the target's classes, or of the
     column's categories, is set to it; a warning names the column if it exceeds the entropy by more than 2 %. A class with at most k
-    rows uses all of its other rows as neighbours, and one with a single row is left out; there is a warning. Rows of weight 0 are
-    left out, and the weights of the other rows must be equal. A study computes it only on request: for a numeric target it takes
-    longer than the other criteria.
+    rows uses all of its other rows as neighbours, and one with a single row is left out; there is a warning. A study computes it
+    only on request: for a numeric target it takes longer than the other criteria.
 
     References
     ----------
@@ -98,6 +97,7 @@ class MutualInformation(RowRelevance):
 
     used_by_default: ClassVar[bool] = False
     supports_bootstrap: ClassVar[bool] = False
+    needs_whole_weights: ClassVar[bool] = True
     unit: ClassVar[str] = "bits"
 
     def __init__(
@@ -119,14 +119,10 @@ class MutualInformation(RowRelevance):
         check_integer("n_neighbors", self.n_neighbors, low=1)
         check_choice("missing", self.missing, MISSING_RULES)
 
-    def adapt_to(self, schema: Schema) -> Relevance | None:
-        """Return the relevance, None for a table with weights."""
-        return None if schema.weight is not None else super().adapt_to(schema)
-
     def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after comparing its rows with their neighbours."""
         self.check(source.schema)
-        _check_weights(source)
+        source = repeat_rows(source, "MutualInformation")
         source, _ = draw_rows(source, self.max_rows, self.random_state, "MutualInformation")
         schema = source.schema
         scorer = _ColumnScorer(
@@ -192,21 +188,6 @@ class _ColumnScorer:
         zeros = np.zeros(len(values), dtype=np.int64)
         x, y = (Variable(standardize(numbers)[:, None], zeros) for numbers in (values, target))
         return neighbor_information(x, y, None, self._n_neighbors, self._psi)
-
-
-def _check_weights(source: Source) -> None:
-    """Raise DataError if the weights above 0 differ."""
-    weight = weight_array(source)
-    if weight is None:
-        return
-    positive = weight[weight > 0]
-    different = np.flatnonzero((weight > 0) & (weight != positive[0]))
-    if len(different):
-        raise DataError(
-            f"MutualInformation needs rows of equal weight, but the weight of row {source.row_numbers[different[0]]} is "
-            f"{weight[different[0]]:g} and that of others {positive[0]:g}: copies of a row would be its nearest neighbours. Omit "
-            "the weights, or use InformationGain."
-        )
 
 
 def _column_blocks(source: Source) -> Iterator[list[tuple[int, NDArray[Any]]]]:

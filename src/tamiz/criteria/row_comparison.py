@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.criteria.base import Relevance, RowRelevance
-from tamiz.criteria.model_relevance import draw_rows
-from tamiz.exceptions import DataError
+from tamiz.criteria.model_relevance import draw_rows, repeat_rows
 from tamiz.kernels import read_only
 from tamiz.kernels.relief import (
     CODE,
@@ -77,6 +76,7 @@ class RowComparison(RowRelevance):
 
     used_by_default: ClassVar[bool] = False
     supports_bootstrap: ClassVar[bool] = False
+    needs_whole_weights: ClassVar[bool] = True
 
     max_rows: int | None
     random_state: Seed
@@ -88,15 +88,6 @@ class RowComparison(RowRelevance):
     @abstractmethod
     def read_rows(self, source: Source) -> ComparedRows:
         """Return the rows of a source."""
-
-    def check(self, schema: Schema) -> None:
-        """Raise DataError for a table without a target, and for one with weights."""
-        super().check(schema)
-        if schema.weight is not None:
-            raise DataError(
-                f"{type(self).__name__} does not support sample weights, and the table has the weights {schema.weight!r}: a row "
-                "that counts twice would be its own nearest neighbour. Open the table without weights."
-            )
 
     def n_compared(self, n_rows: int) -> int:
         """Return how many of `n_rows` rows are compared with all of them."""
@@ -120,7 +111,8 @@ class RowComparison(RowRelevance):
         self.check(source.schema)
         rng = make_rng(self.random_state)
         scores = np.zeros(source.schema.n_columns)
-        rows = self.read_rows(draw_rows(source, self.max_rows, rng, type(self).__name__)[0])
+        name = type(self).__name__
+        rows = self.read_rows(draw_rows(repeat_rows(source, name), self.max_rows, rng, name)[0])
         if len(rows.source_columns) and rows.target.min() != rows.target.max():
             scores[rows.source_columns] = self.compare_rows(rows, source.schema, rng)
         return scores

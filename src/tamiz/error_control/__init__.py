@@ -7,6 +7,8 @@ registry = Registry(
     """
     boruta     boruta:BorutaSelector        selector  All relevant columns by comparison with permuted copies
     stability  stability:StabilitySelector  selector  Columns that most halves of the rows select
+    knockoffs          gaussian_knockoffs:knockoffs        function  Gaussian knockoffs of the columns of a table
+    knockoff_selector  knockoff_selector:KnockoffSelector  selector  Knockoff filter
     """,
 )
 
