@@ -9,6 +9,7 @@ registry = Registry(
     gain_ratio              information_gain:GainRatio                    relevance       Gain ratio
     symmetric_uncertainty   uncertainty:SymmetricUncertainty              relevance       Symmetric uncertainty
     fisher_score            fisher:FisherScore                            relevance       Fisher score
+    independence_test       independence_test:IndependenceTest            relevance       Independence test
     laplacian_score         laplacian:LaplacianScore                      relevance       Laplacian score
     entropy                 shannon_entropy:Entropy                       relevance       Entropy
     variance                variance:Variance                             relevance       Variance
@@ -22,6 +23,7 @@ registry = Registry(
     equal_width             discretization:EqualWidth                     discretization  Equal width
     association             base:Association                              base            Associations of columns
     pairwise_associations   base:PairwiseAssociations                     base            Pairwise associations of columns
+    adjust_function         independence_test:adjust_p_values             function        Adjusted p-values
     cut_points_function     discretization:cut_points                     function        Cut points of numeric columns
     entropy_function        shannon_entropy:entropy                       function        Entropy of a column, in bits
     fisher_function         fisher:fisher_score                           function        Fisher scores of columns

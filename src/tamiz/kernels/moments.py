@@ -1,4 +1,4 @@
-"""Moments of columns by class, constant columns, and centring of rows."""
+"""Moments of columns by class, covariances of two columns, constant columns, and centring of rows."""
 
 from __future__ import annotations
 
@@ -81,3 +81,40 @@ def class_moments(values, labels, weight, out):
         if out[c, 0] > 0.0:
             out[c, 1] += rest[c] / out[c, 0]
             out[c, 2] = max(out[c, 2] - rest[c] * rest[c] / out[c, 0], 0.0)
+
+
+@jit(void(ro(float64), ro(float64), ro(float64), rw(float64)))
+def paired_moments(a, b, weight, out):
+    """Fill out with weight, means of a and b, squares of a, squares of b, and products, about the means.
+
+    Only rows in which neither is NaN count. As in `class_moments`, sums are relative to the first values, and a second pass corrects
+    the sums for the rounding errors of the means: equal values have squares of exactly 0.
+    """
+    for k in range(6):
+        out[k] = 0.0
+    shift_a, shift_b = 0.0, 0.0
+    for r in range(a.shape[0]):
+        if a[r] == a[r] and b[r] == b[r] and weight[r] > 0.0:
+            if out[0] == 0.0:
+                shift_a, shift_b = a[r], b[r]
+            out[0] += weight[r]
+            out[1] += weight[r] * (a[r] - shift_a)
+            out[2] += weight[r] * (b[r] - shift_b)
+    if out[0] == 0.0:
+        return
+    out[1] = shift_a + out[1] / out[0]
+    out[2] = shift_b + out[2] / out[0]
+    rest_a, rest_b = 0.0, 0.0
+    for r in range(a.shape[0]):
+        if a[r] == a[r] and b[r] == b[r] and weight[r] > 0.0:
+            deviation_a, deviation_b = a[r] - out[1], b[r] - out[2]
+            rest_a += weight[r] * deviation_a
+            rest_b += weight[r] * deviation_b
+            out[3] += weight[r] * deviation_a * deviation_a
+            out[4] += weight[r] * deviation_b * deviation_b
+            out[5] += weight[r] * deviation_a * deviation_b
+    out[1] += rest_a / out[0]
+    out[2] += rest_b / out[0]
+    out[3] = max(out[3] - rest_a * rest_a / out[0], 0.0)
+    out[4] = max(out[4] - rest_b * rest_b / out[0], 0.0)
+    out[5] -= rest_a * rest_b / out[0]

@@ -44,13 +44,16 @@ class ClassMoments(Statistic):
         assert block.y is not None
         return np.ascontiguousarray(block.y, dtype=np.int32)
 
+    def _values(self, block: Block, column: int) -> np.ndarray:
+        return block.column(column)
+
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
         part = self.empty() if self.n_samples else self
         labels, weight = self._labels(block), block.weight_or_ones
         out = np.empty((self.n_classes, 5))
         for k, column in enumerate(self.columns):
-            class_moments(block.column(column), labels, weight, out)
+            class_moments(self._values(block, column), labels, weight, out)
             part.weight[:, k], part.mean[:, k], part.squared_deviations[:, k] = out.T[:3]
             part.minimum[:, k], part.maximum[:, k] = out.T[3:]
         part.n_samples = len(block.rows)
