@@ -277,7 +277,9 @@ class RankSelector(Selector):
                 "Use n_features or threshold."
             )
         if reason:
-            warn_user([f"{type(self.relevance_).__name__}: the scores rank the columns, but there are no p-values: {reason}."])
+            warn_user(
+                [f"{type(self.relevance_).__name__}: the scores rank the columns, but there are no p-values: {reason}."]
+            )
         return reason
 
     def _store_tests(self, tests: ColumnTests | None, schema: Schema) -> None:

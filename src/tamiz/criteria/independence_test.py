@@ -62,8 +62,8 @@ class IndependenceTest(StatisticRelevance):
     ----------
     test : {"parametric", "welch", "rank"}, default="parametric"
         The test where the column or the target is numeric. "parametric" compares means, assuming normal values of equal variance:
-        one-way ANOVA, and Pearson's correlation. "welch" allows the variances of the groups to differ. "rank" assumes neither and is
-        robust against outliers: Kruskal-Wallis and Spearman's correlation, with midranks for ties.
+        one-way ANOVA, and Pearson's correlation. "welch" allows the variances of the groups to differ. "rank" assumes neither, and
+        is robust against outliers: Kruskal-Wallis and Spearman's correlation, with midranks for ties.
     contingency_test : {"pearson", "likelihood_ratio"}, default="pearson"
         The test of a categorical column and classes: Pearson's chi-squared, or G, without continuity correction.
     missing : {"omit", "category"}, default="omit"
@@ -81,8 +81,8 @@ class IndependenceTest(StatisticRelevance):
     with `fdr=0.05` selects columns at a false discovery rate of 5 %.
 
     The score is finite where the p-value is below the smallest float: its logarithm is computed directly. A constant column, or
-    one with too few rows or classes, cannot be tested: its score is 0 and its p-value 1. Welch's test leaves out classes of one row.
-    The chi-squared approximation is inaccurate if more than 20 % of the expected counts are below 5 (Cochran 1954): a warning names
+    one with too few rows or classes, cannot be tested: its score is 0 and its p-value 1. Welch's test leaves out classes of one
+    row. The chi-squared approximation is inaccurate if more than 20 % of the expected counts are below 5 (Cochran 1954): a warning names
     the columns.
 
     A row with weight 2 counts as two equal rows. p-values assume independent rows that count once; with weights that are not whole

@@ -87,8 +87,8 @@ def class_moments(values, labels, weight, out):
 def paired_moments(a, b, weight, out):
     """Fill out with weight, means of a and b, squares of a, squares of b, and products, about the means.
 
-    Only rows in which neither is NaN count. As in `class_moments`, sums are relative to the first values, and a second pass corrects
-    the sums for the rounding errors of the means: equal values have squares of exactly 0.
+    Only rows in which neither is NaN count. As in `class_moments`, sums are relative to the first values, and a second pass
+    corrects the sums for the rounding errors of the means: equal values have squares of exactly 0.
     """
     for k in range(6):
         out[k] = 0.0

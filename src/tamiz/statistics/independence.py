@@ -58,7 +58,8 @@ class ColumnTests:
     @classmethod
     def untested(cls, n: int) -> Self:
         """Return n columns without a test."""
-        return cls(np.full(n, np.nan), *np.zeros((4, n)), np.zeros(n, dtype=bool))
+        zeros = np.zeros((4, n))
+        return cls(np.full(n, np.nan), zeros[0], zeros[1], zeros[2], zeros[3], np.zeros(n, dtype=bool))
 
     @classmethod
     def concatenate(cls, parts: Sequence[ColumnTests]) -> Self:
