@@ -21,7 +21,7 @@ def centred_midranks(values, order, included, weight, ranks, out):
             total += weight[r]
     mean = (total + 1.0) / 2.0
     below, squares = 0.0, 0.0
-    start = 0
+    start, n_distinct = 0, 0
     while start < order.shape[0]:
         value = values[order[start]]
         stop, tied = start, 0.0
@@ -39,8 +39,10 @@ def centred_midranks(values, order, included, weight, ranks, out):
                 if included[order[k]] and weight[order[k]] > 0.0:
                     ranks[order[k]] = rank
             below += tied
+            n_distinct += 1
         start = stop
-    out[0], out[1] = total, squares
+    # The mean of fractional weights is rounded: one value has a rank of nearly 0.
+    out[0], out[1] = total, squares if n_distinct > 1 else 0.0
 
 
 @jit(void(ro(float64), ro(float64), ro(boolean), ro(int32), ro(float64), rw(float64, 2)))

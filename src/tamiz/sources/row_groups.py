@@ -61,14 +61,16 @@ def untestable_reason(source: Source, *, weights_are_counts: bool) -> str:
     weights_are_counts : bool
         Whether whole-number weights are the numbers of equal rows; otherwise no weights are.
     """
+    if source.groups is not None and _has_repeated_groups(source.groups):
+        return "the rows of a group are not independent"
+    if source.time is not None:
+        return "rows in time are not independent"
     weight = weight_array(source)
     if weight is not None and not weights_are_counts:
         return "the rows have weights"
     if weight is not None and not bool((weight == np.floor(weight)).all()):
         return "the weights of the rows are not whole numbers"
-    if source.groups is not None and _has_repeated_groups(source.groups):
-        return "the rows of a group are not independent"
-    return "rows in time are not independent" if source.time is not None else ""
+    return ""
 
 
 def group_warnings(source: Source) -> list[str]:
