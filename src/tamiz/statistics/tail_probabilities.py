@@ -44,7 +44,10 @@ def log_f_sf(statistic: Floats, df_between: Floats, df_within: Floats) -> Floats
     a, b = d2 / 2, d1 / 2
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         odds = d1 / d2 * f
-        probability = special.betainc(a, b, 1 / (1 + odds))
+        # x or 1 - x, whichever is smaller and has all its digits.
+        probability = np.where(
+            odds < 1, special.betaincc(b, a, odds / (1 + odds)), special.betainc(a, b, 1 / (1 + odds))
+        )
         logs = np.log(probability)
     small = np.flatnonzero(probability < _MIN_PROBABILITY)
     if small.size:
