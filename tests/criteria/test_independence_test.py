@@ -87,9 +87,7 @@ def test_whole_weights_are_repeated_rows_for_a_numeric_target_too(test):
         table = make_mixed(seed)
         y = (np.random.default_rng(seed).normal(size=len(table.classes)) + table.classes).round(1)
         weighted = column_tests(IndependenceTest(test=test), table.source(target=y, weighted=True))
-        repeated = column_tests(
-            IndependenceTest(test=test), table.repeated().source(target=y.repeat(table.weight))
-        )
+        repeated = column_tests(IndependenceTest(test=test), table.repeated().source(target=y.repeat(table.weight)))
         np.testing.assert_allclose(weighted.log_p, repeated.log_p, rtol=1e-10)
         np.testing.assert_allclose(weighted.df_within, repeated.df_within, rtol=1e-10)
 
@@ -124,7 +122,9 @@ def test_welchs_test_is_that_of_statsmodels():
 def test_contingency_tests_are_those_of_scipy():
     rng = np.random.default_rng(3)
     y = rng.integers(0, 3, 400)
-    frame = pd.DataFrame({"a": [*"pqrs"], "b": [*"pqpq"]}).iloc[(y + rng.integers(0, 3, 400)) % 4].reset_index(drop=True)
+    frame = (
+        pd.DataFrame({"a": [*"pqrs"], "b": [*"pqpq"]}).iloc[(y + rng.integers(0, 3, 400)) % 4].reset_index(drop=True)
+    )
     for name, power in (("pearson", "pearson"), ("likelihood_ratio", "log-likelihood")):
         fitted = RankSelector(IndependenceTest(contingency_test=name)).fit(frame, y.astype(str))
         for j, column in enumerate(frame):
@@ -245,7 +245,9 @@ def test_the_false_discovery_rate_is_controlled():
 def test_an_empty_selection_states_the_smallest_adjusted_p_value():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
-    with pytest.warns(UserWarning, match=r"No column has an adjusted p-value of at most fdr=1e-06: the smallest is 0\.\d+\."):
+    with pytest.warns(
+        UserWarning, match=r"No column has an adjusted p-value of at most fdr=1e-06: the smallest is 0\.\d+\."
+    ):
         assert not RankSelector(fdr=1e-6).fit(X, y).get_support().any()
 
 

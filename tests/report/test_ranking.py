@@ -153,7 +153,8 @@ def test_columns_without_a_cut_point_are_tested_and_the_power_is_stated(wine: di
     sentence = uncut()
     for fact in (
         "MDL discretisation finds no cut point in 3 columns (ash, hue and proline)", "their information gain is 0",
-        "not evidence that they carry no information", "one-way ANOVA F tests, with p-values adjusted for the tests of 13 columns (Benjamini-Hochberg, 5%)",
+        "not evidence that they carry no information",
+        "one-way ANOVA F tests, with p-values adjusted for the tests of 13 columns (Benjamini-Hochberg, 5%)",
         "1 of these 3 differs significantly between the classes of class", "178 rows", "5% level", "power of 80%",
         "Bonferroni's correction for 13 tests", "F test compares means", "MDL also finds classes that differ in spread or shape",
     ):  # fmt: skip
@@ -204,7 +205,7 @@ def test_p_values_are_a_column_of_the_table_and_a_sentence_names_the_tests(wine:
     n = len(wine["ranking"]["columns"])
     shown = collected(with_tests(wine))
     for fact in (
-        f"3 of {n - 1} columns significantly depend on class at a false discovery rate of 5%", f"adjusted for {n - 1} tests",
+        f"3 of {n - 1} columns are significantly related to class at a false discovery rate of 5%", f"adjusted for {n - 1} tests",
         f"one-way ANOVA for {n - 2} columns and Pearson's chi-squared test for 1 column", "The p-values of cellar are approximate",
     ):  # fmt: skip
         assert fact in shown["tests"]

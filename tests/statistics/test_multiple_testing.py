@@ -60,5 +60,5 @@ def test_what_is_no_p_value_is_refused():
         adjust_p_values([0.1, 1.5])
     with pytest.raises(ValueError, match="p_values must have one dimension, got 2"):
         adjust_p_values([[0.1]])
-    with pytest.raises(ValueError, match="method must be one of 'benjamini_hochberg', .*, got 'fdr'"):
+    with pytest.raises(ValueError, match=r"method must be one of 'benjamini_hochberg', .*, got 'fdr'"):
         adjust_p_values([0.1], "fdr")

@@ -78,9 +78,7 @@ def describe_column_tests(found: TableTests | None, schema: Schema) -> ColumnTes
     )
 
 
-def describe_uncut_columns(
-    source: Source, known: StatisticsCache, found: TableTests | None
-) -> UncutColumns | None:
+def describe_uncut_columns(source: Source, known: StatisticsCache, found: TableTests | None) -> UncutColumns | None:
     """Return the numeric columns that the ranking's discretisation leaves in one interval, and how many of them pass an F test.
 
     Parameters
@@ -149,7 +147,9 @@ def detectable_effect(df_between: float, df_within: float, level: float, power: 
     return float(noncentrality / (noncentrality + df_between + df_within + 1))
 
 
-def _test_summary(name: Literal["anova", "correlation"], tests: ColumnTests, uncut: Sequence[int]) -> FTestSummary | None:
+def _test_summary(
+    name: Literal["anova", "correlation"], tests: ColumnTests, uncut: Sequence[int]
+) -> FTestSummary | None:
     """Return the results of the tests for the columns in one interval, None if none of them can be tested."""
     tested = np.flatnonzero(tests.is_tested)
     here = np.intersect1d(tested, uncut)

@@ -18,6 +18,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
+
 @dataclass(frozen=True)
 class RankingCriterion:
     """One criterion of a ranking.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -24,11 +24,12 @@ from tamiz.criteria import registry as criteria
 from tamiz.runtime.registry import Entry, command_name
 
 if TYPE_CHECKING:
-    from tamiz.criteria.base import Relevance
     from tamiz import RankSelector
+    from tamiz.criteria.base import Relevance
     from tamiz.graphs.builder import GraphBuilder
     from tamiz.sources.base import Source
     from tamiz.sources.schema import Kind, Schema
+    from tamiz.statistics.multiple_testing import Correction
 
 _relevances = MethodParam(criteria, "relevance")
 # Those of `adjust_p_values`, whose module would import numpy.
@@ -130,10 +131,9 @@ def rank(
         entry, criterion = _choose_criterion(entries, source.schema, missing)
         if needs_graph(criterion):
             criterion.set_params(graph=graph or study_graph_builder(source.schema.n_rows))
-        selector = RankSelector(
-            criterion, n_features=n_features, fdr=fdr, correction=correction.replace("-", "_")
-        ).fit(source)
-    header, ranked = _rows_to_print(selector)
+        chosen_correction = cast("Correction", correction.replace("-", "_"))
+        selector = RankSelector(criterion, n_features=n_features, fdr=fdr, correction=chosen_correction).fit(source)
+    names, ranked = _rows_to_print(selector)
     print_column_notes(messenger, source)
     if model is not None:
         messenger.write_line(f"Written: {save(selector, model)}")
@@ -142,25 +142,24 @@ def rank(
             "table": table.name,
             "target": target,
             "relevance": {"name": command_name(entry), "label": entry.label, "unit": criterion.unit},
-            **({"correction": correction} if "p_value" in header else {}),
-            "columns": [dict(zip(header, row, strict=True)) for row in ranked],
+            **({"correction": correction} if "p_value" in names else {}),
+            "columns": [dict(zip(names, row, strict=True)) for row in ranked],
         }
         show_json(shown)
         return
     messenger.write_line(f"{entry.label}{f', {criterion.unit}' if criterion.unit else ''}")
-    show_table(header, ranked)
+    show_table(names, ranked)
 
 
-def _rows_to_print(selector: RankSelector) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+def _rows_to_print(selector: RankSelector) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return the header and the rows of the selected columns, best first; with p-values where there are any."""
     kept = selector.get_support()
     order = selector.ranking_[kept[selector.ranking_]]
-    header, values = ("column", "score"), [selector.scores_]
+    printed: dict[str, Any] = {"score": selector.scores_}
     if selector.p_values_ is not None:
-        header += ("p_value", "adjusted_p_value")
-        values += [selector.p_values_, selector.adjusted_p_values_]
+        printed |= {"p_value": selector.p_values_, "adjusted_p_value": selector.adjusted_p_values_}
     names = [selector.schema_.columns[j].name for j in order.tolist()]
-    return header, list(zip(names, *(column[order].tolist() for column in values), strict=True))
+    return ["column", *printed], list(zip(names, *(values[order].tolist() for values in printed.values()), strict=True))
 
 
 def print_column_notes(messenger: Messenger, source: Source) -> None:

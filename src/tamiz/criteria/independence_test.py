@@ -82,8 +82,8 @@ class IndependenceTest(StatisticRelevance):
 
     The score is finite where the p-value is below the smallest float: its logarithm is computed directly. A constant column, or
     one with too few rows or classes, cannot be tested: its score is 0 and its p-value 1. Welch's test leaves out classes of one
-    row. The chi-squared approximation is inaccurate if more than 20 % of the expected counts are below 5 (Cochran 1954): a warning names
-    the columns.
+    row. The chi-squared approximation is inaccurate if more than 20 % of the expected counts are below 5 (Cochran 1954): a
+    warning names the columns.
 
     A row with weight 2 counts as two equal rows. p-values assume independent rows that count once; with weights that are not whole
     numbers, with groups of several rows, and with rows in time, `RankSelector` computes the scores for a ranking, but no p-values.

@@ -270,15 +270,14 @@ def _tests_text(tests: ColumnTestsRecord, target: str) -> str:
         [f"{name} for {count_with_noun(count, 'column')}" for name, count in tests.methods.items()], width=200
     )
     found = f"{tests.n_significant:,} of {count_with_noun(n, 'column')}"
-    verb = "depends" if tests.n_significant == 1 else "depend"
+    verb = "is" if tests.n_significant == 1 else "are"
     text = (
-        f"{found} significantly {verb} on {target} at a false discovery rate of {level}: the p-value, adjusted for "
+        f"{found} {verb} significantly related to {target} at a false discovery rate of {level}: the p-value, adjusted for "
         f"{count_with_noun(n, 'test')} by Benjamini-Hochberg, is at most {level}. The tests are {methods}."
     )
     if tests.few_expected:
-        text += (
-            f" The p-values of {join_names(tests.few_expected)} are approximate: more than 20% of the expected counts are below 5."
-        )
+        names = join_names(tests.few_expected)
+        text += f" The p-values of {names} are approximate: more than 20% of the expected counts are below 5."
     return text
 
 

@@ -131,8 +131,9 @@ class CriterionInfo(Named):
 class FTestSummary:
     """F tests of numeric columns: how many columns without a cut point are significant, and the power of one test.
 
-    `n_tested` is the number of columns of any kind for which p-values are adjusted, and `n_rows` is that of the column with the most missing values. `detectable` and `detectable_adjusted` are the shares of variance
-    that one test detects, at the level and at the level divided by the number of tests.
+    `n_tested` is the number of columns of any kind for which p-values are adjusted, and `n_rows` is that of the column with the
+    most missing values. `detectable` and `detectable_adjusted` are the shares of variance that one test detects, at the level and
+    at the level divided by the number of tests.
     """
 
     name: Literal["anova", "correlation"]
@@ -147,8 +148,8 @@ class FTestSummary:
 class ColumnTestsRecord:
     """Tests of independence of each column and the target: p-values, as they are and adjusted (Benjamini-Hochberg).
 
-    A column without a test has None. `methods` has the number of columns for the name of each test, `n_significant` is the number of
-    columns whose adjusted p-value is at most `level`, and `few_expected` names the columns with small expected counts.
+    A column without a test has None. `methods` has the number of columns for the name of each test, `n_significant` is the number
+    of columns whose adjusted p-value is at most `level`, and `few_expected` names the columns with small expected counts.
     `untestable_reason` states why there is no test, "" where there is one.
     """
 
