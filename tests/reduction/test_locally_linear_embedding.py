@@ -1,8 +1,5 @@
 """Locally linear embedding: the definitions, scikit-learn, surfaces unrolled, new rows, repetition and bad input."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -158,17 +155,6 @@ def test_new_rows_are_mapped_to_the_weighted_mean_of_their_neighbours_each_alone
         assert mapped.transform(new[i : i + 1]).tobytes() == together[i : i + 1].tobytes()
 
 
-ANOTHER_PROCESS = """
-import sys
-from sklearn.datasets import make_swiss_roll
-from tamiz.reduction import LocallyLinearEmbedding
-from tamiz.runtime import parallel
-X, _ = make_swiss_roll(700, random_state=0)
-with parallel.thread_session(1):
-    sys.stdout.write(LocallyLinearEmbedding(method="ltsa").fit(X).embedding_.tobytes().hex())
-"""
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_bits_are_the_same_for_any_number_of_threads(method):
     X, _ = roll(3000)
@@ -178,13 +164,6 @@ def test_the_bits_are_the_same_for_any_number_of_threads(method):
             mapped = LocallyLinearEmbedding(method=method, graph=KNearest(10)).fit(X)
             found.append(mapped.embedding_.tobytes() + mapped.transform(X[:100] + 0.01).tobytes())
     assert found[0] == found[1] == found[2]
-
-
-@pytest.mark.slow
-def test_the_bits_are_the_same_in_another_process():
-    run = subprocess.run([sys.executable, "-c", ANOTHER_PROCESS], capture_output=True, check=True, text=True)
-    X, _ = roll(700)
-    assert run.stdout == LocallyLinearEmbedding(method="ltsa").fit(X).embedding_.tobytes().hex()
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -8,7 +8,7 @@ from tamiz.reduction import ICA
 from tamiz.reduction.independent.gaussianity import (
     _normal_contrast,
     contrast,
-    exceedance_probability,
+    exceedance_probabilities,
     gaussian_p_values,
 )
 from tamiz.reduction.independent.solvers import random_rotation, solve
@@ -26,6 +26,10 @@ def test_the_constants_are_those_of_a_normal_sample():
     residual = values - np.polyval(np.polyfit(x**2, values, 1), x**2)
     assert normal.deviation == pytest.approx(residual.std(), rel=0.01)
     assert contrast(np.array([normal.mean]))[0] == 0.0
+
+
+def exceedance_probability(level, n_dimensions):
+    return exceedance_probabilities(np.array([level]), np.array([n_dimensions]))[0]
 
 
 def test_one_dimension_has_a_normal_distribution():
@@ -48,10 +52,18 @@ def test_three_dimensions_have_the_closed_form_of_a_sphere():
 
 @pytest.mark.parametrize("n_dimensions", [2, 10, 60, 300])
 def test_probabilities_fall_with_the_level_from_1_to_0(n_dimensions):
-    found = [exceedance_probability(level, n_dimensions) for level in np.linspace(0, 4 * n_dimensions**0.5 + 5, 80)]
+    levels = np.linspace(0, 4 * n_dimensions**0.5 + 5, 80)
+    found = exceedance_probabilities(levels, np.full(80, n_dimensions))
     assert found[0] == 1.0
     assert found[-1] < 1e-6
     assert (np.diff(found) <= 1e-12).all()
+
+
+def test_probabilities_do_not_depend_on_the_other_levels():
+    levels, n_dimensions = np.array([5.0, 12.0, 0.1, 7.0, 30.0]), np.array([4, 60, 3, 1, 9])
+    found = exceedance_probabilities(levels, n_dimensions)
+    wanted = [exceedance_probability(level, n) for level, n in zip(levels, n_dimensions, strict=True)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
 
 
 def test_each_component_is_compared_with_those_after_it():

@@ -85,10 +85,35 @@ def test_a_tolerance_below_rounding_ends_without_convergence():
 def test_a_sample_is_every_so_many_rows():
     rows, points = white(4000, 3)
     some = rows.sample(5)
-    assert 780 <= some.n_rows <= 820
-    expected = reference.moments(points[::5])[2]
-    # Blocks have multiples of 64 rows, so that the sample differs at their ends only.
-    np.testing.assert_allclose(some.moments(np.eye(3)).products, expected, atol=0.1)
+    assert some.n_rows == 800
+    np.testing.assert_allclose(some.moments(np.eye(3)).products, reference.moments(points[::5])[2], atol=1e-12)
+
+
+def test_moments_in_float32_are_exact_to_its_rounding():
+    rows, points = white(5000, 6, 2)
+    single, rotation = rows.to_single(), random_rotation(6, RNG)
+    assert (single.is_single, rows.is_single) == (True, False)
+    found, sources = single.moments(rotation), points @ rotation.T
+    for one, wanted in zip((found.log_cosh, found.slope, found.products), reference.moments(sources), strict=True):
+        np.testing.assert_allclose(one, wanted, atol=1e-6)
+
+
+def test_many_values_are_solved_in_float32_first_and_the_result_is_that_of_float64(monkeypatch):
+    kinds = []
+    moments = WhiteRows.moments
+    monkeypatch.setattr(WhiteRows, "moments", lambda self, W: kinds.append(self.is_single) or moments(self, W))
+    rows, points = white(7000, 20, 10)
+    found = solve(rows, random_rotation(20, RNG), "picard", 1e-6, 100)
+    assert found.converged
+    assert kinds.count(False) <= 2
+    assert reference.gradient_norm(points @ found.rotation.T) == pytest.approx(found.gradient_norm, abs=1e-12)
+    for tol in (1e-7, 1e-11):
+        exact = solve(rows, random_rotation(20, RNG), "picard", tol, 100)
+        assert exact.converged
+        assert exact.gradient_norm <= tol
+        assert exact.moments.log_likelihood == pytest.approx(found.moments.log_likelihood, abs=1e-9)
+    short = solve(rows, random_rotation(20, RNG), "fastica", 1e-9, 2)
+    assert (short.n_iter, short.converged) == (2, False)
 
 
 def test_many_rows_are_solved_on_samples_first(monkeypatch):

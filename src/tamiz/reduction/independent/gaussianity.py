@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from tamiz.statistics.base import Floats
@@ -73,47 +74,59 @@ def gaussian_p_values(log_cosh: Floats, n_rows: int) -> Floats:
     order = np.argsort(-sizes, kind="stable")
     levels = sizes[order] * math.sqrt(n_rows) / normal.deviation
     found = np.empty(len(sizes))
-    found[order] = np.maximum.accumulate(
-        [exceedance_probability(float(level), len(sizes) - rank) for rank, level in enumerate(levels)]
-    )
+    found[order] = np.maximum.accumulate(exceedance_probabilities(levels, np.arange(len(sizes), 0, -1)))
     return found
 
 
-def exceedance_probability(level: float, n_dimensions: int) -> float:
-    """Return the probability that the absolute field exceeds a level in some direction of a space, at most 1."""
-    # From here on all Hermite polynomials are positive, and the Euler characteristic falls with the level.
-    last_root = 2.0 * math.sqrt(n_dimensions)
-    # Below the level where it last reaches 1 it is no probability.
-    levels = np.append(level, np.arange(level + _LEVEL_STEP, last_root + _LEVEL_STEP, _LEVEL_STEP))
-    found = _euler_characteristic(levels, n_dimensions)
-    return 1.0 if (found >= 1.0).any() else float(max(found[0], 0.0))
+def exceedance_probabilities(levels: Floats, n_dimensions: NDArray[np.int64]) -> Floats:
+    """Return the probabilities, at most 1, that the absolute field exceeds a level in some direction of a space, of shape (m,).
+
+    Parameters
+    ----------
+    levels : ndarray of shape (m,)
+    n_dimensions : ndarray of shape (m,), int64
+        The dimensions of the space of each level.
+    """
+    # From the last root on all Hermite polynomials are positive, and the Euler characteristic falls with the level. Below the
+    # level where it last reaches 1 it is no probability.
+    grids = [
+        np.append(level, np.arange(level + _LEVEL_STEP, last_root + _LEVEL_STEP, _LEVEL_STEP))
+        for level, last_root in zip(levels, 2.0 * np.sqrt(n_dimensions), strict=True)
+    ]
+    sizes = np.array([len(grid) for grid in grids])
+    starts = np.cumsum(sizes) - sizes
+    found = _euler_characteristics(np.concatenate(grids), np.repeat(n_dimensions, sizes))
+    return np.where(np.maximum.reduceat(found, starts) >= 1.0, 1.0, np.maximum(found[starts], 0.0))
 
 
-def _euler_characteristic(levels: Floats, n_dimensions: int) -> Floats:
+def _euler_characteristics(levels: Floats, n_dimensions: NDArray[np.int64]) -> Floats:
     """Return the expected Euler characteristic of the directions, up to sign, in which the absolute field exceeds each level."""
     top = n_dimensions - 1
     slope = _normal_contrast().slope
     # Degree 0: half of the sphere for each of the two signs.
-    total = special.erfc(levels / math.sqrt(2.0)) if top % 2 == 0 else np.zeros(len(levels))
+    total = np.where(top % 2 == 0, special.erfc(levels / math.sqrt(2.0)), 0.0)
     # Hermite polynomials of degree j - 1 divided by the square root of (j - 1)!.
     before, hermite = np.zeros(len(levels)), np.ones(len(levels))
-    for j in range(1, top + 1):
-        if (top - j) % 2 == 0:
-            log_volume = (
-                math.log(2.0)
-                + special.gammaln(top + 1) - special.gammaln(j + 1) - special.gammaln(top - j + 1)
-                + _log_sphere_area(top) - _log_sphere_area(top - j)
-                + 0.5 * j * math.log(slope)
-            )  # fmt: skip
-            log_scale = log_volume - 0.5 * (j + 1) * math.log(2.0 * math.pi) + 0.5 * special.gammaln(j)
-            total = total + np.sign(hermite) * np.exp(
-                log_scale + np.log(np.maximum(np.abs(hermite), np.finfo(np.float64).tiny)) - levels**2 / 2.0
-            )
+    for j in range(1, int(top.max()) + 1):
+        own = np.flatnonzero((top >= j) & ((top - j) % 2 == 0))
+        dimension, here = np.arange(j, top.max() + 1), hermite[own]
+        log_volume = (
+            math.log(2.0)
+            + special.gammaln(dimension + 1) - special.gammaln(j + 1) - special.gammaln(dimension - j + 1)
+            + _log_sphere_area(dimension) - _log_sphere_area(dimension - j)
+            + 0.5 * j * math.log(slope)
+        )  # fmt: skip
+        log_scale = log_volume - 0.5 * (j + 1) * math.log(2.0 * math.pi) + 0.5 * special.gammaln(j)
+        total[own] += np.sign(here) * np.exp(
+            log_scale[top[own] - j]
+            + np.log(np.maximum(np.abs(here), np.finfo(np.float64).tiny))
+            - levels[own] ** 2 / 2.0
+        )
         before, hermite = hermite, (levels * hermite - math.sqrt(j - 1) * before) / math.sqrt(j)
-    return np.asarray(total)
+    return total
 
 
-def _log_sphere_area(dimension: int) -> float:
-    """Return the logarithm of the area of the unit sphere of a dimension."""
+def _log_sphere_area(dimension: NDArray[np.int64]) -> Floats:
+    """Return the logarithms of the areas of the unit spheres of some dimensions."""
     half = (dimension + 1) / 2.0
-    return float(math.log(2.0) + half * math.log(math.pi) - special.gammaln(half))
+    return np.asarray(math.log(2.0) + half * math.log(math.pi) - special.gammaln(half))

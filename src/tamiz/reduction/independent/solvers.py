@@ -8,7 +8,7 @@ difference from symmetry is the gradient norm of both.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,14 +21,19 @@ _MEMORY, _LEAST_CURVATURE = 7, 0.01
 _LARGEST_STEP = 1.0
 # Steps of a line search, and the share of the predicted decrease that ends it (Armijo).
 _MAX_HALVINGS, _DECREASE_SHARE = 10, 1e-4
-# Predicted decreases of the loss below this are rounding; the gradient norm must fall instead.
-_LOSS_ROUNDING = 1e-12
+# Predicted decreases of the loss below this are rounding, of float64 and of float32; the gradient norm must fall instead.
+_LOSS_ROUNDING, _LOSS_ROUNDING_SINGLE = 1e-12, 1e-8
+# With at least this many values, iterations are in float32 until the gradient norm is near its rounding.
+_MIN_SINGLE_VALUES, _SINGLE_TOLERANCE = 2**17, 5e-7
 # A solver starts on a sample of at least this many rows, and of this many times the squared number of components, if the table has
 # at least `_SAMPLE_FACTOR` times as many. The sample determines W up to about 1 / sqrt(rows), which is the tolerance there. Smaller
 # samples of many components have other maxima than all rows.
 _MIN_SAMPLE, _MIN_SAMPLE_PER_PAIR, _SAMPLE_FACTOR = 1_000, 2, 8
-# Gradient norm of the start with super-Gaussian signs, iterations of it and on a sample, and iterations of FastICA after it.
-_START_TOLERANCE, _MAX_START_ITERATIONS, _N_FIXED_POINT_ITERATIONS = 1e-2, 30, 3
+# Gradient norm of the start with super-Gaussian signs, and iterations of it and on a sample.
+_START_TOLERANCE, _MAX_START_ITERATIONS = 1e-2, 30
+# Iterations of FastICA after it, at least and at most, and the rise of the log-likelihood for each component by which one is
+# followed by another.
+_MIN_FIXED_POINT_ITERATIONS, _MAX_FIXED_POINT_ITERATIONS, _LEAST_RISE = 3, 15, 1e-4
 
 
 @dataclass(frozen=True)
@@ -75,13 +80,22 @@ def solve(rows: WhiteRows, rotation: Floats, solver: str, tol: float, max_iter: 
     max_iter : int
         Iterations over all rows.
     """
-    run = SOLVERS[solver]
-    stages = _samples(rows)
+    run, single = SOLVERS[solver], rows
+    if rows.n_rows * rows.n_components >= _MIN_SINGLE_VALUES:
+        single = rows.to_single()
+    stages = _samples(single)
+    moments = None
     if solver == "picard":
-        rotation = _start([*stages, rows][0], rotation, tol)
+        start = _start([*stages, single][0], rotation, tol)
+        rotation, moments = start.rotation, start.moments
     for some in stages:
-        rotation = run(some, rotation, max(tol, 1.0 / np.sqrt(some.n_rows)), _MAX_START_ITERATIONS).rotation
-    return run(rows, rotation, tol, max_iter)
+        own_tol = max(tol, 1.0 / np.sqrt(some.n_rows))
+        rotation, moments = run(some, rotation, own_tol, _MAX_START_ITERATIONS, moments).rotation, None
+    if single is rows:
+        return run(rows, rotation, tol, max_iter, moments)
+    early = run(single, rotation, max(tol, _SINGLE_TOLERANCE), max_iter, moments)
+    found = run(rows, early.rotation, tol, max_iter - early.n_iter)
+    return replace(found, n_iter=early.n_iter + found.n_iter)
 
 
 def _samples(rows: WhiteRows) -> list[WhiteRows]:
@@ -94,26 +108,41 @@ def _samples(rows: WhiteRows) -> list[WhiteRows]:
     return samples
 
 
-def _start(rows: WhiteRows, rotation: Floats, tol: float) -> Floats:
-    """Return a rotation that lowers the loss with the signs of super-Gaussian sources, after a few iterations of FastICA.
+def _start(rows: WhiteRows, rotation: Floats, tol: float) -> Solution:
+    """Return a rotation that lowers the loss with the signs of super-Gaussian sources, after some iterations of FastICA.
 
     With their own signs from the beginning, projections that are nearly Gaussian at the start become sub-Gaussian sources by
     chance, and the likelihood is lower: on digits with 20 components -30.1 to -29.9 in each row instead of -29.7. FastICA finds
-    the signs of independent sources in few iterations.
+    the signs of independent sources in few iterations, and often the sources.
     """
     signs = np.ones(rows.n_components)
-    rotation = _descend(rows, rotation, signs, max(tol, _START_TOLERANCE), _MAX_START_ITERATIONS).rotation
-    return fastica(rows, rotation, tol, _N_FIXED_POINT_ITERATIONS).rotation
+    found = _descend(rows, rotation, signs, max(tol, _START_TOLERANCE), _MAX_START_ITERATIONS)
+    found = fastica(rows, found.rotation, tol, _MIN_FIXED_POINT_ITERATIONS, found.moments)
+    for _ in range(_MIN_FIXED_POINT_ITERATIONS, _MAX_FIXED_POINT_ITERATIONS):
+        before, found = found, fastica(rows, found.rotation, tol, 1, found.moments)
+        if found.moments.log_likelihood < before.moments.log_likelihood + _LEAST_RISE * rows.n_components:
+            break
+    return found
 
 
-def picard(rows: WhiteRows, rotation: Floats, tol: float, max_iter: int) -> Solution:
-    """Minimise the loss over rotations by L-BFGS with a diagonal approximation of the Hessian (Picard-O)."""
-    return _descend(rows, rotation, None, tol, max_iter)
+def picard(rows: WhiteRows, rotation: Floats, tol: float, max_iter: int, moments: Moments | None = None) -> Solution:
+    """Minimise the loss over rotations by L-BFGS with a diagonal approximation of the Hessian (Picard-O).
+
+    The moments at the start are computed if they are not passed.
+    """
+    return _descend(rows, rotation, None, tol, max_iter, moments)
 
 
-def _descend(rows: WhiteRows, rotation: Floats, fixed_signs: Floats | None, tol: float, max_iter: int) -> Solution:
+def _descend(
+    rows: WhiteRows,
+    rotation: Floats,
+    fixed_signs: Floats | None,
+    tol: float,
+    max_iter: int,
+    moments: Moments | None = None,
+) -> Solution:
     """Minimise the loss with given signs, or with those of the sources."""
-    moments = rows.moments(rotation)
+    moments = rows.moments(rotation) if moments is None else moments
     signs = moments.signs if fixed_signs is None else fixed_signs
     gradient = moments.gradient(signs)
     memory, n_iter = _Memory(), 0
@@ -141,9 +170,12 @@ def _descend(rows: WhiteRows, rotation: Floats, fixed_signs: Floats | None, tol:
     return Solution(rotation, moments, n_iter, norm, converged=norm <= tol)
 
 
-def fastica(rows: WhiteRows, rotation: Floats, tol: float, max_iter: int) -> Solution:
-    """Iterate W to the orthogonal matrix nearest to E[tanh(y) z'] - diag(E[tanh'(y)]) W (parallel FastICA)."""
-    moments = rows.moments(rotation)
+def fastica(rows: WhiteRows, rotation: Floats, tol: float, max_iter: int, moments: Moments | None = None) -> Solution:
+    """Iterate W to the orthogonal matrix nearest to E[tanh(y) z'] - diag(E[tanh'(y)]) W (parallel FastICA).
+
+    The moments at the start are computed if they are not passed.
+    """
+    moments = rows.moments(rotation) if moments is None else moments
     for n_iter in range(max_iter + 1):
         norm = _largest(moments.gradient(moments.signs))
         if norm <= tol or n_iter == max_iter:
@@ -156,7 +188,7 @@ def fastica(rows: WhiteRows, rotation: Floats, tol: float, max_iter: int) -> Sol
     return Solution(rotation, moments, n_iter, norm, converged=norm <= tol)
 
 
-SOLVERS: dict[str, Callable[[WhiteRows, Floats, float, int], Solution]] = {"picard": picard, "fastica": fastica}
+SOLVERS: dict[str, Callable[..., Solution]] = {"picard": picard, "fastica": fastica}
 
 
 class _Memory:
@@ -194,12 +226,13 @@ def _line_search(
     slope, loss = float(np.vdot(gradient, direction)), moments.loss(signs)
     if slope >= 0.0:
         return None
+    rounding = (_LOSS_ROUNDING_SINGLE if rows.is_single else _LOSS_ROUNDING) * (1.0 + abs(loss))
     step = direction
     for halving in range(_MAX_HALVINGS):
         turned = _rotate(rotation, step)
         found = rows.moments(turned)
         predicted = slope * 0.5**halving
-        if -predicted > _LOSS_ROUNDING * (1.0 + abs(loss)):
+        if -predicted > rounding:
             accepted = found.loss(signs) <= loss + _DECREASE_SHARE * predicted
         else:
             accepted = _largest(found.gradient(signs)) < _largest(gradient)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tamiz.kernels.log_cosh import log_cosh_sums
+from tamiz.kernels.log_cosh import log_cosh_sums, log_cosh_sums_single
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 
 # Values of a block, which stays with its sources and scores in the cache of a core; rows of a block are a multiple of 64.
-_VALUES_PER_BLOCK, _ROW_MULTIPLE = 2**15, 64
+_VALUES_PER_BLOCK, _ROW_MULTIPLE = 2**14, 64
 # Values of a task. With fewer values starting threads costs more than it saves.
 _VALUES_PER_TASK = 2**17
 
@@ -73,59 +74,65 @@ class WhiteRows:
 
     Parameters
     ----------
-    blocks : sequence of ndarray of shape (k, m), C-contiguous
-        A row of the table is a column of a block.
+    points : ndarray of shape (n, k), float64 or float32, C-contiguous
+    transformation : ndarray of shape (k, k)
+        The rows are points times its transpose. It is part of every rotation, so that the rows are never formed.
     """
 
-    def __init__(self, blocks: Sequence[Floats]) -> None:
-        self._blocks = blocks
-        self.n_components = len(blocks[0])
-        self.n_rows = sum(block.shape[1] for block in blocks)
-        per_task = max(1, _VALUES_PER_TASK // blocks[0].size)
-        self._tasks = parallel.block_ranges(len(blocks), per_task)
-        width = max(block.shape[1] for block in blocks)
-        self._buffers = parallel.BufferPool(lambda: np.empty((2, self.n_components * width)))
+    def __init__(self, points: NDArray[Any], transformation: Floats) -> None:
+        self._points, self._transformation = points, transformation
+        self.n_rows, self.n_components = points.shape
+        self.is_single = points.dtype == np.float32
+        size = _rows_per_block(self.n_components)
+        self._blocks = parallel.block_ranges(self.n_rows, size)
+        self._tasks = parallel.block_ranges(len(self._blocks), max(1, _VALUES_PER_TASK // (size * self.n_components)))
+        self._buffers = parallel.BufferPool(lambda: np.empty((2, size * self.n_components), points.dtype))
 
     @classmethod
-    def from_points(cls, points: Floats) -> tuple[WhiteRows, Floats]:
+    def from_points(cls, points: NDArray[Any]) -> tuple[WhiteRows, Floats]:
         """Return centred points of shape (n, k) after a symmetric transformation to unit covariance, and its matrix."""
-        k = points.shape[1]
-        blocks = [
-            np.ascontiguousarray(points[start:stop].T, dtype=np.float64)
-            for start, stop in parallel.block_ranges(len(points), _rows_per_block(k))
-        ]
+        points = np.ascontiguousarray(points, dtype=np.float64)
+        n, k = points.shape
+        ranges = parallel.block_ranges(n, max(_rows_per_block(k), _VALUES_PER_TASK // k))
         covariance = np.zeros((k, k))
-        for products in parallel.map_blocks(lambda block: block @ block.T, blocks):
+        for products in parallel.map_blocks(lambda own: points[slice(*own)].T @ points[slice(*own)], ranges):
             covariance += products
-        values, vectors = np.linalg.eigh(covariance / len(points))
+        values, vectors = np.linalg.eigh(covariance / n)
         transformation = (vectors / np.sqrt(values)) @ vectors.T
-        return cls(list(parallel.map_blocks(lambda block: transformation @ block, blocks))), transformation
+        return cls(points, transformation), transformation
 
     def sample(self, step: int) -> WhiteRows:
-        """Return about every step-th row."""
-        some = np.concatenate([block[:, ::step] for block in self._blocks], axis=1)
-        ranges = parallel.block_ranges(some.shape[1], _rows_per_block(self.n_components))
-        return WhiteRows([np.ascontiguousarray(some[:, start:stop]) for start, stop in ranges])
+        """Return every step-th row."""
+        return WhiteRows(np.ascontiguousarray(self._points[::step]), self._transformation)
+
+    def to_single(self) -> WhiteRows:
+        """Return the rows in float32, whose moments are exact to about 1e-7."""
+        return WhiteRows(self._points.astype(np.float32), self._transformation)
 
     def moments(self, rotation: Floats) -> Moments:
         """Return the moments of the sources, in one pass over the rows; blocks are summed in their order."""
         k = self.n_components
+        unmixing = rotation @ self._transformation
+        own = unmixing.astype(self._points.dtype)
         sums, products = np.zeros((k, 2)), np.zeros((k, k))
-        for own_sums, own_products in parallel.map_blocks(lambda task: self._sum_task(rotation, task), self._tasks):
+        for own_sums, own_products in parallel.map_blocks(lambda task: self._sum_task(own, task), self._tasks):
             sums += own_sums
             products += own_products
         sums /= self.n_rows
-        return Moments(sums[:, 0].copy(), 1.0 - sums[:, 1], products / self.n_rows)
+        return Moments(sums[:, 0].copy(), 1.0 - sums[:, 1], products @ unmixing.T / self.n_rows)
 
-    def _sum_task(self, rotation: Floats, task: tuple[int, int]) -> tuple[Floats, Floats]:
+    def _sum_task(self, unmixing: NDArray[Any], task: tuple[int, int]) -> tuple[Floats, Floats]:
+        """Return the sums of log cosh and of squared tanh of some blocks, and the products of tanh with the points."""
         k = self.n_components
-        sums, products, product = np.zeros((k, 2)), np.zeros((k, k)), np.empty((k, k))
+        sums, products, product = np.zeros((k, 2)), np.zeros((k, k)), np.empty((k, k), self._points.dtype)
+        kernel = log_cosh_sums_single if self.is_single else log_cosh_sums
         with self._buffers.acquire() as buffer:
-            for block in self._blocks[slice(*task)]:
-                sources, tanh = (values[: block.size].reshape(block.shape) for values in buffer)
-                np.matmul(rotation, block, out=sources)
-                log_cosh_sums(sources, tanh, sums)
-                products += np.matmul(tanh, sources.T, out=product)
+            for start, stop in self._blocks[slice(*task)]:
+                points = self._points[start:stop]
+                sources, tanh = (values[: points.size].reshape(k, stop - start) for values in buffer)
+                np.matmul(unmixing, points.T, out=sources)
+                kernel(sources, tanh, sums)
+                products += np.matmul(tanh, points, out=product)
         return sums, products
 
 

@@ -77,7 +77,7 @@ def whiten(rows: CentredRows, n_components: int | None, *, standardized: bool, i
             f"{tolerance:g} of the largest variance do not count. Lower n_components{advice}."
         )
     check_memory(
-        8.0 * 4 * rows.n_rows * wanted, f"{rows.n_rows:,} rows of {wanted:,} components", "Ask for fewer components."
+        8.0 * 3 * rows.n_rows * wanted, f"{rows.n_rows:,} rows of {wanted:,} components", "Ask for fewer components."
     )
     directions = found.directions[:wanted]
     deviations = np.sqrt(found.variances[:wanted] * ((rows.total_weight - 1) / rows.total_weight))[:, None]

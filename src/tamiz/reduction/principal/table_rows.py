@@ -56,11 +56,14 @@ class TableCoordinateEncoder(CoordinateEncoder):
     encoding : Encoding
     fill : bool
         Whether missing values are imputed with the mean; else rows are projected by their present values.
+    method : str, default="PCA"
+        The name of the estimator in warnings.
     """
 
     schema: Schema
     encoding: Encoding
     fill: bool
+    method: str = "PCA"
 
     invariants: ClassVar[Invariants] = {
         "schema": InstanceOf(Schema),
@@ -69,6 +72,7 @@ class TableCoordinateEncoder(CoordinateEncoder):
             Condition(lambda it: it.encoding.matches(it.schema), "does not fit the columns of the schema"),
         ),
         "fill": InstanceOf(bool),
+        "method": InstanceOf(str),
     }
 
     @property
@@ -107,7 +111,8 @@ class TableCoordinateEncoder(CoordinateEncoder):
         n = sum(rows.schema.columns[j].n_missing for j in rows.schema.used.tolist())
         if n and self.fill:
             values = "missing value or unknown level" if n == 1 else "missing values or unknown levels"
-            warn_user([f"PCA: {n:,} {values} of new rows {'counts' if n == 1 else 'count'} as the mean of the column."])
+            verb = "counts" if n == 1 else "count"
+            warn_user([f"{self.method}: {n:,} {values} of new rows {verb} as the mean of the column."])
         return rows
 
     def coordinates(self, rows: Source) -> Iterator[Floats]:
@@ -207,12 +212,16 @@ class TableRows(CentredRows):
         "iterative" imputes the mean here, before the rows are imputed by components.
     categories : {"balanced", "famd"}
         The total variance of a categorical column of K levels: 1, or K - 1.
+    method : str, default="PCA"
+        The name of the estimator in warnings.
     """
 
-    def __init__(self, source: Source, *, standardize: bool, missing: str, categories: str) -> None:
+    def __init__(
+        self, source: Source, *, standardize: bool, missing: str, categories: str, method: str = "PCA"
+    ) -> None:
         check_has_features(source.schema)
         self.source, self.schema = source, source.schema
-        self._standardize, self._missing, self._categories = standardize, missing, categories
+        self._standardize, self._missing, self._categories, self._method = standardize, missing, categories, method
         self.n_rows = source.schema.n_rows
         self.n_coordinates = len(coordinate_names(source.schema))
         self._columns_with_missing = tuple(j for j in source.schema.used.tolist() if source.schema.columns[j].n_missing)
@@ -252,7 +261,7 @@ class TableRows(CentredRows):
     @property
     def encoder(self) -> TableCoordinateEncoder:
         """The encoder of the rows."""
-        return TableCoordinateEncoder(self.source.schema, self.encoding, fill=self._missing == "mean")
+        return TableCoordinateEncoder(self.source.schema, self.encoding, self._missing == "mean", self._method)
 
     @property
     def variances(self) -> Floats:
@@ -269,15 +278,15 @@ class TableRows(CentredRows):
             columns = [self.source.schema.columns[j] for j in self.source.schema.used.tolist()]
             has_categories = any(column.n_missing and not column.is_number for column in columns)
             means = f"the mean of the column{INDICATOR_MEANS if has_categories else ''}"
-            text = f"PCA: {self.n_missing:,} {values} imputed with {means}."
-            warnings.append(ImputationNote(text, "PCA"))
+            text = f"{self._method}: {self.n_missing:,} {values} imputed with {means}."
+            warnings.append(ImputationNote(text, self._method))
         if self._missing == "pairwise" and self._scatter is not None:
             apart = np.argwhere(self._pairwise_covariance[1] < 2)
             if len(apart):
                 i, j = apart[0].tolist()
                 warnings.append(
-                    f"PCA: fewer than two rows have both {self.encoding.names[i]} and {self.encoding.names[j]}; the covariance of "
-                    "such pairs is set to 0."
+                    f"{self._method}: fewer than two rows have both {self.encoding.names[i]} and "
+                    f"{self.encoding.names[j]}; the covariance of such pairs is set to 0."
                 )
         return warnings
 
