@@ -83,6 +83,56 @@ def class_moments(values, labels, weight, out):
             out[c, 2] = max(out[c, 2] - rest[c] * rest[c] / out[c, 0], 0.0)
 
 
+@jit(void(ro(float64, 2), ro(int32), ro(float64), rw(float64, 3)))
+def class_moments_of_rows(values, labels, weight, out):
+    """Fill out[:, c, j] with the moments of column j in class c that `class_moments` fills, to the bit, for rows stored together.
+
+    The inner loops run over columns, so that they vectorise, in tiles whose sums stay in the cache.
+    """
+    n_classes, n_columns = out.shape[1], out.shape[2]
+    shift = np.zeros((n_classes, n_columns))
+    rest = np.zeros((n_classes, n_columns))
+    out[:3] = 0.0
+    out[3], out[4] = np.inf, -np.inf
+    for start in range(0, n_columns, 128):
+        stop = min(start + 128, n_columns)
+        for r in range(values.shape[0]):
+            w, c, row = weight[r], labels[r], values[r, start:stop]
+            if w > 0.0:
+                total, mean, first = out[0, c, start:stop], out[1, c, start:stop], shift[c, start:stop]
+                least, most = out[3, c, start:stop], out[4, c, start:stop]
+                for j in range(row.shape[0]):
+                    value = row[j]
+                    # Only NaN differs from itself.
+                    present = value == value
+                    origin = value if present and total[j] == 0.0 else first[j]
+                    first[j] = origin
+                    total[j] += w if present else 0.0
+                    mean[j] += w * (value - origin) if present else 0.0
+                for j in range(row.shape[0]):
+                    value = row[j]
+                    least[j] = value if value < least[j] else least[j]
+                    most[j] = value if value > most[j] else most[j]
+        for c in range(n_classes):
+            for j in range(start, stop):
+                if out[0, c, j] > 0.0:
+                    out[1, c, j] = shift[c, j] + out[1, c, j] / out[0, c, j]
+        for r in range(values.shape[0]):
+            w, c, row = weight[r], labels[r], values[r, start:stop]
+            if w > 0.0:
+                mean, squares, remainder = out[1, c, start:stop], out[2, c, start:stop], rest[c, start:stop]
+                for j in range(row.shape[0]):
+                    value = row[j]
+                    deviation = value - mean[j] if value == value else 0.0
+                    squares[j] += w * deviation * deviation
+                    remainder[j] += w * deviation
+    for c in range(n_classes):
+        for j in range(n_columns):
+            if out[0, c, j] > 0.0:
+                out[1, c, j] += rest[c, j] / out[0, c, j]
+                out[2, c, j] = max(out[2, c, j] - rest[c, j] * rest[c, j] / out[0, c, j], 0.0)
+
+
 @jit(void(ro(float64), ro(float64), ro(float64), rw(float64)))
 def paired_moments(a, b, weight, out):
     """Fill out with weight, means of a and b, squares of a, squares of b, and products, about the means.
