@@ -196,7 +196,7 @@ class RankingRecord:
     uncut: UncutColumns | None
     constant: tuple[str, ...]
     mean_rank: MeanRank | None
-    tests: ColumnTestsRecord | None = None
+    tests: ColumnTestsRecord | None
 
     def __post_init__(self) -> None:
         for one in self.criteria:
