@@ -13,6 +13,7 @@ from tamiz import (
     comparison,
     criteria,
     display,
+    error_control,
     graphs,
     metrics,
     neighbors,
@@ -34,6 +35,7 @@ PACKAGES = [
     cluster,
     comparison,
     display,
+    error_control,
     sources,
     report,
 ]

@@ -14,6 +14,7 @@ from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import CFS, CrossValidated, PermutationImportance
 from tamiz.criteria import registry as criteria
+from tamiz.error_control import KnockoffSelector
 from tamiz.models import MixedNB
 from tamiz.reduction import PCA, Autoencoder, Isomap, LaplacianEigenmaps, LocallyLinearEmbedding
 from tamiz.reduction import registry as reduction
@@ -40,6 +41,8 @@ ESTIMATORS = [
     *(SubsetSelector(CrossValidated(model, cv=2), Forward(), stop=Evaluations(5)) for model in MODELS),
     *(SizeSearchCV(RankSelector(), model, cv=2) for model in MODELS),
     SizeSearchCV(SubsetSelector(CFS(), Forward()), GaussianNB(), cv=2, sizes=[1], rule="one_standard_error"),
+    KnockoffSelector(random_state=0),
+    KnockoffSelector("tree-importance", n_draws=2, method="equicorrelated", random_state=0),
     *(MAPS.get(entry.name, entry.load()()) for entry in reduction.of_kind("map") if entry.name not in CONNECTED),
     *(PCA(1, missing=missing) for missing in ("pairwise", "iterative")),
     *(PCA(1, solver=solver) for solver in ("svd", "randomized")),
