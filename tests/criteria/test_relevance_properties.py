@@ -5,7 +5,15 @@ import pandas as pd
 import pytest
 
 from tamiz import RankSelector
-from tamiz.criteria import EqualFrequency, EqualWidth, GainRatio, InformationGain, SymmetricUncertainty, registry
+from tamiz.criteria import (
+    EqualFrequency,
+    EqualWidth,
+    GainRatio,
+    IndependenceTest,
+    InformationGain,
+    SymmetricUncertainty,
+    registry,
+)
 from tamiz.criteria.base import gather_statistics
 from tamiz.runtime import parallel
 
@@ -29,6 +37,7 @@ RELEVANCES = EVERY + [
     for relevance in (InformationGain, GainRatio, SymmetricUncertainty)
     for missing, rule in (("category", None), ("distribute", EqualFrequency(4)), ("category", EqualWidth(5)))
 ]
+RELEVANCES += [IndependenceTest(test="welch", missing="category"), IndependenceTest(test="rank")]
 SEEDS = range(6)
 
 
@@ -39,7 +48,11 @@ def one_session():
         yield
 
 
-pytestmark = pytest.mark.parametrize("relevance", RELEVANCES, ids=repr)
+# Small tables have rare levels, and fractional weights have no p-values.
+pytestmark = [
+    pytest.mark.parametrize("relevance", RELEVANCES, ids=repr),
+    pytest.mark.filterwarnings("ignore:IndependenceTest"),
+]
 
 
 def scores_of(relevance, source):

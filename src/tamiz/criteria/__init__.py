@@ -9,6 +9,7 @@ registry = Registry(
     gain_ratio              information_gain:GainRatio                    relevance       Gain ratio
     symmetric_uncertainty   uncertainty:SymmetricUncertainty              relevance       Symmetric uncertainty
     fisher_score            fisher:FisherScore                            relevance       Fisher score
+    independence_test       independence_test:IndependenceTest            relevance       Independence test
     laplacian_score         laplacian:LaplacianScore                      relevance       Laplacian score
     mutual_information      neighbor_information:MutualInformation        relevance       Mutual information
     entropy                 shannon_entropy:Entropy                       relevance       Entropy
@@ -33,6 +34,7 @@ registry = Registry(
     equal_width             discretization:EqualWidth                     discretization  Equal width
     association             base:Association                              base            Associations of columns
     pairwise_associations   base:PairwiseAssociations                     base            Pairwise associations of columns
+    adjust_function         independence_test:adjust_p_values             function        Adjusted p-values
     cut_points_function     discretization:cut_points                     function        Cut points of numeric columns
     entropy_function        shannon_entropy:entropy                       function        Entropy of a column, in bits
     fisher_function         fisher:fisher_score                           function        Fisher scores of columns

@@ -9,6 +9,8 @@ from tamiz.criteria.discretization import MDL as MDL
 from tamiz.criteria.discretization import cut_points as cut_points
 from tamiz.criteria.fisher import FisherScore as FisherScore
 from tamiz.criteria.fisher import fisher_score as fisher_score
+from tamiz.criteria.independence_test import IndependenceTest as IndependenceTest
+from tamiz.criteria.independence_test import adjust_p_values as adjust_p_values
 from tamiz.criteria.information_criteria import CIFE as CIFE
 from tamiz.criteria.information_criteria import CMIM as CMIM
 from tamiz.criteria.information_criteria import DISR as DISR
