@@ -60,16 +60,8 @@ ESTIMATORS = [
 ]
 
 
-def expected_failures(estimator):
-    """A row with a weight is in one half as a whole, and repeated rows may be in both."""
-    if not isinstance(estimator, StabilitySelector):
-        return {}
-    reason = "rows are drawn whatever their weights are"
-    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-
-
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learns_check(estimator, check):
     check(estimator)
 

@@ -45,5 +45,5 @@ class _TableScorer:
             relevance.set_params(encode=True)
         rejected = np.setdiff1d(self._schema.used, columns).tolist()
         table = self._own.table(shadows, excluded=rejected, reason="it is rejected")
-        scores, _ = score_columns(relevance, table)
+        scores = score_columns(relevance, table)[0]
         return np.concatenate([scores[columns], scores[self._schema.n_columns :]])
