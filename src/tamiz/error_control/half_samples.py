@@ -45,19 +45,29 @@ def draw_half_pairs(source: Source, n_pairs: int, rng: np.random.Generator) -> I
         raise DataError(f"Stability selection needs at least 4 {what}, and there are {n_units}.")
     stratum = np.zeros(n_units, dtype=np.intp)
     if source.groups is None and source.schema.has_classes:
-        classes, codes, counts = np.unique(target_array(source), return_inverse=True, return_counts=True)
-        if len(classes) > 1 and counts.min() < _MIN_CLASS_ROWS:
-            stratum = codes
+        stratum = class_strata(target_array(source))
+    for halves in islice(halve_units(n_units, stratum, rng), n_pairs):
+        # C order, as kernels require; indexing alone returns the transpose.
+        yield np.ascontiguousarray(halves[:, unit])
+
+
+def class_strata(classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the class of each row where a class has fewer than 20 rows, so that each class is halved; otherwise 0."""
+    found, codes, counts = np.unique(classes, return_inverse=True, return_counts=True)
+    return codes if len(found) > 1 and counts.min() < _MIN_CLASS_ROWS else np.zeros(len(classes), dtype=np.intp)
+
+
+def halve_units(n_units: int, stratum: NDArray[np.intp], rng: np.random.Generator) -> Iterator[Masks]:
+    """Yield pairs of disjoint random halves of units, as masks of shape (2, n_units), without end; each stratum is halved."""
     n_strata = int(stratum.max()) + 1
-    for _ in range(n_pairs):
+    while True:
         order = rng.permutation(n_units)
         # A random order of the strata: the unit that is left out is of a random one.
         order = order[np.argsort(rng.permutation(n_strata)[stratum[order]], kind="stable")]
         halves = np.zeros((2, n_units), dtype=bool)
         for half in range(2):
             halves[half, order[half : n_units // 2 * 2 : 2]] = True
-        # C order, as kernels require; indexing alone returns the transpose.
-        yield np.ascontiguousarray(halves[:, unit])
+        yield halves
 
 
 def select_highest(scores: Floats, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
