@@ -87,8 +87,8 @@ class RankingStability:
         if np.isnan(self.spearman):
             return f"S{text}"
         return (
-            f"Mean correlation of the ranks of a sample with those of the table: {self.spearman:.2f} (Spearman), {self.kendall:.2f} "
-            f"(Kendall); s{text}"
+            f"Mean correlation of the ranks of a sample with those of the table: {self.spearman:.2f} (Spearman), "
+            f"{self.kendall:.2f} (Kendall); s{text}"
         )
 
     def to_dict(self) -> dict[str, Any]:
