@@ -28,6 +28,7 @@ def test_chosen_columns_are_printed_one_a_line(tamiz: Callable[..., Result], iri
 def test_json_contains_columns_merit_evaluations_and_why_it_stopped(tamiz: Callable[..., Result], iris: Path) -> None:
     selector = SubsetSelector(CFS(), BestFirst()).fit(*load_iris(return_X_y=True))
     assert json.loads(tamiz("select", iris, "-t", "species", "--json", "-q").stdout) == {
+        "method": "search",
         "columns": CHOSEN,
         "merit": selector.merit_,
         "merit_name": "CFS",
