@@ -2,6 +2,7 @@
 
 The selection is repeated on the training rows of every fold. Its nested CV score is compared with the apparent score of the columns
 that were selected on all rows, with the baseline score, with the score on all columns, and with the permutation null distribution.
+On request the selection is also repeated with semi-synthetic targets, whose true columns are known.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tamiz.assessment.permutation_null import PermutationNull, default_n_permuta
 from tamiz.assessment.repeated_searches import run_with_progress, select_in_folds
 from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter, adapt_selector
+from tamiz.assessment.semi_synthetic import report_error_rates
 from tamiz.exceptions import DataError
 from tamiz.models.fold_scorer import SetScores, score_folds
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights
@@ -50,6 +52,7 @@ def selection_report(
     scoring: Any = None,
     n_splits: int = 10,
     n_permutations: int | None = None,
+    semi_synthetic: int = 0,
     random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> SelectionReport:
@@ -86,6 +89,9 @@ def selection_report(
     n_permutations : int, default=None
         Shuffled targets for which the search is repeated. None is 99 for a table of up to 200,000 values, and 19 for a larger one,
         the smallest number for which p can be 0.05.
+    semi_synthetic : int, default=0
+        Semi-synthetic targets, computed from known columns, for which the search is repeated, to estimate its true and false
+        positive rates as `selection_error_rates` does with random true columns. At least 2; 0 leaves them out.
     random_state : int, default=0
         Seed of the folds and shuffles, and of searches that have no seed of their own.
     n_jobs : int, default=None
@@ -106,7 +112,7 @@ def selection_report(
     The permutation test compares the merit of the selected set with the merits of the sets selected for shuffled targets. If the
     selector has no merit that reads the target, as for scikit-learn's selectors, it compares the apparent score.
 
-    Cost: 1 + n_splits + n_permutations searches.
+    Cost: 1 + n_splits + n_permutations + semi_synthetic searches.
 
     References
     ----------
@@ -129,6 +135,8 @@ def selection_report(
     adapter = adapt_selector(selector)
     if n_permutations is not None:
         check_integer("n_permutations", n_permutations, low=0)
+    if semi_synthetic != 0:
+        check_integer("semi_synthetic", semi_synthetic, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
         table = as_source(X, y, sample_weight, groups=groups, time=time)
         source, weight_notes = drop_zero_weights(table)
@@ -158,6 +166,11 @@ def selection_report(
         scores, fit_notes = assessment.score_roles(choice.support, fold_sets)
         n_shuffles = default_n_permutations(source) if n_permutations is None else n_permutations
         null = assessment.permutation_null(choice, n_shuffles, rng) if n_shuffles else None
+        error_rates = (
+            report_error_rates(source, adapter, choice.support, folds, fold_sets, semi_synthetic, rng)
+            if semi_synthetic
+            else None
+        )
     input_notes = [*table.schema.dropped_row_notes, *weight_notes]
     messages = list(dict.fromkeys([*input_notes, *search_warnings, *folds.fold_warnings, *scoring_notes, *fit_notes]))
     warn_user(messages)
@@ -188,6 +201,7 @@ def selection_report(
         fold_sets=fold_sets,
         candidate_mask=candidate_mask,
         null=null,
+        error_rates=error_rates,
         notes=tuple(notes),
         seed=int(random_state) if isinstance(random_state, Integral) else None,
     )
