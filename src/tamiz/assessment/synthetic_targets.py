@@ -53,7 +53,7 @@ class SyntheticTargets:
             raise DataError("Every column is constant or excluded, so no target can be computed from a column.")
         # The unit of every row that has one value of the target: its group, or the row itself.
         self._unit = self._find_units()
-        self._unit_weight = np.bincount(self._unit, self._weight)
+        self._unit_weight: Floats = np.bincount(self._unit, self._weight)
         self._unit_y = np.empty(len(self._unit_weight), dtype=self._y.dtype)
         self._unit_y[self._unit] = self._y
 
