@@ -176,11 +176,11 @@ class SelectionErrorRates:
         found, false = self.true_positive_rate.mean, self.false_discovery_proportion.mean
         strict = self.strict_false_discovery_proportion.mean
         n_columns, n_true = int(self._candidates.sum()), self.n_true
-        columns = f"{n_true:,} true column{'s' * (n_true != 1)}"
+        condition = f"{n_true:,} true column{'s' * (n_true != 1)} of {n_columns:,} explain{'s' * (n_true == 1)}"
         what = "latent variable behind the classes" if self.target_kind == "classes" else "target"
         proxies = f" ({strict:.0%} if proxies of true columns are not counted)" if self.proxy_sets.any() else ""
         return (
-            f"If {columns} of {n_columns:,} explain{'s' * (n_true == 1)} {self.signal:.0%} of the variance of the {what}, the selection finds "
+            f"If {condition} {self.signal:.0%} of the variance of the {what}, the selection finds "
             f"{found:.0%} of the true columns, and {false:.0%} of the selected columns are false{proxies}: means of {self.n_draws} "
             f"semi-synthetic targets of {self.n_samples:,} rows."
         )

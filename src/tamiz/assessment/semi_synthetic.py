@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.assessment.error_rates import SelectionErrorRates, Truth
-from tamiz.assessment.fold_scores import ROC_AUC_SCORES, ignore_known_warnings, resolve_scorings
+from tamiz.assessment.fold_scores import ignore_known_warnings
 from tamiz.assessment.repeated_searches import run_with_progress, select_in_folds
 from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector
-from tamiz.assessment.synthetic_targets import ColumnNumbers, SyntheticTargets
+from tamiz.assessment.signal_calibration import Signal, estimate_signal
+from tamiz.assessment.synthetic_targets import ColumnNumbers, SyntheticTargets, TrueColumns
 from tamiz.exceptions import DataError
-from tamiz.models.fold_scorer import score_folds
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
-from tamiz.models.named_models import resolve_model
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
@@ -32,8 +31,6 @@ N_DRAWS = 20
 # Folds of the model whose score determines the signal.
 _N_SPLITS = 5
 _MIN_ROWS = 4
-# A weaker signal counts as none; the second is then used.
-_MIN_SIGNAL, _WEAK_SIGNAL = 0.01, 0.1
 _MODEL_NOTE = (
     "Semi-synthetic targets are additive in the true columns: linear in numbers, with a random effect of each level of a category. "
     "Interactions and nonlinear effects are not simulated."
@@ -72,9 +69,9 @@ def selection_error_rates(
         The number of true columns that are drawn. None is the number that is selected for the real target, at least 1.
     signal : float, default=None
         The share of the variance of the target that the true columns explain, in [0, 1]; for classes that of the latent variable,
-        McKelvey and Zavoina's pseudo-R2. None determines it from the real target: the selection is repeated in 5 folds, and a model
-        (logistic regression for classes, ridge regression for a numeric target) scores the selected columns. The signal is the one
-        for which the true score has that area under the ROC curve, or that R2. A signal below 0.01 is replaced by 0.1.
+        McKelvey and Zavoina's pseudo-R2. None is a signal as strong as that of the real target: one for which ridge regression with
+        the selected columns (for classes, of their indicators) has the R2 on new rows that it has for the real target, by
+        selections in 5 folds. A signal below 1/32 is replaced by 0.1, and a note states it.
     n_draws : int, default=20
         The number of targets, at least 2.
     max_rows : int, default=None
@@ -107,15 +104,16 @@ def selection_error_rates(
     A column is a proxy of a true column if the absolute value of their correlation is at least 0.9 or, where one is a category,
     their symmetric uncertainty. A selected proxy is a false positive; rates in which it is not are also returned.
 
-    The signal is underestimated if the selection misses true columns, and effects of real columns are neither equal nor all
-    additive: the rates describe the selection on this table for such effects, not the columns that were selected.
+    Effects of real columns are neither equal nor all additive: the rates describe the selection on this table for such effects, not
+    the columns that were selected. The signal has an error, which is large in small tables.
 
-    Cost: `n_draws` searches, and 6 more to determine the signal.
+    Cost: 1 + `n_draws` searches, and 55 more, on the training rows of folds, to determine the signal.
 
     References
     ----------
     Franklin, Schneeweiss, Polinski and Rassen (2014), Plasmode simulation for the evaluation of pharmacoepidemiologic methods in
-    complex healthcare databases, Computational Statistics & Data Analysis 72; McKelvey and Zavoina (1975), A statistical model for
+    complex healthcare databases, Computational Statistics & Data Analysis 72; Gourieroux, Monfort and Renault (1993), Indirect
+    inference, Journal of Applied Econometrics 8; McKelvey and Zavoina (1975), A statistical model for
     the analysis of ordinal level dependent variables, Journal of Mathematical Sociology 4; Benjamini and Hochberg (1995),
     Controlling the false discovery rate, Journal of the Royal Statistical Society B 57.
 
@@ -157,55 +155,18 @@ def selection_error_rates(
         with capture_warnings() as search_warnings:
             support = adapter.select(source, int(rng.integers(2**31))).support if n_true is None else None
         messages += search_warnings
+        columns = TrueColumns(targets, support, n_true, fixed=truth == "selected")
         if signal is None:
             folds = draw_folds(source, _N_SPLITS, rng)
             messages += folds.fold_warnings
-            level = estimate_signal(targets, folds, select_in_folds(adapter, source, folds)[0])
+            fold_sets, _ = select_in_folds(adapter, source, folds)
+            level = estimate_signal(targets, adapter, columns, folds, fold_sets, rng)
         else:
             level = Signal(float(signal), "as requested")
         warn_user(dict.fromkeys(messages))
         seed = int(random_state) if isinstance(random_state, Integral) else None
-        columns = TrueColumns(targets, support, n_true, fixed=truth == "selected")
         rates = simulate_error_rates(targets, adapter, columns, level, n_draws, rng)
     return replace(rates, notes=(*dict.fromkeys(messages), *rates.notes), seed=seed)
-
-
-@dataclass(frozen=True)
-class Signal:
-    """The share of explained variance, how it was determined, and notes."""
-
-    value: float
-    description: str
-    notes: tuple[str, ...] = ()
-
-
-def estimate_signal(targets: SyntheticTargets, folds: Folds, fold_sets: Masks) -> Signal:
-    """Return the signal for which the true score has the nested CV score of a linear model with the selected columns.
-
-    Parameters
-    ----------
-    targets : SyntheticTargets
-    folds : Folds
-    fold_sets : ndarray of shape (n_folds, n_columns), bool
-        The columns selected on the training rows of every fold.
-    """
-    source = targets.source
-    has_classes = source.schema.has_classes
-    model = resolve_model("logistic" if has_classes else "ridge", source.schema)
-    scorings, notes = resolve_scorings(None, source, folds, [model])
-    scoring = scorings[0]
-    if has_classes and scoring.name not in ROC_AUC_SCORES:
-        return Signal(_WEAK_SIGNAL, "weak; the real one was not estimated", tuple(notes))
-    score = float(score_folds(model, source, folds, scoring, sets=fold_sets[None], seed=folds.table_seed).values.mean())
-    value = targets.latent_r2_of_auc(score) if has_classes else targets.latent_r2(score)
-    description = f"from {scoring.name} {score:.3g} of {model.label} with the selected columns in {folds.description}"
-    if value >= _MIN_SIGNAL:
-        return Signal(value, description)
-    note = (
-        f"The real target shows no signal ({scoring.name} {score:.3g} of {model.label} with the selected columns in "
-        f"{folds.description}); the true columns explain {_WEAK_SIGNAL:.0%} of the variance instead."
-    )
-    return Signal(_WEAK_SIGNAL, "weak; the real target shows none", (note,))
 
 
 def report_error_rates(
@@ -220,37 +181,8 @@ def report_error_rates(
     """Return the error rates of a selection, whose columns on all rows and in every fold are known, for random true columns."""
     targets = SyntheticTargets(source)
     columns = TrueColumns(targets, support, None, fixed=False)
-    return simulate_error_rates(targets, selector, columns, estimate_signal(targets, folds, fold_sets), n_draws, rng)
-
-
-class TrueColumns:
-    """The true columns of the draws: a fixed set, or as many columns drawn at random.
-
-    Parameters
-    ----------
-    targets : SyntheticTargets
-    support : ndarray of shape (n_columns,), bool, or None
-        The columns selected for the real target.
-    n_true : int or None
-        The number of columns to draw; None is that of `support`, at least 1.
-    fixed : bool
-        Whether the columns of `support` that vary are the true ones of every draw.
-    """
-
-    def __init__(self, targets: SyntheticTargets, support: Masks | None, n_true: int | None, *, fixed: bool) -> None:
-        self.fixed = fixed
-        self._targets = targets
-        selected = np.empty(0, dtype=np.intp) if support is None else np.flatnonzero(support)
-        self._selected = np.intersect1d(selected, targets.usable)
-        if fixed and not len(self._selected):
-            raise DataError(
-                "No column that varies is selected for the real target, so none can be true: use truth='random'."
-            )
-        self.n_columns = len(self._selected) if fixed else n_true if n_true is not None else max(1, len(self._selected))
-
-    def draw(self, rng: np.random.Generator) -> ColumnNumbers:
-        """Return the numbers of the true columns of one draw, ascending."""
-        return self._selected if self.fixed else self._targets.draw_columns(self.n_columns, rng)
+    signal = estimate_signal(targets, selector, columns, folds, fold_sets, rng)
+    return simulate_error_rates(targets, selector, columns, signal, n_draws, rng)
 
 
 def simulate_error_rates(

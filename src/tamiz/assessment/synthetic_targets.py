@@ -1,4 +1,7 @@
-"""Semi-synthetic targets: the values of the real target, reassigned to the rows by a score of known columns plus noise."""
+"""Semi-synthetic targets: the values of the real target, reassigned to the rows by a score of known columns plus noise.
+
+`SyntheticTargets` makes them, and `TrueColumns` draws the known columns.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.uncertainty import SymmetricUncertainty
@@ -19,8 +21,6 @@ ColumnNumbers = NDArray[np.intp]
 
 # A column is a proxy of another from this association on.
 PROXY_ASSOCIATION = 0.9
-# The largest share of the variance that a calibration returns, and the number of intervals of its quadrature.
-_MAX_SIGNAL, _N_NODES = 0.999, 2000
 
 
 class SyntheticTargets:
@@ -53,7 +53,7 @@ class SyntheticTargets:
             raise DataError("Every column is constant or excluded, so no target can be computed from a column.")
         # The unit of every row that has one value of the target: its group, or the row itself.
         self._unit = self._find_units()
-        self._unit_weight: Floats = np.bincount(self._unit, self._weight)
+        self._unit_weight = np.bincount(self._unit, self._weight).astype(np.float64)
         self._unit_y = np.empty(len(self._unit_weight), dtype=self._y.dtype)
         self._unit_y[self._unit] = self._y
 
@@ -146,59 +146,37 @@ class SyntheticTargets:
         parts = [[np.asarray(block.column(j)) for j in numbers] for block in self.source.blocks(sorted(set(numbers)))]
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
-    def latent_r2(self, r2: float) -> float:
-        """Return the share of explained variance of the latent variable for which that of the target is `r2`.
 
-        A monotone transformation g of a normal variable u has correlation corr(u, g(u)) corr(s, u) with a normal score s.
-        """
-        n = len(self._unit_y)
-        equal = np.full(n, 1 / n)
-        u = _standardize(special.ndtri((np.arange(n) + 0.5) / n), equal)
-        return min(r2 / float(np.mean(u * _standardize(np.sort(self._unit_y), equal))) ** 2, _MAX_SIGNAL)
-
-    def latent_r2_of_auc(self, auc: float) -> float:
-        """Return the share of explained variance for which the area under the ROC curve of a normal score is `auc`.
-
-        For more than two classes it is the area of each class against the rest, weighted by the frequencies of the classes, which
-        are cut from the latent variable in the order of the target's levels.
-        """
-        counts = np.bincount(self._unit_y)
-        shares = counts[counts > 0] / counts.sum()
-        if auc <= 0.5:
-            return 0.0
-        if auc >= latent_auc(_MAX_SIGNAL, shares):
-            return _MAX_SIGNAL
-        return float(optimize.brentq(lambda signal: latent_auc(signal, shares) - auc, 0.0, _MAX_SIGNAL, xtol=1e-6))
-
-
-def latent_auc(signal: float, shares: Floats) -> float:
-    """Return the area under the ROC curve of a normal score that explains a share of the variance of a normal latent variable.
+class TrueColumns:
+    """The true columns of the draws: a fixed set, or as many columns drawn at random.
 
     Parameters
     ----------
-    signal : float
-        The share of the variance, in [0, 1).
-    shares : ndarray of shape (n_classes,)
-        The frequencies of the classes, positive and of sum 1, in the order of the latent variable.
-
-    Returns
-    -------
-    float
-        The area of each class against the rest by its posterior probability, weighted by the shares.
+    targets : SyntheticTargets
+    support : ndarray of shape (n_columns,), bool, or None
+        The columns selected for the real target.
+    n_true : int or None
+        The number of columns to draw; None is that of `support`, at least 1.
+    fixed : bool
+        Whether the columns of `support` that vary are the true ones of every draw.
     """
-    if signal == 0:
-        return 0.5
-    scores = np.linspace(-8, 8, _N_NODES + 1)
-    density = np.exp(-(scores**2) / 2)
-    density /= density.sum()
-    cuts = np.concatenate([[-np.inf], special.ndtri(np.clip(np.cumsum(shares)[:-1], 0, 1)), [np.inf]])
-    below = special.ndtr((cuts[:, None] - np.sqrt(signal) * scores) / np.sqrt(1 - signal))
-    areas = []
-    for posterior in np.diff(below, axis=0):
-        order = np.argsort(posterior, kind="stable")
-        inside, outside = (density * posterior)[order], (density * (1 - posterior))[order]
-        areas.append(inside @ (np.cumsum(outside) - outside / 2) / (inside.sum() * outside.sum()))
-    return float(shares @ np.array(areas))
+
+    def __init__(
+        self, targets: SyntheticTargets, support: NDArray[np.bool_] | None, n_true: int | None, *, fixed: bool
+    ) -> None:
+        self.fixed = fixed
+        self._targets = targets
+        selected = np.empty(0, dtype=np.intp) if support is None else np.flatnonzero(support)
+        self._selected = np.intersect1d(selected, targets.usable)
+        if fixed and not len(self._selected):
+            raise DataError(
+                "No column that varies is selected for the real target, so none can be true: use truth='random'."
+            )
+        self.n_columns = len(self._selected) if fixed else n_true if n_true is not None else max(1, len(self._selected))
+
+    def draw(self, rng: np.random.Generator) -> ColumnNumbers:
+        """Return the numbers of the true columns of one draw, ascending."""
+        return self._selected if self.fixed else self._targets.draw_columns(self.n_columns, rng)
 
 
 def _standardize(values: NDArray[Any], weight: Floats) -> Floats:
