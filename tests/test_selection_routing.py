@@ -160,7 +160,7 @@ def test_weights_are_routed_to_the_step_of_a_wrapped_pipeline_that_requests_them
     with sklearn.config_context(enable_metadata_routing=True):
         classifier = LogisticRegression().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), classifier)
-        selector = SubsetSelector(CrossValidated(pipeline, folds), Forward(), n_features=6)
+        selector = SubsetSelector(CrossValidated(pipeline, folds), Backward(), n_features=6)
         found = selector.fit(X, Y, sample_weight=WEIGHT, groups=GROUPS).merit_
         given = {"sample_weight": WEIGHT, "groups": GROUPS}
         wanted = cross_validate(pipeline, X, Y, cv=folds, params=given, error_score="raise")["test_score"].mean()

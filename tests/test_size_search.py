@@ -18,6 +18,7 @@ from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, Li
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.search import Backward, Beam, BestFirst, Exhaustive, Forward
+from tamiz.subsets.candidates import Candidates
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = X[::2, :10]
@@ -103,6 +104,14 @@ def test_of_equal_scores_the_smallest_size_is_taken_and_one_standard_error_is_sp
     # Of columns that are all the same every size scores the same.
     same = SizeSearchCV(RankSelector(Variance()), TREE, cv=FOLDS)
     assert same.fit(np.tile(X[:, :1], 4), Y).n_features_ == 1
+
+
+def test_single_sets_and_the_baseline_are_scored_on_the_folds_of_the_search():
+    search = SizeSearchCV(RankSelector(FisherScore()), GaussianNB(), sizes=[10], random_state=3).fit(X, Y)
+    evaluator = search.make_evaluator(open_source(X, Y))
+    found = evaluator.fold_scores(Candidates.from_masks(np.array([[True] * 10, [False] * 10])))
+    assert found[0].tolist() == [search.cv_results_[f"split{fold}_test_score"][0] for fold in range(5)]
+    assert found[1].tolist() == [(Y[fold.test] == 1).mean() for fold in evaluator.task.folds]
 
 
 def test_frames_stay_frames_and_sources_and_names_of_models_are_taken():

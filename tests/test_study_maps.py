@@ -11,6 +11,7 @@ from sklearn.datasets import make_swiss_roll
 import tamiz
 from tamiz import open_source
 from tamiz._study.map_settings import make_reducer, map_variants, max_fitted_rows
+from tamiz.graphs import Binary, KNearest
 from tamiz.metrics import quality, rank_agreement, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import (
@@ -88,7 +89,7 @@ def test_metric_and_ordinal_maps_of_standardised_columns_are_drawn_beside_the_ot
 
 
 def test_a_search_that_was_cut_off_is_reported_at_the_map(source):
-    (drawn,) = study(source, maps=[MDS(max_iter=1)]).to_dict()["maps"]
+    (drawn,) = study(source, relevances=[], maps=[MDS(max_iter=1)]).to_dict()["maps"]
     assert drawn["notes"][1] == "SMACOF did not converge within 1 iteration; the stress was still decreasing."
 
 
@@ -129,6 +130,17 @@ def test_a_sample_of_more_rows_than_are_drawn_contains_all_of_these(long_table, 
     assert (drawn["explanation"]["n_rows"], drawn["explanation"]["n_mapped"]) == (250, 600)
 
 
+def test_a_map_that_is_fitted_on_a_sample_has_the_graph_of_the_sample(long_table, sampled):
+    table = long_table[["a", "b"]]
+    (drawn,) = study(table, relevances=[], maps=["locally-linear-embedding:ltsa"], map_rows=250).to_dict()["maps"]
+    (rows,) = sampled
+    graph = KNearest(15, weight=Binary(), metric="seuclidean")
+    fitted = LocallyLinearEmbedding(method="ltsa", graph=graph).fit(table.iloc[rows].reset_index(drop=True))
+    shown = np.searchsorted(rows, drawn["rows"])
+    np.testing.assert_allclose(drawn["points"], fitted.embedding_[shown], atol=1e-9)
+    assert drawn["notes"][-1] == "Fitted on 250 of the 600 rows, drawn at random."
+
+
 def test_a_table_of_no_more_rows_is_mapped_whole(long_table, sampled):
     (drawn,) = study(long_table, maps=["mds"], map_rows=600).to_dict()["maps"]
     assert (sampled, len(drawn["points"]), drawn["explanation"]["n_rows"]) == ([], 100, 600)
@@ -140,22 +152,18 @@ def test_map_rows_below_two_are_refused(source):
         study(source, map_rows=1)
 
 
-def test_one_thread_and_two_draw_the_same_maps_of_a_sample(long_table):
-    one, two = (study(long_table, "kind", map_rows=60, n_jobs=n).to_dict() for n in (1, 2))
-    assert one == two
-    assert one["quality"]["n_rows"] == 100
+def test_one_thread_and_two_draw_the_same_maps_of_a_sample_that_is_kept_or_read_again(long_table, monkeypatch):
+    kept = study(long_table, "kind", map_rows=60, n_jobs=1).to_dict()
+    assert kept["quality"]["n_rows"] == 100
+    monkeypatch.setattr("tamiz.sources.views._MAX_MEMORY_BYTES", 0)
+    assert study(long_table, "kind", map_rows=60, n_jobs=2).to_dict() == kept
 
 
 def test_the_sample_does_not_depend_on_whether_points_are_kept(long_table):
-    with_points, without = (study(long_table, map_rows=60, points=points).to_dict() for points in (True, False))
+    settings = {"relevances": [], "map_rows": 60}
+    with_points, without = (study(long_table, points=points, **settings).to_dict() for points in (True, False))
     assert without["quality"]["measures"] == with_points["quality"]["measures"]
     assert [m["explanation"] for m in without["maps"]] == [m["explanation"] for m in with_points["maps"]]
-
-
-def test_a_sample_that_is_kept_is_the_one_that_is_read_again(long_table, monkeypatch):
-    kept = study(long_table, "kind", map_rows=60).to_dict()
-    monkeypatch.setattr("tamiz.sources.views._MAX_MEMORY_BYTES", 0)
-    assert study(long_table, "kind", map_rows=60).to_dict() == kept
 
 
 def test_a_table_on_disk_is_read_once_for_a_sample(source, monkeypatch):
@@ -228,7 +236,7 @@ def test_objects_that_are_no_map_are_refused(source):
 
 
 def test_two_maps_of_one_method_are_distinguished(source):
-    maps = study(source, relevances=[], maps=[MDS(), MDS(kind="ordinal"), "mds"]).to_dict()["maps"]
+    maps = study(source, relevances=[], maps=[MDS(), MDS(kind="ordinal"), "mds"], map_rows=60).to_dict()["maps"]
     assert [drawn["id"] for drawn in maps] == ["mds_1", "mds_2", "mds:metric"]
     assert [drawn["label"] for drawn in maps] == ["MDS()", "MDS(kind='ordinal')", "Metric MDS"]
 
@@ -256,7 +264,7 @@ def test_every_number_of_every_map_is_that_of_its_card(found, source):
     np.testing.assert_allclose(judged["shape_distances"], expected, atol=1e-12)
 
 
-def test_pairs_of_rows_are_described_by_their_distances_at_the_best_scale_of_each_map(source):
+def test_pairs_of_rows_are_described_by_their_distances_at_the_best_scale_of_each_map(found):
     X = np.random.default_rng(0).normal(size=(20, 3))
     result = study(X, maps=["pca", "mds"], dissimilarity="euclidean").to_dict()
     pairs = result["quality"]["pairs"]
@@ -265,7 +273,7 @@ def test_pairs_of_rows_are_described_by_their_distances_at_the_best_scale_of_eac
         expected = shepard(X, np.array(drawn["points"]))
         np.testing.assert_allclose(pairs["in_table"], expected.dissimilarities, rtol=1e-12)
         np.testing.assert_allclose(on_map, expected.scale * expected.distances, rtol=1e-9)
-    many = study(source).to_dict()["quality"]["pairs"]
+    many = found["quality"]["pairs"]
     assert (many["all_pairs"], len(many["in_table"])) == (False, 600)
 
 
@@ -281,6 +289,7 @@ def test_the_quality_of_maps_is_computed_from_the_rows_that_are_drawn(long_table
 
 @pytest.mark.parametrize("name", ["gower", "cityblock", "cosine", "euclidean"])
 def test_another_dissimilarity_is_that_of_the_maps_and_of_their_quality(source, name):
+    source = select_rows(source, np.arange(0, 344, 3))
     result = study(source, relevances=[], maps=["mds", "pca"], dissimilarity=name).to_dict()
     expected = MDS(dissimilarity=name, random_state=0).fit(source)
     assert result["maps"][0]["points"] == expected.embedding_.tolist()
@@ -345,7 +354,7 @@ def test_without_any_quality_there_is_no_card():
 
 def test_a_weighted_table_has_no_maps_of_pairs_and_states_the_reason(source):
     weighted = open_source(pd.read_csv(str(PENGUINS)), "species", weight=np.arange(344) % 3 + 1.0)
-    result = study(weighted).to_dict()
+    result = study(weighted, relevances=[]).to_dict()
     assert list(by_id(result)) == ["pca", "laplacian_eigenmaps", "umap"]
     assert any(
         told.startswith("Metric MDS is left out: MDS does not support sample weights") for told in result["warnings"]
@@ -368,6 +377,6 @@ def test_control_c_in_the_quality_keeps_the_maps(source, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tamiz._study.quality.quality", interrupted)
-    result = study(source).to_dict()
+    result = study(source, relevances=[]).to_dict()
     assert (len(result["maps"]), result["quality"]) == (5, None)
     assert result["interruption"].startswith("Interrupted in the step 'quality'")

@@ -184,7 +184,7 @@ class SizeSearchCV(Selector):
             source = self._open_source(X, y, sample_weight, groups)
             if self._cross_validated().reads_target and source.schema.target is None:
                 raise DataError("SizeSearchCV requires y to be passed, but the target y is None.")
-            evaluator = self._make_evaluator(source)
+            evaluator = self.make_evaluator(source)
             folds = range(len(evaluator.task.folds))
             scores = [
                 self._score_fold(source, evaluator, fold, sizes)
@@ -201,6 +201,25 @@ class SizeSearchCV(Selector):
         self._support = self.selector_.get_support()
         return self
 
+    def make_evaluator(self, source: Source) -> WrapperEvaluator:
+        """Return the evaluator that scores sets of columns on the folds of the search.
+
+        Its scores of single sets, and of the empty set, the baseline, are comparable with those of `cv_results_`.
+
+        Parameters
+        ----------
+        source : Source
+
+        Notes
+        -----
+        It refits the estimator: there are few sets, most of them evaluated once.
+        """
+        wrapper = self._cross_validated()
+        table = source if wrapper.reads_target else without_target(source)
+        seed = int(make_rng(self.random_state).integers(2**31))
+        task = make_task(wrapper.model(table.schema), table, cv=self.cv, scoring=self.scoring, seed=seed)
+        return WrapperEvaluator(task, RefitBackend(task), RefitBackend.method)
+
     def _check_sizes(self) -> list[int] | None:
         if self.sizes is None:
             return None
@@ -208,14 +227,6 @@ class SizeSearchCV(Selector):
         if not sizes:
             raise ValueError("sizes is empty; pass at least one size, or None for all.")
         return sizes
-
-    def _make_evaluator(self, source: Source) -> WrapperEvaluator:
-        """Return the evaluator of sets on the folds. It refits the estimator: there are few sets, most of them evaluated once."""
-        wrapper = self._cross_validated()
-        table = source if wrapper.reads_target else without_target(source)
-        seed = int(make_rng(self.random_state).integers(2**31))
-        task = make_task(wrapper.model(table.schema), table, cv=self.cv, scoring=self.scoring, seed=seed)
-        return WrapperEvaluator(task, RefitBackend(task), RefitBackend.method)
 
     def _score_fold(
         self, source: Source, evaluator: WrapperEvaluator, fold: int, sizes: list[int] | None

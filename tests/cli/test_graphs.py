@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.datasets import load_iris, make_blobs
 from tamiz import RankSelector, open_source, study
 from tamiz.criteria import LaplacianScore
 from tamiz.graphs import Binary, ConnectedRadius, HeatKernel, KNearest, Radius, SameClass, registry
+from tamiz.reduction import LocallyLinearEmbedding
 
 NAMES = [entry.name.replace("_", "-") for entry in registry.of_kind("builder")]
 FLOWER = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
@@ -212,6 +214,20 @@ def test_a_graph_in_pieces_is_noted(tamiz: Callable[..., Result], folder: Path) 
         assert done.exit_code == 0
         assert "falls into 2 components of 60 and 40 rows." in done.stderr
     assert "Graph: " in tamiz("study", "data.csv").stderr
+
+
+def test_edges_are_added_for_maps_that_need_a_connected_graph_only(tamiz: Callable[..., Result], folder: Path) -> None:
+    X, _ = make_blobs([60, 40], centers=[[0, 0], [80, 80]], random_state=0)
+    pd.DataFrame(X, columns=["a", "b"]).to_csv(folder / "data.csv", index=False)
+    command = ("reduce", "data.csv", "--graph", "radius:0.2", "--method")
+    assert "1 edge of length" in tamiz(*command, "laplacian-eigenmaps").stderr
+    done = tamiz(*command, "locally-linear-embedding")
+    assert "added" not in done.stderr
+    assert "The graph has 2 components, and each has coordinates of its own" in done.stderr
+    graph = Radius(0.2, metric="seuclidean", weight=Binary())
+    expected = LocallyLinearEmbedding(graph=graph, disconnected="per_component").fit(X).embedding_
+    found = pd.read_csv(StringIO(done.stdout), sep="\t")
+    np.testing.assert_allclose(found.iloc[:, -2:], expected, rtol=1e-12)
 
 
 def test_missing_values_are_filled_and_noted(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:

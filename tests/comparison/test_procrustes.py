@@ -11,6 +11,7 @@ from scipy.stats import ortho_group, special_ortho_group
 from tests.reference.tables import HERE, shared
 
 from tamiz.comparison import procrustes, procrustes_test
+from tamiz.comparison.alignment import procrustes_distances
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 
@@ -139,6 +140,14 @@ def test_input_maps_are_neither_changed_nor_stored():
 
 def test_the_record_prints_its_numbers():
     assert repr(procrustes(X, 2 * X)) == "<Procrustes of 30 rows in 3 coordinates: m2=0.0000, correlation=1.0000>"
+
+
+def test_distances_between_maps_are_symmetric_and_undefined_for_a_map_without_extent():
+    found = procrustes_distances([X, Y, np.full((30, 2), 0.1)])
+    between = procrustes(X, Y).statistic
+    np.testing.assert_allclose(
+        found, [[0.0, between, np.nan], [between, 0.0, np.nan], [np.nan, np.nan, 0.0]], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,21 +5,39 @@ import pandas as pd
 import pytest
 
 from tamiz import RankSelector
-from tamiz.criteria import EqualFrequency, EqualWidth, GainRatio, InformationGain, SymmetricUncertainty, registry
+from tamiz.criteria import (
+    EqualFrequency,
+    EqualWidth,
+    GainRatio,
+    IndependenceTest,
+    InformationGain,
+    SymmetricUncertainty,
+    registry,
+)
 from tamiz.criteria.base import gather_statistics
 from tamiz.runtime import parallel
 
 from ..statistics.mixed_tables import make_mixed
 
-# The Laplacian score compares rows with rows: its laws are in test_laplacian.py, and those of models of all rows in
-# test_model_laws.py. Of models fitted to rows by folds, most of these laws are not true: rows in another order are in other folds.
-BY_ROWS = ["laplacian_score", "permutation_importance", "tree_importance", "linear_coefficient"]
+# The Laplacian score, mutual information and the Relief algorithms compare rows with rows: their laws are in test_laplacian.py,
+# test_mutual_information.py and test_relief.py, and those of models of all rows in test_model_laws.py. Of models fitted to rows by
+# folds, most of these laws are not true: rows in another order are in other folds.
+BY_ROWS = [
+    "laplacian_score",
+    "mutual_information",
+    "relieff",
+    "multisurf",
+    "permutation_importance",
+    "tree_importance",
+    "linear_coefficient",
+]
 EVERY = [entry.load()() for entry in registry.of_kind("relevance") if entry.name not in BY_ROWS]
 RELEVANCES = EVERY + [
     relevance(missing=missing, discretization=rule)
     for relevance in (InformationGain, GainRatio, SymmetricUncertainty)
     for missing, rule in (("category", None), ("distribute", EqualFrequency(4)), ("category", EqualWidth(5)))
 ]
+RELEVANCES += [IndependenceTest(test="welch", missing="category"), IndependenceTest(test="rank")]
 SEEDS = range(6)
 
 
@@ -30,7 +48,11 @@ def one_session():
         yield
 
 
-pytestmark = pytest.mark.parametrize("relevance", RELEVANCES, ids=repr)
+# Small tables have rare levels, and fractional weights have no p-values.
+pytestmark = [
+    pytest.mark.parametrize("relevance", RELEVANCES, ids=repr),
+    pytest.mark.filterwarnings("ignore:IndependenceTest"),
+]
 
 
 def scores_of(relevance, source):

@@ -1,8 +1,6 @@
 """The autoencoder: errors beside those of PCA, columns and rows that are lost, new rows, reconstructions, and bad input."""
 
 import re
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -16,7 +14,6 @@ from sklearn.model_selection import train_test_split
 from tamiz import load, open_source, save
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 from tamiz.reduction import PCA, Autoencoder
-from tamiz.runtime import parallel
 from tamiz.runtime.progress import use_listener
 
 from ..storage.files import parts_of, put_together
@@ -143,37 +140,6 @@ def test_every_new_row_is_mapped_alone(curve, mixed):
 
 
 # The minibatches have several blocks.
-SAME_BITS = """
-import warnings
-import numpy as np
-import pandas as pd
-from tamiz.reduction import Autoencoder
-from tamiz.reduction.autoencoding import training
-training._PRODUCTS_PER_TASK = 2**10
-warnings.simplefilter("ignore")
-rng = np.random.default_rng(0)
-X = pd.DataFrame(rng.normal(size=(900, 5))).assign(c=rng.choice(list("abc"), 900)).rename(columns=str)
-mapped = Autoencoder(2, hidden_sizes=(32, 16), batch_size=128, max_epochs=5, random_state=3).fit(X)
-found = np.concatenate([mapped.embedding_.ravel(), mapped.training_curve_.ravel(), [mapped.pca_error_]]).tobytes()
-"""
-
-
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads_and_in_another_process():
-    found = []
-    for n_jobs in (1, 2):
-        names = {}
-        with parallel.thread_session(n_jobs), warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr("tamiz.reduction.autoencoding.training._PRODUCTS_PER_TASK", 2**10)
-            exec(SAME_BITS, names)
-        found.append(names["found"])
-    assert found[0] == found[1]
-    program = f"import sys\n{SAME_BITS}\nsys.stdout.buffer.write(found)"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == found[0]
-    one, other = (quietly(Autoencoder(hidden_sizes=(8,), max_epochs=2, random_state=seed), CURVE) for seed in (3, 4))
-    assert np.abs(one.embedding_ - other.embedding_).max() > 0.01
-
-
 def test_blocks_of_a_minibatch_add_to_its_gradient(monkeypatch):
     whole = quietly(Autoencoder(max_epochs=2, batch_size=200, **SMALL), CURVE)
     monkeypatch.setattr("tamiz.reduction.autoencoding.training._PRODUCTS_PER_TASK", 1)

@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 from tests.reference import mds as plain
 
 from tamiz import load, open_source, save
-from tamiz._study.map_descriptions import describe_reducer
+from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA, ClassicalMDS
 from tamiz.runtime import parallel, validation

@@ -1,7 +1,5 @@
 """ICA: sources, agreement with scikit-learn's FastICA, new rows, tables of all kinds, and bad input."""
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -162,29 +160,6 @@ def test_every_new_row_is_mapped_alone(digits):
 
 
 # More values than one task has.
-SAME_BITS = """
-import numpy as np
-from tamiz.reduction import ICA
-rng = np.random.default_rng(0)
-X = rng.laplace(size=(12_000, 12)) @ rng.normal(size=(12, 12))
-ica = ICA(12, random_state=3).fit(X)
-found = np.concatenate([ica.embedding_, ica.transform(X[:200] + 0.1)]).tobytes()
-"""
-
-
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads_and_in_another_process():
-    found = []
-    for n_jobs in (1, 2):
-        names = {}
-        with parallel.thread_session(n_jobs):
-            exec(SAME_BITS, names)
-        found.append(names["found"])
-    assert found[0] == found[1]
-    program = f"import sys\n{SAME_BITS}\nsys.stdout.buffer.write(found)"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == found[0]
-
-
 def test_a_loaded_model_maps_rows_as_before_and_has_its_stability(digits, tmp_path):
     loaded = load(save(digits, tmp_path / "map.tamiz"))
     np.testing.assert_array_equal(loaded.transform(DIGITS[:9] + 0.1), digits.transform(DIGITS[:9] + 0.1))

@@ -10,7 +10,6 @@ from tests.reference import graphs as plain
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, SameClass
 from tamiz.reduction import TSNE, UMAP, LaplacianEigenmaps
-from tamiz.runtime import parallel
 
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -209,16 +208,6 @@ def test_a_graph_is_built_once_and_handed_in():
     mapped = LaplacianEigenmaps(2, graph=graph).fit(X)
     assert mapped.graph_ is graph
     np.testing.assert_array_equal(mapped.embedding_, LaplacianEigenmaps(2, graph=KNearest(6)).fit(X).embedding_)
-
-
-def test_bits_do_not_depend_on_threads():
-    X, _ = make_swiss_roll(1500, random_state=0)
-    found = []
-    for n_jobs in (1, 2):
-        with parallel.thread_session(n_jobs):
-            mapped = LaplacianEigenmaps(3, graph=KNearest(10)).fit(X)
-            found.append((mapped.embedding_.tobytes(), mapped.transform(X[:50] + 0.1).tobytes()))
-    assert found[0] == found[1]
 
 
 def test_input_that_cannot_be_mapped_is_refused_in_one_sentence():

@@ -14,7 +14,7 @@ from tamiz.reduction.dissimilarities import read_dissimilarities
 from tamiz.reduction.landmarks import create_subsets
 from tamiz.reduction.sampled_stress import SampledPairs
 from tamiz.reduction.stochastic_descent import RowPanels, StochasticDescent, metric_values
-from tamiz.runtime import parallel, progress
+from tamiz.runtime import progress
 from tamiz.runtime.random import make_rng
 
 KINDS = ["euclidean", "seuclidean", "cityblock", "cosine"]
@@ -135,19 +135,6 @@ def test_the_slope_of_many_rows_is_estimated_from_two_samples():
     scale = (delta * d).sum() / (d * d).sum()
     expected *= ((delta - d) ** 2).mean() / ((delta - scale * d) ** 2).mean()
     assert rounds.relative_decrease() == pytest.approx(expected, rel=0.15)
-
-
-def test_threads_and_seeds():
-    X = rows_of(5000, 5)
-    maps = []
-    for n_jobs in (1, 2):
-        with parallel.thread_session(n_jobs):
-            maps.append(StochasticMDS(2, random_state=7, n_rounds=60, tol=1.0).fit(X))
-    for name in ("embedding_", "stress_history_"):
-        assert getattr(maps[0], name).tobytes() == getattr(maps[1], name).tobytes()
-    other = StochasticMDS(2, random_state=8, n_rounds=60, tol=1.0).fit(X)
-    assert other.embedding_.tobytes() != maps[0].embedding_.tobytes()
-    assert maps[0].sampled_stress_error_ > 0.0
 
 
 @pytest.mark.parametrize("dissimilarity", KINDS)

@@ -1,7 +1,5 @@
 """UMAP: the map and its cost, targets, the mapping of new rows, graphs, and bad input."""
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -16,7 +14,6 @@ from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 from tamiz.graphs import Graph, KNearest
 from tamiz.metrics import label_accuracy, neighborhood_recall, trustworthiness
 from tamiz.reduction import PCA, UMAP
-from tamiz.runtime import parallel
 
 from ..reference import umap as reference
 
@@ -70,34 +67,6 @@ def test_every_new_row_is_mapped_alone(half):
 
 
 # More rows than one task has.
-SAME_BITS = """
-import warnings
-import numpy as np
-from sklearn.datasets import load_digits
-from tamiz.exceptions import ConvergenceWarning
-from tamiz.reduction import UMAP
-warnings.simplefilter("ignore", ConvergenceWarning)
-X = load_digits().data
-X = np.concatenate([X, X[:800] + 0.5])
-mapped = UMAP(n_epochs=20, random_state=3).fit(X)
-found = np.concatenate([mapped.embedding_, mapped.transform(X[:2200] + 0.1)]).tobytes()
-"""
-
-
-def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads_and_in_another_process():
-    found = []
-    for n_jobs in (1, 2):
-        names = {}
-        with parallel.thread_session(n_jobs), warnings.catch_warnings():
-            exec(SAME_BITS, names)
-        found.append(names["found"])
-    assert found[0] == found[1]
-    program = f"import sys\n{SAME_BITS}\nsys.stdout.buffer.write(found)"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == found[0]
-    other = quietly(UMAP(n_epochs=20, random_state=4), DIGITS[:300]).embedding_
-    assert np.abs(quietly(UMAP(n_epochs=20, random_state=3), DIGITS[:300]).embedding_ - other).max() > 0.1
-
-
 @pytest.mark.parametrize("n_components", [1, 3])
 def test_one_and_three_coordinates_separate_groups(n_components):
     X, y = make_blobs(300, centers=3, cluster_std=0.7, random_state=0)

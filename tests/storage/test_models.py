@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from tamiz import RankSelector, SubsetSelector, criteria, graphs, load, neighbors, reduction, save, search
-from tamiz._study.map_descriptions import describe_reducer
+from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz.cluster import SpectralClustering
 from tamiz.criteria import CFS, InformationGain, LaplacianScore
 from tamiz.exceptions import DataError

@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_digits, load_wine
 
 import tamiz
-from tamiz._study.map_descriptions import describe_reducer
+from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz._study.map_settings import MapVariant, make_reducer, map_variants, max_fitted_rows
 from tamiz.exceptions import TamizWarning
 from tamiz.graphs import Graph, KNearest

@@ -69,8 +69,10 @@ class RowGraph:
         return clone(method).set_params(graph=self.graph) if needs_graph(method) else method
 
     def with_connected_graph(self, method: GraphMethod) -> GraphMethod:
-        """Return the same as `with_graph`, with the connected graph if there is one."""
-        return clone(method).set_params(graph=self.connected_graph or self.graph) if needs_graph(method) else method
+        """Return the same as `with_graph`, with the connected graph if there is one and the method needs it."""
+        if not needs_connected_graph(method):
+            return self.with_graph(method)
+        return clone(method).set_params(graph=self.connected_graph or self.graph)
 
     def source_for(self, method: BaseEstimator) -> Source:
         """Return the rows that a method reads: those of the graph if it uses this graph, else the table."""
@@ -89,6 +91,11 @@ def needs_graph(method: BaseEstimator) -> bool:
     """Whether a method has a parameter `graph` that is None."""
     parameters = method.get_params(deep=False)
     return "graph" in parameters and parameters["graph"] is None
+
+
+def needs_connected_graph(method: BaseEstimator) -> bool:
+    """Whether a method needs a graph and computes no coordinates of each component, for which added edges would be neighbours."""
+    return needs_graph(method) and method.get_params(deep=False).get("disconnected") != "per_component"
 
 
 def study_graph_builder(n_rows: int) -> GraphBuilder:
@@ -130,6 +137,8 @@ def build_row_graph(
     shown_rows: RowNumbers,
     rng: np.random.Generator,
     budget: Budget = DEFAULT_BUDGET,
+    *,
+    connect: bool = True,
 ) -> RowGraph:
     """Build the graph of a study.
 
@@ -143,6 +152,8 @@ def build_row_graph(
     rng : Generator
         Draws the rest of the sample.
     budget : Budget
+    connect : bool, default=True
+        Whether some map needs a connected graph.
     """
     n, n_seen = source.schema.n_rows, source.schema.n_coordinates
     most = max_graph_rows(source.schema, len(shown_rows), budget)
@@ -160,7 +171,8 @@ def build_row_graph(
         )
     builder = study_graph_builder(joined.schema.n_rows) if requested is None else requested
     graph = builder.build_quietly(joined, fill_missing=True)
-    return RowGraph(source, builder, graph, _connect_components(graph, joined.row_numbers), joined, sample)
+    connected = _connect_components(graph, joined.row_numbers) if connect else None
+    return RowGraph(source, builder, graph, connected, joined, sample)
 
 
 def _connect_components(graph: Graph, row_numbers: NDArray[np.intp] | None) -> Graph | None:
@@ -173,7 +185,7 @@ def _connect_components(graph: Graph, row_numbers: NDArray[np.intp] | None) -> G
         return None
     if added:
         described = f"The graph of {graph.n_samples:,} rows falls into {graph.components.describe(row_numbers)}."
-        warn_user([" ".join([described, *(f"For maps that are computed from it, {note}" for note in added)])])
+        warn_user([" ".join([described, *(f"For maps that need a connected graph, {note}" for note in added)])])
     return whole
 
 

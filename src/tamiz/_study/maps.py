@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
-from tamiz._study.map_descriptions import Gallery, describe_reducer
+from tamiz._study.map_descriptions.description import Gallery
+from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz._study.map_settings import MapVariant, make_reducer, map_variants, max_fitted_rows
 from tamiz._study.sampling import MAX_EXACT_POINTS, sample_including
 from tamiz.reduction import registry
@@ -35,6 +37,10 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import RowNumbers, select_rows
 from tamiz.statistics.base import Floats
+
+if TYPE_CHECKING:
+    from tamiz.graphs.builder import GraphBuilder
+    from tamiz.graphs.graph import Graph
 
 # A map of quadratic cost is fitted on at least so many rows, whatever the budget.
 _MIN_FITTED_ROWS = 200
@@ -215,6 +221,7 @@ def fit_map(
     max_rows: int | None,
     seed: int,
     budget: Budget = DEFAULT_BUDGET,
+    builder: GraphBuilder | Graph | None = None,
 ) -> StudyMap:
     """Fit a map on all rows, or a map of n x n cost on a sample of them, and map the shown rows.
 
@@ -230,6 +237,8 @@ def fit_map(
     seed : int
         Draws the sample; maps with the same `max_rows` use the same sample.
     budget : Budget
+    builder : GraphBuilder, Graph or None
+        Replaces the graph of the map on a sample: a graph of all rows is of no use there.
     """
     n, size = source.schema.n_rows, max_fitted_rows(reducer)
     if size is not None:
@@ -238,6 +247,8 @@ def fit_map(
         reducer.fit(source)
         return StudyMap(reducer, source, None, reducer.embedding_, n)
     rows = sample_including(shown_rows, n, size, np.random.default_rng(seed))
+    if builder is not None:
+        reducer.set_params(graph=builder)
     with capture_warnings() as captured:
         reducer.fit(select_rows(source, rows))
     # Columns that the table excludes are known already.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz._study.sampling import sample_evaluated_positions
-from tamiz.comparison.alignment import procrustes
+from tamiz.comparison.alignment import procrustes_distances
 from tamiz.exceptions import DataError
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
@@ -18,7 +18,7 @@ from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairsRecord
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn_user
 from tamiz.sources.base import Source
-from tamiz.sources.views import RowNumbers, select_rows
+from tamiz.sources.views import RowNumbers, select_rows, target_array
 from tamiz.statistics.base import Floats
 
 # Neighbours that are compared, or half of the other rows if these are fewer.
@@ -54,7 +54,7 @@ def describe_quality(
     n_drawn, at = len(rows), sample_evaluated_positions(len(rows), seed)
     rows, maps = rows[at], [(label, embedding[at]) for label, embedding in maps]
     table = source if len(rows) == source.schema.n_rows else select_rows(source, rows)
-    labels = _class_labels(table)
+    labels = target_array(table) if table.schema.has_classes else None
     found = [
         _evaluate_map(table, label, embedding, dissimilarity, labels, seed, points=points) for label, embedding in maps
     ]
@@ -67,7 +67,10 @@ def describe_quality(
         n_rows=len(rows),
         n_neighbors=first.n_neighbors,
         measures=_measures(first, cards),
-        shape_distances=_shape_distances([embedding[:, :2] for _, embedding in maps]),
+        shape_distances=tuple(
+            tuple(None if np.isnan(value) else value for value in distances)
+            for distances in procrustes_distances([embedding[:, :2] for _, embedding in maps]).tolist()
+        ),
         agreement=_agreement(first, cards),
         pairs=_pairs([None if one is None else one[1] for one in found]),
         stress_per_point=tuple(_stress_per_point(at, n_drawn, card) for card in cards) if points else (),
@@ -112,12 +115,6 @@ def _stress_per_point(
     return tuple(stress)
 
 
-def _class_labels(source: Source) -> NDArray[Any] | None:
-    if not source.schema.has_classes:
-        return None
-    return np.concatenate([np.asarray(block.y) for block in source.blocks([])])
-
-
 def _measures(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> tuple[MapMeasure, ...]:
     """Return every measure with its value for each map."""
     return tuple(
@@ -128,18 +125,6 @@ def _measures(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> 
         )
         for measure in first.measures
     )
-
-
-def _shape_distances(embeddings: Sequence[Floats]) -> tuple[tuple[float | None, ...], ...]:
-    """Return Gower's m^2 between every two maps, None for a map without extent."""
-    found: list[list[float | None]] = [[0.0] * len(embeddings) for _ in embeddings]
-    for i, first in enumerate(embeddings):
-        for j, second in enumerate(embeddings[:i]):
-            try:
-                found[i][j] = found[j][i] = procrustes(first, second).statistic
-            except DataError:
-                found[i][j] = found[j][i] = None
-    return tuple(map(tuple, found))
 
 
 def _agreement(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> AgreementCurves:

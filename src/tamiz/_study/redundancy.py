@@ -12,6 +12,7 @@ from scipy.cluster.hierarchy import fcluster, leaves_list, linkage, optimal_leaf
 from scipy.spatial.distance import squareform
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
+from tamiz._study.sampling import sample_including
 from tamiz.criteria.base import StatisticsCache, gather_statistics
 from tamiz.criteria.discretization import ColumnCoder, EqualFrequency
 from tamiz.criteria.entropy_relevance import MissingRule
@@ -317,7 +318,7 @@ def compare_column_pairs(
     size = n_compared_rows(len(columns), n, budget)
     table = select_columns(source, columns)
     if size < n:
-        table = select_rows(table, np.sort(make_rng(0).choice(n, size, replace=False)))
+        table = select_rows(table, sample_including(np.arange(0), n, size, make_rng(0)))
     bins = min(_MAX_BINS, max(_MIN_BINS, math.isqrt(size // _MIN_ROWS_PER_CELL)))
     association = SymmetricUncertainty(missing=missing, discretization=EqualFrequency(bins))
     pairs = association.pairwise(table.reduce, table.schema)

@@ -384,7 +384,8 @@ class _StudyRun:
             source = self.row_graph.source_for(reducer)
             shown = self.row_graph.row_positions(self.rows, source)
             try:
-                mapped = fit_map(reducer, source, shown, max_rows, self.seed, self.budget)
+                builder = self.row_graph.builder if needs_graph(one.reducer) else None
+                mapped = fit_map(reducer, source, shown, max_rows, self.seed, self.budget, builder)
                 name = Named(id=one.id, label=one.label)
                 fitted_maps.append((mapped, describe_map(mapped, name, shown if self.points else None, self.seed)))
             except (DataError, MemoryError) as error:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz._study.graph import build_row_graph, needs_graph
+from tamiz._study.graph import RowGraph, build_row_graph, needs_connected_graph, needs_graph
 from tamiz._study.map_settings import max_fitted_rows
 from tamiz._study.maps import fit_map
 from tamiz._study.sampling import sample_including
@@ -19,7 +19,7 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.base import Source
-from tamiz.sources.views import RowNumbers, select_columns, slice_rows
+from tamiz.sources.views import select_columns, slice_rows
 
 # Rows in a block.
 _BLOCK_ROWS = 2**16
@@ -71,13 +71,16 @@ def embed_table(
     """
     n = source.schema.n_rows
     all_rows = np.arange(n)
-    sample: RowNumbers | None = None
-    fitted = source
+    row_graph, fitted = RowGraph(source), source
     if needs_graph(reducer):
-        joined = build_row_graph(source, builder, all_rows, np.random.default_rng(seed))
-        reducer, fitted, sample = joined.with_connected_graph(reducer), joined.graph_source or source, joined.sample
-    mapped = fit_map(reducer, fitted, all_rows[:0], max_rows, seed)
-    rows = sample if mapped.rows is None else mapped.rows
+        row_graph = build_row_graph(
+            source, builder, all_rows, np.random.default_rng(seed), connect=needs_connected_graph(reducer)
+        )
+        reducer, fitted = row_graph.with_connected_graph(reducer), row_graph.graph_source or source
+    mapped = fit_map(reducer, fitted, all_rows[:0], max_rows, seed, builder=row_graph.builder)
+    rows = mapped.rows
+    if row_graph.sample is not None:
+        rows = row_graph.sample if rows is None else row_graph.sample[rows]
     if rows is None:
         return TableEmbedding(mapped.reducer, mapped.embedding, n)
     # The fit has already warned of missing values.

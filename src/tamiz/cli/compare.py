@@ -17,12 +17,14 @@ from tamiz.runtime.registry import Entry, suggestion
 from tamiz.storage.atomic_write import atomic_path
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tamiz._study.maps import MapMethod
     from tamiz.comparison.maps import MapComparison
     from tamiz.graphs.builder import GraphBuilder
     from tamiz.reduction.base import Reducer
     from tamiz.sources.base import Source
-    from tamiz.sources.schema import Kind, Schema
+    from tamiz.sources.schema import Column, Kind, Schema
 
 _DEFAULT_MAPS = ("pca", "mds", "laplacian_eigenmaps", "tsne", "umap")
 # Rows that are compared if no map needs fewer.
@@ -124,7 +126,9 @@ def compare(
         source = open_source(table, target, kinds=kinds, weight=weight, memory=memory, header=header)
         reducers = _make_reducers(maps, source.schema, dissimilarity.name, n_components, seed, builder)
         rows = _sample_rows(source, list(reducers.values()), map_rows, seed)
-        compared = compare_maps(rows, reducers, _class_names(rows), metric=dissimilarity.name, random_state=seed)
+        values = _target_values(rows)
+        classes = values if rows.schema.has_classes else None
+        compared = compare_maps(rows, reducers, classes, metric=dissimilarity.name, random_state=seed)
     sampled = rows.schema.n_rows < source.schema.n_rows
     notes = [
         *source.schema.dropped_row_notes,
@@ -136,7 +140,7 @@ def compare(
         ),
     ]
     if picture is not None:
-        _draw(compared, rows, picture)
+        _draw(compared, values, rows.schema.target, picture)
         messenger.write_line(f"Written: {picture}")
     if output is not None:
         _write_measures(compared, output)
@@ -196,6 +200,7 @@ def _sample_rows(source: Source, reducers: list[Reducer], map_rows: int | None, 
     import numpy as np
 
     from tamiz._study.map_settings import max_fitted_rows
+    from tamiz._study.sampling import sample_including
     from tamiz.sources.views import select_rows
 
     limits = [limit for limit in map(max_fitted_rows, reducers) if limit is not None]
@@ -203,28 +208,20 @@ def _sample_rows(source: Source, reducers: list[Reducer], map_rows: int | None, 
     n = source.schema.n_rows
     if n <= size:
         return source
-    return select_rows(source, np.sort(np.random.default_rng(seed).choice(n, size, replace=False)))
+    return select_rows(source, sample_including(np.arange(0), n, size, np.random.default_rng(seed)))
 
 
-def _class_names(source: Source) -> Any:
-    """Return the class of every row, None without a target of classes."""
+def _target_values(source: Source) -> NDArray[Any] | None:
+    """Return the class, as text, or the number of every row; None without a target."""
     import numpy as np
+
+    from tamiz.sources.views import target_array
 
     target = source.schema.target
-    if target is None or not source.schema.has_classes:
+    if target is None:
         return None
-    codes = np.concatenate([np.asarray(block.y) for block in source.blocks([])])
-    return np.asarray(target.levels, dtype=object)[codes.astype(np.intp)]
-
-
-def _colors(source: Source) -> Any:
-    """Return the target of every row, None without a target."""
-    import numpy as np
-
-    names = _class_names(source)
-    if names is not None or source.schema.target is None:
-        return names
-    return np.concatenate([np.asarray(block.y) for block in source.blocks([])])
+    values = target_array(source)
+    return np.asarray(target.levels, dtype=object)[values] if source.schema.has_classes else values
 
 
 def _measures(compared: MapComparison) -> tuple[list[str], list[list[str | float]]]:
@@ -245,9 +242,8 @@ def _write_measures(compared: MapComparison, output: Path) -> None:
     write_table(pa.table([list(column) for column in zip(*lines, strict=True)], names=header), output)
 
 
-def _draw(compared: MapComparison, source: Source, picture: Path) -> None:
-    target = source.schema.target
-    figure = compared.plot(_colors(source), color_label=None if target is None else target.name)
+def _draw(compared: MapComparison, values: NDArray[Any] | None, target: Column | None, picture: Path) -> None:
+    figure = compared.plot(values, color_label=None if target is None else target.name)
     with atomic_path(picture) as temporary:
         figure.savefig(temporary, dpi=150, format=picture.suffix.lstrip(".").lower())
 
@@ -257,6 +253,7 @@ def _most_alike(compared: MapComparison) -> str:
     import numpy as np
 
     labels, distances = list(compared.maps), compared.procrustes_distances.copy()
+    distances[np.isnan(distances)] = np.inf
     np.fill_diagonal(distances, np.inf)
     i, j = np.unravel_index(int(np.argmin(distances)), distances.shape)
     return (

@@ -34,7 +34,7 @@ from tamiz.cli.terminal import Messenger, show_json
 from tamiz.runtime.registry import Entry, suggestion
 
 if TYPE_CHECKING:
-    from tamiz._study.map_descriptions import MapDescription
+    from tamiz._study.map_descriptions.description import MapDescription
     from tamiz._study.maps import MapMethod
     from tamiz._study.table_embedding import TableEmbedding
     from tamiz.graphs.builder import GraphBuilder
@@ -199,7 +199,7 @@ def reduce(
     builder = _graph_builder(named, graph_choice, kernel_width, target)
     from tamiz import save
     from tamiz._study.distance_table import distance_matrix_warnings
-    from tamiz._study.map_descriptions import describe_reducer
+    from tamiz._study.map_descriptions.methods import describe_reducer
     from tamiz._study.table_embedding import embed_table
     from tamiz.runtime import parallel
     from tamiz.runtime.user_warnings import capture_warnings, collect_warnings, warn_user

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -193,6 +194,18 @@ def procrustes(reference: ArrayLike, embedding: ArrayLike, *, scale: bool = True
     return Procrustes(
         target.values, aligned, rotation, factor, translation, min(residual_share, 1.0), residuals, moving.n_columns
     )
+
+
+def procrustes_distances(embeddings: Sequence[Floats]) -> Floats:
+    """Return Gower's m^2 between every two maps of the same rows; NaN from a map without extent to all others."""
+    distances = np.zeros((len(embeddings), len(embeddings)))
+    for i, first in enumerate(embeddings):
+        for j, second in enumerate(embeddings[:i]):
+            try:
+                distances[i, j] = distances[j, i] = procrustes(first, second).statistic
+            except DataError:
+                distances[i, j] = distances[j, i] = np.nan
+    return distances
 
 
 @dataclass(frozen=True, eq=False, repr=False)

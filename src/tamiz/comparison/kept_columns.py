@@ -287,11 +287,11 @@ def _score(
     if scoring is None:
         # The folds do not depend on the score.
         with capture_warnings():
-            task = search._make_evaluator(source).task
+            task = search.make_evaluator(source).task
         scoring = _default_scoring(task, resolve_model(estimator, schema).supports_roc_auc)
         search.set_params(scoring=scoring)
     search.fit(source)
-    evaluator = search._make_evaluator(source)
+    evaluator = search.make_evaluator(source)
     folds = evaluator.task.folds
     if len(folds) < 2:
         raise ValueError(f"cv must have at least 2 folds for standard errors, got {len(folds)}.")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from tamiz.comparison.alignment import procrustes
+from tamiz.comparison.alignment import procrustes_distances
 from tamiz.display.coloring import escape_text
 from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.display.figures import INK, make_panels
@@ -74,7 +74,7 @@ class MapComparison:
     graph_seconds : float
         Time of the neighbour searches and graphs, which maps share.
     procrustes_distances : ndarray of shape (n_maps, n_maps)
-        Gower's m^2 between two maps in [0, 1], 0 for equal shapes, as in `procrustes`.
+        Gower's m^2 between two maps in [0, 1], 0 for equal shapes, as in `procrustes`; NaN for a map without extent.
     """
 
     maps: Mapping[str, FittedMap]
@@ -113,7 +113,10 @@ class MapComparison:
                 for label, one in self.maps.items()
             ],
             "graph_seconds": self.graph_seconds,
-            "procrustes_distances": self.procrustes_distances.tolist(),
+            "procrustes_distances": [
+                [None if np.isnan(value) else value for value in distances]
+                for distances in self.procrustes_distances.tolist()
+            ],
         }
 
     def plot(self, color: ArrayLike | None = None, *, color_label: str | None = None) -> Figure:
@@ -247,7 +250,7 @@ def compare_maps(
         labels = class_labels(y)
         maps, graph_seconds = fit_maps(X, named, labels, (metric, n_neighbors, sample), seed)
     _warn_of_dimensions(maps)
-    return MapComparison(maps, graph_seconds, _procrustes_distances([one.embedding for one in maps.values()]))
+    return MapComparison(maps, graph_seconds, procrustes_distances([one.embedding for one in maps.values()]))
 
 
 def fit_maps(
@@ -383,15 +386,6 @@ def _warn_of_dimensions(maps: Mapping[str, FittedMap]) -> None:
                 f"The maps have different numbers of coordinates ({listed}). More coordinates preserve more; set n_components."
             ]
         )
-
-
-def _procrustes_distances(embeddings: list[NDArray[Any]]) -> Floats:
-    """Return Gower's m^2 between every two maps."""
-    out = np.zeros((len(embeddings), len(embeddings)))
-    for i, first in enumerate(embeddings):
-        for j, second in enumerate(embeddings[:i]):
-            out[i, j] = out[j, i] = procrustes(first, second).statistic
-    return out
 
 
 def describe_measure(found: MapQuality, measure: str) -> str:

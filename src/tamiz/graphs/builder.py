@@ -23,6 +23,7 @@ from tamiz.runtime.validation import check_choice
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.in_memory import code_vector
+from tamiz.sources.views import target_array
 from tamiz.statistics.base import Codes, Floats
 
 
@@ -177,7 +178,7 @@ def _class_labels(X: Any, y: Any, owner: str) -> ClassLabels:
                 f"{target.kind}. Pass kinds={{{target.name!r}: 'categorical'}} or, on the command line, "
                 f"--kinds {quote(target.name + '=categorical')}."
             )
-        labels = np.concatenate([np.asarray(block.y) for block in X.blocks([])])
+        labels = target_array(X)
         return ClassLabels(np.ascontiguousarray(labels, dtype=np.int32), target.levels)
     if y is None:
         raise DataError(f"{owner} joins rows of one class and requires y to be passed, but the target y is None.")

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
+from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import builder_metric, resolve_builder
 from tamiz.neighbors.metric_registry import metric_tags
-from tamiz.neighbors.row_encoders import count_rows
+from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
 from tamiz.sources.schema import Schema
 from tamiz.storage.invariants import InstanceOf, Integer, Invariants
 
+# Values of the parameter `disconnected`, the handling of a graph with several components.
 DISCONNECTED_CHOICES = ("error", "connect", "per_component")
+
+
+def check_connected(
+    components: Components, row_numbers: NDArray[np.intp] | None, choices: Sequence[str] = DISCONNECTED_CHOICES
+) -> None:
+    """Raise DataError if there are several components; the message lists the choices besides "error"."""
+    if len(components) > 1:
+        others = " or ".join(repr(choice) for choice in choices if choice != "error")
+        raise DataError(
+            f"The graph falls into {components.describe(row_numbers)}. Use more neighbours or a larger radius, or set "
+            f"disconnected={others}."
+        )
 
 
 class GraphReducer(Reducer):
@@ -78,3 +94,11 @@ class GraphReducer(Reducer):
         graph = build(X, y if builder.needs_classes else None, fill_missing=True)
         graph.check_columns(X)
         return graph
+
+    def _read_graph_by_choice(self, X: Any, y: Any, disconnected: str) -> Graph:
+        """Build the graph: for "connect" with its components joined, for "error" with DataError if there are several."""
+        # The error replaces the warning of the builder.
+        graph = self._read_graph(X, y, quietly=disconnected == "error")
+        if disconnected == "error":
+            check_connected(graph.components, row_numbers(X))
+        return graph.connect_components() if disconnected == "connect" else graph

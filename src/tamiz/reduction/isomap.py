@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.exceptions import ConvergenceWarning
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import KNearest
 from tamiz.graphs.shortest_paths import RowIndices, ShortestPaths
 from tamiz.graphs.weights import Binary
 from tamiz.neighbors.base import Neighbors
-from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.classical.geodesics import GeodesicExtension, GeodesicScaling
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
 from tamiz.runtime import parallel
@@ -198,7 +197,7 @@ class Isomap(GraphReducer):
             check_integer("n_landmarks, unless it is None or 'all',", self.n_landmarks, low=k + 1)
         rng = make_rng(self.random_state)
         with parallel.thread_session():
-            graph = self._build_graph(X, y)
+            graph = self._read_graph_by_choice(X, y, self.disconnected)
             n, separate = graph.n_samples, self.disconnected == "per_component"
             if not separate:
                 self._check_sizes(n, k)
@@ -232,17 +231,6 @@ class Isomap(GraphReducer):
         record_features(self, X)
         self._warn_about_solution(parts)
         return self
-
-    def _build_graph(self, X: Any, y: Any) -> Graph:
-        """Return the graph, connected if that is asked for; raise DataError for several components if these are an error."""
-        # With disconnected='error' the error replaces the warning of the builder.
-        graph = self._read_graph(X, y, quietly=self.disconnected == "error")
-        if self.disconnected == "error" and len(graph.components) > 1:
-            raise DataError(
-                f"The graph falls into {graph.components.describe(row_numbers(X))}, between which no distances are defined. Use "
-                "more neighbours or a larger radius, or set disconnected='connect' or 'per_component'."
-            )
-        return graph.connect_components() if self.disconnected == "connect" else graph
 
     def _check_sizes(self, n: int, k: int) -> None:
         """Raise ValueError unless there are more than k rows, and at least as many as landmarks."""

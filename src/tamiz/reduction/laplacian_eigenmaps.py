@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import default_builder
@@ -150,16 +149,7 @@ class LaplacianEigenmaps(GraphReducer):
         check_choice("disconnected", self.disconnected, DISCONNECTED_CHOICES)
         n_components = check_integer("n_components", self.n_components, low=1)
         with parallel.thread_session():
-            # With disconnected='error' the error replaces the warning of the builder.
-            graph = self._read_graph(X, y, quietly=self.disconnected == "error")
-            if self.disconnected == "error" and len(graph.components) > 1:
-                raise DataError(
-                    f"The graph falls into {graph.components.describe(row_numbers(X))}. Use more neighbours or a larger "
-                    "radius, or set disconnected='connect' or 'per_component'."
-                )
-            self._set_eigenvectors(
-                graph.connect_components() if self.disconnected == "connect" else graph, n_components
-            )
+            self._set_eigenvectors(self._read_graph_by_choice(X, y, self.disconnected), n_components)
         _warn_of_coincident_rows(self.embedding_, self.graph_, row_numbers(X))
         self.embedding_ = self._match_dtype(self.embedding_, X)
         record_features(self, X)

@@ -20,7 +20,7 @@ from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.neighbors.search_choice import choose_search
-from tamiz.reduction.graph_reducer import GraphReducer
+from tamiz.reduction.graph_reducer import GraphReducer, check_connected
 from tamiz.reduction.layouts.affinities import shortest_edges
 from tamiz.reduction.local_linear.alignment import METHODS, alignment_matrix, least_neighbors
 from tamiz.reduction.local_linear.neighborhoods import gram_function, reconstruction_weights
@@ -185,7 +185,7 @@ class LocallyLinearEmbedding(GraphReducer):
             components = Components.from_adjacency(rows.edges.length_matrix(), directed=True)
             separate = self.disconnected == "per_component"
             if not separate:
-                _check_connected(components, rows.table_numbers(numbers))
+                check_connected(components, rows.table_numbers(numbers), DISCONNECTED_CHOICES)
                 if n_components >= len(rows.numbers):
                     raise ValueError(
                         f"n_components must be below the number of distinct rows = {len(rows.numbers):,}, got {n_components:,}."
@@ -326,14 +326,6 @@ def _find_distinct_rows(graph: EdgeGraph) -> _DistinctRows:
     return _DistinctRows(
         numbers, place, edges, NeighborRule.from_index(index, rule.row_encoder, n_neighbors=k, radius=rule.radius)
     )
-
-
-def _check_connected(components: Components, numbers: NDArray[np.intp]) -> None:
-    if len(components) > 1:
-        raise DataError(
-            f"The graph falls into {components.describe(numbers)}. Use more neighbours or a larger radius, or set "
-            "disconnected='per_component'."
-        )
 
 
 def _eigenvectors_by_component(

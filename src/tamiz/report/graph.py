@@ -98,7 +98,7 @@ def _graph_warnings(graph: GraphRecord, n_classes: int) -> Iterator[str]:
         else:
             edges = "edge" if graph.n_joining_edges == 1 else f"{format_count(graph.n_joining_edges)} edges"
             yield (
-                f"The graph has {n:,} components. For maps that are computed from the graph they are joined by the shortest "
+                f"The graph has {n:,} components. For maps that need a connected graph they are joined by the shortest "
                 f"possible {edges}. On such a map a component may shrink to almost a point, and distances between components "
                 "have no meaning."
             )

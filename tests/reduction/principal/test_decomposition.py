@@ -6,7 +6,7 @@ import pytest
 from sklearn import decomposition
 from sklearn.datasets import load_digits, load_wine
 
-from tamiz._study.map_descriptions import describe_reducer
+from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz.exceptions import TamizWarning
 from tamiz.reduction import PCA
 

@@ -8,7 +8,7 @@ from sklearn import decomposition
 from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import cross_val_score
 
-from tamiz._study.map_descriptions import describe_reducer
+from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz.reduction import PCA
 
 WAYS = {
