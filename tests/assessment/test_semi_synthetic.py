@@ -14,11 +14,11 @@ from tests.reference.error_rates import error_rates
 
 from tamiz import RankSelector, SizeSearchCV, SubsetSelector, load, open_source, save, selection_report
 from tamiz.assessment import SelectionErrorRates, selection_error_rates
-from tamiz.assessment.signal_calibration import pooled_r2, prediction_errors
+from tamiz.assessment.signal_calibration import choose_fold, pooled_r2, prediction_errors
 from tamiz.assessment.synthetic_targets import SyntheticTargets
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, Variance, symmetric_uncertainty
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.models.folds import make_folds
+from tamiz.models.folds import Fold, Folds, make_folds
 from tamiz.search import BestFirst, Forward
 from tamiz.sources.views import with_target
 
@@ -381,6 +381,15 @@ def test_folds_without_a_class_have_a_signal():
     X[:, 0] += group % 2
     rates = selection_error_rates(RankSelector(FisherScore(), n_features=1), X, group % 2, groups=group, n_draws=2)
     assert 0 < rates.signal < 1
+
+
+def test_the_signal_is_measured_in_a_fold_whose_training_rows_have_two_values():
+    rows = np.arange(6)
+    folds = Folds(tuple(Fold(np.delete(rows, [k, k + 3]), np.array([k, k + 3])) for k in range(3)), "3 folds")
+    y = np.array([0, 1, 0, 0, 1, 0])
+    assert choose_fold(folds, 4, y) is folds[2]
+    assert choose_fold(folds, 1, y) is folds[2]
+    assert choose_fold(folds, 1, np.zeros(6)) is folds[1]
 
 
 @pytest.mark.slow

@@ -112,7 +112,7 @@ def selection_report(
     The permutation test compares the merit of the selected set with the merits of the sets selected for shuffled targets. If the
     selector has no merit that reads the target, as for scikit-learn's selectors, it compares the apparent score.
 
-    Cost: 1 + n_splits + n_permutations + semi_synthetic searches.
+    Cost: 1 + n_splits + n_permutations searches; with semi-synthetic targets one for each, and 50 to determine their signal.
 
     References
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +79,7 @@ def estimate_signal(
             draw_rng = np.random.default_rng(seed)
             view = with_target(source, targets.draw_target(columns.draw(draw_rng), signal, draw_rng))
             own = draw_folds(view, len(folds), draw_rng)
-            fold = own[at % len(own)]
+            fold = choose_fold(own, at, target_array(view))
             train = as_training_source(select_rows(view, fold.train))
             return prediction_errors(view, fold, selector.select(train, own.table_seed).support)
 
@@ -99,6 +100,12 @@ def estimate_signal(
         return Signal((low + high) / 2, f"as strong as the real one: {score}", almost_noise_free if high == 1 else ())
     note = f"The real target shows no signal ({score}); the true columns explain {_WEAK_SIGNAL:.0%} of the variance instead."
     return Signal(_WEAK_SIGNAL, "weak: the real target shows none", (note,))
+
+
+def choose_fold(folds: Folds, first: int, y: NDArray[Any]) -> Fold:
+    """Return the fold of a number, or the next one in which the target of the training rows is not constant."""
+    rotated = [folds[(first + k) % len(folds)] for k in range(len(folds))]
+    return next((fold for fold in rotated if (y[fold.train] != y[fold.train[0]]).any()), rotated[0])
 
 
 def prediction_errors(source: Source, fold: Fold, selected: NDArray[np.bool_]) -> Floats:
