@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     metavar="N",
     default=0,
     show_default=True,
-    help="With --assess, also estimate the true and false positive rates of the selection on N targets, at least 2, that are computed "
-    "from random columns of the table.",
+    help="With --assess, also estimate the true and false positive rates of the selection on N targets, at least 2, that are "
+    "computed from random columns of the table.",
 )
 @click.option(
     "-o",
