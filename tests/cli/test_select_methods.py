@@ -118,6 +118,29 @@ def test_an_empty_selection_is_an_answer(select: Callable[..., Result]) -> None:
     assert "note: No column is selected at fdr=0.01" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("method", "module", "relevance"),
+    [
+        ("boruta", "tamiz.criteria.tree_importance", "TreeImportance"),
+        ("knockoffs", "tamiz.error_control.lasso_coefficient", "LassoCoefficient"),
+    ],
+)
+def test_models_are_fitted_to_as_many_rows_as_in_a_study(
+    select: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, method: str, module: str, relevance: str
+) -> None:
+    monkeypatch.setattr(f"{module}._MAX_VALUES", 100)
+    monkeypatch.setattr("tamiz.criteria.model_relevance._MIN_ROWS", 60)
+    options = ["--max-iter", 1] if method == "boruta" else []
+    done = select("--method", method, *options)
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr.count(f"note: {relevance} reads 60 of the 245 rows, drawn at random.") == 1
+
+
+def test_methods_lists_the_selections(tamiz: Callable[..., Result]) -> None:
+    listed = json.loads(tamiz("methods", "--json").stdout)
+    assert [one["name"] for one in listed if one["kind"] == "selection"] == ["boruta", "knockoffs", "stability"]
+
+
 def test_an_empty_table_is_not_written(tamiz: Callable[..., Result], table: Path, folder: Path) -> None:
     done = tamiz("select", table, "--method", "stability", "-r", "entropy", "-k", 1, "--threshold", 1, "-o", "s.csv")
     assert (done.exit_code, done.stdout, list(folder.iterdir())) == (0, "", [])
