@@ -11,9 +11,10 @@ from tamiz.runtime import parallel
 
 from ..statistics.mixed_tables import make_mixed
 
-# The Laplacian score compares rows with rows: its laws are in test_laplacian.py, and those of models of all rows in
-# test_model_laws.py. Of models fitted to rows by folds, most of these laws are not true: rows in another order are in other folds.
-BY_ROWS = ["laplacian_score", "permutation_importance", "tree_importance", "linear_coefficient"]
+# The Laplacian score, MCFS and SPEC compare rows with rows: their laws are in test_laplacian.py and test_spectral_selection.py.
+# Those of models of all rows are in test_model_laws.py. Of models fitted to rows by folds, most of these laws are not true: rows in
+# another order are in other folds.
+BY_ROWS = ["laplacian_score", "mcfs", "spec", "permutation_importance", "tree_importance", "linear_coefficient"]
 EVERY = [entry.load()() for entry in registry.of_kind("relevance") if entry.name not in BY_ROWS]
 RELEVANCES = EVERY + [
     relevance(missing=missing, discretization=rule)

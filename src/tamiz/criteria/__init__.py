@@ -10,6 +10,8 @@ registry = Registry(
     symmetric_uncertainty   uncertainty:SymmetricUncertainty              relevance       Symmetric uncertainty
     fisher_score            fisher:FisherScore                            relevance       Fisher score
     laplacian_score         laplacian:LaplacianScore                      relevance       Laplacian score
+    mcfs                    mcfs:MCFS                                     relevance       Multi-cluster feature selection
+    spec                    spec:SPEC                                     relevance       Spectral feature selection
     entropy                 shannon_entropy:Entropy                       relevance       Entropy
     variance                variance:Variance                             relevance       Variance
     tree_importance         tree_importance:TreeImportance                relevance       Tree importance

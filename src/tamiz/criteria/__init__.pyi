@@ -14,9 +14,11 @@ from tamiz.criteria.information_gain import InformationGain as InformationGain
 from tamiz.criteria.laplacian import LaplacianScore as LaplacianScore
 from tamiz.criteria.laplacian import laplacian_score as laplacian_score
 from tamiz.criteria.linear_coefficient import LinearCoefficient as LinearCoefficient
+from tamiz.criteria.mcfs import MCFS as MCFS
 from tamiz.criteria.permutation_importance import PermutationImportance as PermutationImportance
 from tamiz.criteria.shannon_entropy import Entropy as Entropy
 from tamiz.criteria.shannon_entropy import entropy as entropy
+from tamiz.criteria.spec import SPEC as SPEC
 from tamiz.criteria.tree_importance import TreeImportance as TreeImportance
 from tamiz.criteria.uncertainty import SymmetricUncertainty as SymmetricUncertainty
 from tamiz.criteria.uncertainty import symmetric_uncertainty as symmetric_uncertainty
