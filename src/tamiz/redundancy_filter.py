@@ -66,9 +66,10 @@ class RedundancyFilter(Selector):
     Notes
     -----
     Constant columns, exact duplicates, and columns that are excluded as an id or as text are dropped whatever the measure. A
-    missing number counts as the mean of its column, which lowers the correlation with columns that have other missing values. The
-    symmetric uncertainty is that of the report of a study: numbers are cut into at most ten intervals of equal frequency,
-    missing values are distributed, and values from the threshold on are corrected for chance in small tables.
+    missing number counts as the mean of its column, which lowers the correlation with columns that have other missing values. A
+    column of one value and missing ones is kept. The symmetric uncertainty is that of the report of a study: numbers are cut into
+    at most ten intervals of equal frequency, missing values are distributed, and values from the threshold on are corrected for
+    chance in small tables.
 
     The R2 of "linear" is computed from a Cholesky factorisation of the correlation matrix, to which each kept column adds a row:
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.neighbors import kneighbors_graph
 from tests.reference import spectral_selection as plain
 
-from tamiz import RankSelector
+from tamiz import RankSelector, study
 from tamiz.criteria import MCFS, SPEC, LaplacianScore
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Graph, KNearest, SameClass
@@ -238,3 +238,14 @@ def test_bad_parameters_are_refused():
         RankSelector(MCFS(graph=5)).fit(X)
     with pytest.raises(DataError, match="The graph has 100 rows and X has 99"):
         RankSelector(SPEC(graph=Graph.from_sparse(S))).fit(X[1:])
+
+
+@quiet
+def test_a_study_ranks_by_them_on_request_with_its_graph():
+    X = load_iris(as_frame=True).data
+    ranking = study(X, relevances=[MCFS(), SPEC()], graph=KNearest(10), maps=[], assess=False).to_dict()["ranking"]
+    for name, relevance in (("mcfs", MCFS(graph=KNearest(10))), ("spec", SPEC(graph=KNearest(10)))):
+        np.testing.assert_allclose(ranking["scores"][name], scores_of(relevance, X), rtol=1e-12)
+    assert not {"mcfs", "spec", "completeness"} & {
+        one["id"] for one in study(X, maps=[]).to_dict()["ranking"]["criteria"]
+    }

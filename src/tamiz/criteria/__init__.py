@@ -14,6 +14,7 @@ registry = Registry(
     spec                    spec:SPEC                                     relevance       Spectral feature selection
     entropy                 shannon_entropy:Entropy                       relevance       Entropy
     variance                variance:Variance                             relevance       Variance
+    completeness            completeness:Completeness                     relevance       Completeness
     tree_importance         tree_importance:TreeImportance                relevance       Tree importance
     linear_coefficient      linear_coefficient:LinearCoefficient          relevance       Linear coefficient
     permutation_importance  permutation_importance:PermutationImportance  relevance       Permutation importance

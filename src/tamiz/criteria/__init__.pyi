@@ -2,6 +2,7 @@ from tamiz.runtime.registry import Registry
 from tamiz.criteria.base import Association as Association
 from tamiz.criteria.base import PairwiseAssociations as PairwiseAssociations
 from tamiz.criteria.cfs import CFS as CFS
+from tamiz.criteria.completeness import Completeness as Completeness
 from tamiz.criteria.cross_validated import CrossValidated as CrossValidated
 from tamiz.criteria.discretization import EqualFrequency as EqualFrequency
 from tamiz.criteria.discretization import EqualWidth as EqualWidth
