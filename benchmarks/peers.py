@@ -31,7 +31,7 @@ needs_weka = pytest.mark.skipif(why_no_weka() is not None, reason=str(why_no_wek
 
 
 def weka(what: str, table: np.ndarray, n_values: list[int], *, repeats: int, heap: str = "3g") -> dict[str, Any]:
-    """Time ``infogain`` or ``cfs``; the table's last column is the target, ``n_values`` is 0 for a numeric one."""
+    """Time ``infogain``, ``relief`` or ``cfs``; the table's last column is the target, ``n_values`` is 0 for a numeric one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.f64"
         table.astype(">f8").tofile(path)

@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1] / "src"
 # Public functions, constructors and commands have one documented option for each parameter.
 PUBLIC = [
-    "tamiz", "tamiz.assessment", "tamiz.cluster", "tamiz.comparison", "tamiz.criteria", "tamiz.display", "tamiz.graphs",
-    "tamiz.metrics", "tamiz.neighbors", "tamiz.reduction", "tamiz.search", "tamiz.sources",
+    "tamiz", "tamiz.assessment", "tamiz.cluster", "tamiz.comparison", "tamiz.criteria", "tamiz.display",
+    "tamiz.error_control", "tamiz.graphs", "tamiz.metrics", "tamiz.neighbors", "tamiz.reduction", "tamiz.search", "tamiz.sources",
 ]  # fmt: skip
 LIMITS = {"kernels": 12, "public functions and commands": None, "other functions": 8}
 

@@ -17,6 +17,7 @@ import weka.attributeSelection.CfsSubsetEval;
 import weka.attributeSelection.GainRatioAttributeEval;
 import weka.attributeSelection.GreedyStepwise;
 import weka.attributeSelection.InfoGainAttributeEval;
+import weka.attributeSelection.ReliefFAttributeEval;
 import weka.attributeSelection.SubsetEvaluator;
 import weka.attributeSelection.SymmetricalUncertAttributeEval;
 import weka.core.Attribute;
@@ -35,12 +36,13 @@ import weka.filters.supervised.attribute.Discretize;
  *                                                       Tables after --top K give the K best scores only, and best-first only.
  *   searches COLUMNS SEED:LEVELS ...                    a random merit in 0 .. LEVELS - 1 for every subset (the empty one 0), and
  *                                                       the subset that each search chooses, both by mask: bit j is column j.
- *   time infogain|cfs FILE ROWS LEVELS REPEATS          seconds of every repeat inside one JVM, and what came out. FILE holds
+ *   relief TABLE.arff ...                               ReliefF scores of every column with several options.
+ *   time infogain|cfs|relief FILE ROWS LEVELS REPEATS   seconds of every repeat inside one JVM, and what came out. FILE holds
  *                                                       big-endian doubles row by row, the target last; LEVELS is one number a
  *                                                       column, comma separated: its number of values, 0 for a numeric one.
  *
  * tests/reference/weka_extra.json is "reference cpu.arff mixed_numeric_target.arff mixed_missing.arff weighted.arff --top 10
- * supermarket.arff"; weka_searches.json is "searches 5" with 1, 3, 4, 6, 11, 29, 46, 63, 359, 387 of 1000 levels and 2, 14, 61,
+ * supermarket.arff"; weka_relief.json is "relief cpu.arff mixed_numeric_target.arff mixed_missing.arff"; weka_searches.json is "searches 5" with 1, 3, 4, 6, 11, 29, 46, 63, 359, 387 of 1000 levels and 2, 14, 61,
  * 132 of 5: seeds on which a plain best-first or greedy search ends elsewhere, and some on which it does not.
  */
 public class WekaPeer {
@@ -48,18 +50,21 @@ public class WekaPeer {
     static final String[] MISSING_SEPARATE = {"-M"};
     static final String[][] SEARCHES = {{"BestFirst", "-D", "1", "-N", "5"}, {"BestFirst", "-D", "0", "-N", "5"},
         {"BestFirst", "-D", "2", "-N", "5"}, {"GreedyStepwise"}, {"GreedyStepwise", "-B"}};
+    static final String[][] RELIEF_OPTIONS = {{}, {"-K", "1"}, {"-K", "5"}, {"-W", "-K", "10", "-A", "2"}, {"-W", "-K", "4", "-A", "3"}};
     static final int MOST_COLUMNS_FOR_ALL_SUBSETS = 10;
 
     public static void main(String[] arguments) throws Exception {
         Locale.setDefault(Locale.ROOT);
         if (arguments[0].equals("reference")) {
             reference(Arrays.copyOfRange(arguments, 1, arguments.length));
+        } else if (arguments[0].equals("relief")) {
+            relief(Arrays.copyOfRange(arguments, 1, arguments.length));
         } else if (arguments[0].equals("searches")) {
             searches(Integer.parseInt(arguments[1]), Arrays.copyOfRange(arguments, 2, arguments.length));
         } else if (arguments[0].equals("time")) {
             time(arguments[1], arguments[2], Integer.parseInt(arguments[3]), arguments[4], Integer.parseInt(arguments[5]));
         } else {
-            throw new IllegalArgumentException("the first argument must be reference, searches or time, got " + arguments[0]);
+            throw new IllegalArgumentException("the first argument must be reference, relief, searches or time, got " + arguments[0]);
         }
     }
 
@@ -73,15 +78,33 @@ public class WekaPeer {
                 top = Integer.parseInt(arguments[++a]);
                 continue;
             }
-            Instances table;
-            try (BufferedReader reader = new BufferedReader(new FileReader(arguments[a]))) {
-                table = new Instances(reader);
-            }
-            table.setClassIndex(table.numAttributes() - 1);
-            String name = arguments[a].replaceAll(".*/", "").replaceAll("[.]arff$", "");
-            tables.add(quote(name) + ": " + describe(table, top));
+            tables.add(quote(tableName(arguments[a])) + ": " + describe(load(arguments[a]), top));
         }
         System.out.println("{\"weka_version\": " + quote(Version.VERSION) + ",\n\"datasets\": {\n" + String.join(",\n", tables) + "\n}}");
+    }
+
+    static void relief(String[] paths) throws Exception {
+        List<String> tables = new ArrayList<>();
+        for (String path : paths) {
+            List<String> rank = new ArrayList<>();
+            for (String[] options : RELIEF_OPTIONS) {
+                rank.add(scores(new ReliefFAttributeEval(), options, load(path), 0));
+            }
+            tables.add(quote(tableName(path)) + ": {\"rank\": [\n" + String.join(",\n", rank) + "]}");
+        }
+        System.out.println("{\"weka_version\": " + quote(Version.VERSION) + ",\n\"datasets\": {\n" + String.join(",\n", tables) + "\n}}");
+    }
+
+    static Instances load(String path) throws Exception {
+        try (BufferedReader reader = new BufferedReader(new FileReader(path))) {
+            Instances table = new Instances(reader);
+            table.setClassIndex(table.numAttributes() - 1);
+            return table;
+        }
+    }
+
+    static String tableName(String path) {
+        return path.replaceAll(".*/", "").replaceAll("[.]arff$", "");
     }
 
     static String describe(Instances table, int top) throws Exception {
@@ -292,13 +315,13 @@ public class WekaPeer {
         for (int repeat = 0; repeat < repeats; repeat++) {
             System.gc();
             long start = System.nanoTime();
-            if (what.equals("infogain")) {
-                InfoGainAttributeEval evaluator = new InfoGainAttributeEval();
+            if (what.equals("infogain") || what.equals("relief")) {
+                ASEvaluation evaluator = what.equals("relief") ? new ReliefFAttributeEval() : new InfoGainAttributeEval();
                 evaluator.buildEvaluator(table);
                 seconds.add(number((System.nanoTime() - start) / 1e9));
                 List<String> scores = new ArrayList<>();
                 for (int j = 0; j < table.numAttributes() - 1; j++) {
-                    scores.add(number(evaluator.evaluateAttribute(j)));
+                    scores.add(number(((AttributeEvaluator) evaluator).evaluateAttribute(j)));
                 }
                 outcome = "\"scores\": " + scores;
             } else {

@@ -26,6 +26,7 @@ ORDER = [
     "",
     "criteria",
     "search",
+    "error_control",
     "assessment",
     "reduction",
     "metrics",

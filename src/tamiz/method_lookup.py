@@ -139,12 +139,24 @@ def _check_method_type(owner: str, role: str, method: Any, kind: type, example: 
     return method
 
 
-def choose_relevance(requested: Relevance | str | None, schema: Schema) -> Relevance:
+def relevances_with_p_values() -> list[Entry]:
+    """Return the registry entries of the relevances that test columns."""
+    return [entry for entry in criteria.of_kind("relevance") if entry.load().offers_p_values]
+
+
+def choose_relevance(requested: Relevance | str | None, schema: Schema, *, with_p_values: bool = False) -> Relevance:
     """Return the relevance for a table: an object unchanged, a name with parameters that suit the table.
 
-    None is the first relevance that is defined on the table.
+    None is the first relevance that is defined on the table, with p-values if these are needed.
     """
+    if with_p_values and requested is None:
+        requested = relevances_with_p_values()[0].name
     relevance = resolve_relevance(requested)
+    if with_p_values and relevance is not None and not relevance.offers_p_values:
+        names = ", ".join(entry.attribute for entry in relevances_with_p_values())
+        raise ValueError(
+            f"fdr needs p-values, and {type(relevance).__name__} has none. Use a relevance that has p-values: {names}."
+        )
     if relevance is not None:
         adapted = relevance.adapt_to(schema) if isinstance(requested, str) else relevance
         if adapted is None:

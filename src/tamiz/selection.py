@@ -18,7 +18,14 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.criteria.base import Merit, MultiOutputMerit, Relevance, RowRelevance, gather_statistics
+from tamiz.criteria.base import (
+    Merit,
+    MultiOutputMerit,
+    Relevance,
+    RowRelevance,
+    StatisticRelevance,
+    gather_statistics,
+)
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_merit_and_search,
@@ -31,7 +38,7 @@ from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.runtime.validation import check_n_features, check_real
+from tamiz.runtime.validation import check_choice, check_n_features, check_real
 from tamiz.search.archive import Archive, Certificate
 from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.duplicate_columns import describe_duplicate_columns, unsearched_duplicates
@@ -43,11 +50,13 @@ from tamiz.sources.date_parts import expand_dates, raw_date_warnings
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import check_features, mixed_table_tags, record_features
 from tamiz.sources.in_memory import eager_frame, is_frame, to_numpy
-from tamiz.sources.row_groups import weight_groups_equally
+from tamiz.sources.row_groups import untestable_reason, weight_groups_equally
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import frame_columns_at
 from tamiz.sources.views import has_all_rows
 from tamiz.statistics.base import Floats
+from tamiz.statistics.independence import ColumnTests
+from tamiz.statistics.multiple_testing import CORRECTIONS, Correction
 from tamiz.storage.invariants import (
     BoolArray,
     FloatArray,
@@ -152,8 +161,14 @@ class RankSelector(Selector):
     n_features : int or float, default=None
         Number of columns to keep; a float in (0, 1] is a share of the used columns, rounded down, at least one.
     threshold : float, default=None
-        Smallest score of a column to keep. Without `n_features` and `threshold` all used columns are kept; with both, a column must
-        satisfy both.
+        Smallest score of a column to keep. Without `n_features`, `threshold` and `fdr` all used columns are kept; with several, a
+        column must satisfy all.
+    fdr : float, default=None
+        Largest adjusted p-value of a column to keep, such as 0.05: the false discovery rate with the first two corrections, the
+        probability of any false discovery with the others. It needs a relevance with p-values, such as `IndependenceTest()`,
+        which is the default with it.
+    correction : {"benjamini_hochberg", "benjamini_yekutieli", "holm", "bonferroni"}, default="benjamini_hochberg"
+        How p-values are adjusted for the number of columns that are tested, as in `tamiz.criteria.adjust_p_values`.
 
     Attributes
     ----------
@@ -161,6 +176,10 @@ class RankSelector(Selector):
         Larger is better.
     scores_std_ : ndarray of shape (n_columns,) or None
         For scores that are means over folds and random draws, such as `PermutationImportance`, their standard deviations.
+    p_values_, adjusted_p_values_, statistics_ : ndarray of shape (n_columns,) or None
+        p-values of `IndependenceTest`, as they are and adjusted, and its test statistics; None with a relevance without p-values,
+        and where they are not valid, with a warning: rows with weights that are not whole numbers, in groups or in time. A column
+        that cannot be tested has p-value 1 and statistic NaN, and does not count in the adjustment; an excluded one has NaN.
     relevance_ : Relevance
         The relevance as it was used.
     ranking_ : ndarray of shape (n_columns,)
@@ -189,6 +208,9 @@ class RankSelector(Selector):
         "relevance_": InstanceOf(Relevance),
         "scores_": FloatArray("p"),
         "scores_std_": Nullable(FloatArray("p", low=0.0)),
+        "p_values_": Nullable(FloatArray("p", low=0.0, high=1.0, allow_missing=True)),
+        "adjusted_p_values_": Nullable(FloatArray("p", low=0.0, high=1.0, allow_missing=True)),
+        "statistics_": Nullable(FloatArray("p", low=0.0, allow_missing=True)),
         "ranking_": IntegerArray("p", below="p", distinct=True),
     }
     _needs_target: ClassVar[bool] = False
@@ -199,10 +221,14 @@ class RankSelector(Selector):
         *,
         n_features: float | None = None,
         threshold: float | None = None,
+        fdr: float | None = None,
+        correction: Correction = "benjamini_hochberg",
     ) -> None:
         self.relevance = relevance
         self.n_features = n_features
         self.threshold = threshold
+        self.fdr = fdr
+        self.correction = correction
 
     def _criterion(self) -> Relevance | None:
         return resolve_relevance(self.relevance)
@@ -221,11 +247,14 @@ class RankSelector(Selector):
             Where the target is constant in every group, each group counts as one row in scores that are computed from statistics;
             relevances that read rows ignore the groups.
         """
+        check_choice("correction", self.correction, CORRECTIONS)
         with parallel.thread_session():
             source = self._open_source(X, y, sample_weight, groups)
-            self.relevance_ = choose_relevance(self.relevance, source.schema)
+            self.relevance_ = choose_relevance(self.relevance, source.schema, with_p_values=self.fdr is not None)
             self.relevance_.check(source.schema)
-            self.scores_, self.scores_std_ = _score_columns(self.relevance_, source)
+            untestable = self._check_testable(source)
+            self.scores_, self.scores_std_, tests = score_columns(self.relevance_, source)
+        self._store_tests(None if untestable else tests, source.schema)
         record_features(self, X)
         self.schema_ = source.schema
         warn_user(
@@ -236,6 +265,34 @@ class RankSelector(Selector):
         self.ranking_ = np.lexsort((-self.scores_, constant, excluded))
         self._support = self._select_support(source.schema)
         return self
+
+    def _check_testable(self, source: Source) -> str:
+        """Return why p-values are not valid, "" where they are or the relevance has none; an error with `fdr`, else a warning."""
+        if not self.relevance_.offers_p_values:
+            return ""
+        reason = untestable_reason(source, weights_are_counts=True)
+        if reason and self.fdr is not None:
+            raise DataError(
+                f"p-values are not valid because {reason}, so columns cannot be selected by fdr={self.fdr}. "
+                "Use n_features or threshold."
+            )
+        if reason:
+            warn_user(
+                [f"{type(self.relevance_).__name__}: the scores rank the columns, but there are no p-values: {reason}."]
+            )
+        return reason
+
+    def _store_tests(self, tests: ColumnTests | None, schema: Schema) -> None:
+        """Store the p-values and statistics of the used columns, None where there are none."""
+        self.p_values_, self.adjusted_p_values_, self.statistics_ = None, None, None
+        if tests is None:
+            return
+        assert isinstance(self.relevance_, StatisticRelevance)
+        warn_user(self.relevance_.test_warnings(tests, schema))
+        stored = np.full((3, schema.n_columns), np.nan)
+        found = tests.p_values(), tests.adjusted_p_values(self.correction), tests.statistic
+        stored[:, schema.used] = np.stack(found)[:, schema.used]
+        self.p_values_, self.adjusted_p_values_, self.statistics_ = (values.copy() for values in stored)
 
     def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
         """Return the best columns of one ranking for each size, without those below the threshold."""
@@ -259,15 +316,27 @@ class RankSelector(Selector):
             best = float(self.scores_[schema.used].max(initial=-np.inf))
             if -np.inf < best < threshold:
                 warn_user([f"No column scores at least threshold={threshold:g}: the highest score is {best:.6g}."])
+        if self.fdr is not None:
+            kept &= self._is_significant(schema)
         return kept
 
+    def _is_significant(self, schema: Schema) -> NDArray[np.bool_]:
+        """Return whether the adjusted p-value of each column is at most `fdr`; warn if none is."""
+        fdr = check_real("fdr", self.fdr, low=0, high=1)
+        assert self.adjusted_p_values_ is not None
+        significant = self.adjusted_p_values_ <= fdr
+        if len(schema.used) and not significant.any():
+            least = float(self.adjusted_p_values_[schema.used].min())
+            warn_user([f"No column has an adjusted p-value of at most fdr={fdr:g}: the smallest is {least:.6g}."])
+        return significant
 
-def _score_columns(relevance: Relevance, source: Source) -> tuple[Floats, Floats | None]:
-    """Return the scores of the columns and, of scores that are means, their standard deviations."""
+
+def score_columns(relevance: Relevance, source: Source) -> tuple[Floats, Floats | None, ColumnTests | None]:
+    """Return the scores of the columns; of scores that are means, their standard deviations; and tests of the columns."""
     if isinstance(relevance, RowRelevance):
-        return relevance.score_with_std(source)
+        return *relevance.score_with_std(source), None
     cache = gather_statistics([relevance], weight_groups_equally(source).reduce, source.schema)
-    return relevance.scores(cache, source.schema), None
+    return relevance.scores(cache, source.schema), None, relevance.column_tests(cache, source.schema)
 
 
 class SubsetSelector(Selector):

@@ -11,9 +11,11 @@ from sklearn.datasets import load_iris
 
 from tamiz import RankSelector
 from tamiz._study.read_plan import make_read_plan
+from tamiz.cli.rank import rank
 from tamiz.criteria import FisherScore, GainRatio, InformationGain
 from tamiz.sources import column_storage
 from tamiz.sources.table import OpenOptions
+from tamiz.statistics.multiple_testing import CORRECTIONS
 
 ORDER = ["petal_width", "petal_length", "sepal_length", "sepal_width"]
 
@@ -178,3 +180,34 @@ def test_a_group_counts_as_one_row_in_a_ranking(tamiz: Callable[..., Result], wr
     assert by_rows["columns"][0]["score"] > 0.1
     assert by_groups["columns"] == [{"column": "noise", "score": 0.0}]
     assert "each group counts once" in done.stderr
+
+
+def test_fdr_prints_the_significant_columns_with_their_p_values(
+    tamiz: Callable[..., Result], write: Callable[..., Path]
+) -> None:
+    rng = np.random.default_rng(0)
+    rows = "".join(f"{i % 2 + rng.normal():.6f},{rng.normal():.6f},{'pq'[i % 2]}\n" for i in range(80))
+    path = write(f"a,b,y\n{rows}")
+    done = tamiz("rank", path, "-t", "y", "--fdr", 0.05)
+    header, *printed = csv.reader(done.stdout.splitlines(), delimiter="\t")
+    assert header == ["column", "score", "p_value", "adjusted_p_value"]
+    ((name, score, p, adjusted),) = printed
+    assert name == "a"
+    assert float(score) == pytest.approx(-np.log10(float(p)))
+    assert float(adjusted) == pytest.approx(2 * float(p))
+    shown = json.loads(
+        tamiz("rank", path, "-t", "y", "-r", "independence-test", "--correction", "holm", "--json").stdout
+    )
+    assert shown["correction"] == "holm"
+    assert [sorted(column) for column in shown["columns"]] == [["adjusted_p_value", "column", "p_value", "score"]] * 2
+
+
+def test_fdr_without_p_values_names_the_relevances_that_have_them(tamiz: Callable[..., Result], iris: Path) -> None:
+    done = tamiz("rank", iris, "-t", "species", "-r", "entropy", "--fdr", 0.05)
+    assert done.exit_code == 2
+    assert "--fdr needs p-values, and entropy has none: use --relevance with independence-test." in done.stderr
+
+
+def test_the_corrections_are_those_of_adjust_p_values() -> None:
+    (option,) = (one for one in rank.params if one.name == "correction")
+    assert [name.replace("-", "_") for name in option.type.choices] == list(CORRECTIONS)

@@ -11,6 +11,7 @@ from sklearn.pipeline import FeatureUnion
 
 from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain
+from tamiz.error_control import KnockoffSelector
 from tamiz.reduction import PCA, UMAP, Autoencoder, Isomap, LaplacianEigenmaps
 from tamiz.reduction import registry as reduction
 from tamiz.search import Forward
@@ -42,6 +43,7 @@ ESTIMATORS = {
     "rank": lambda: RankSelector(FisherScore(), n_features=2),
     "rank, none kept": lambda: RankSelector(FisherScore(), threshold=1e9),
     "search": lambda: SubsetSelector(CFS(), Forward()),
+    "knockoffs": lambda: KnockoffSelector(fdr=0.5, offset=0, random_state=0),
     **MAPS,
 }
 

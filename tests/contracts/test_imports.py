@@ -28,6 +28,7 @@ PACKAGES = [
     "cluster",
     "comparison",
     "display",
+    "error_control",
     "sources",
 ]
 

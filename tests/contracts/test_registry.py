@@ -18,6 +18,7 @@ from tamiz import (
     comparison,
     criteria,
     display,
+    error_control,
     graphs,
     metrics,
     models,
@@ -45,6 +46,7 @@ PACKAGES = [
     tamiz,
     assessment,
     criteria,
+    error_control,
     graphs,
     neighbors,
     search,
@@ -73,10 +75,10 @@ BASES = {
 }
 PARTS = [entry for entry in ENTRIES if entry.kind in BASES]
 METHODS = [entry for entry in PARTS if entry.kind in ("relevance", "merit", "wrapper", "search", "map", "clustering")]
-SELECTORS = [entry for entry in tamiz.registry if entry.kind == "selector"]
+SELECTORS = [*tamiz.registry.of_kind("selector"), *error_control.registry.of_kind("selector")]
 FUNCTIONS = [
     entry
-    for package in (tamiz, assessment, criteria, reduction, metrics, comparison)
+    for package in (tamiz, assessment, criteria, reduction, metrics, comparison, error_control)
     for entry in package.registry.of_kind("function")
 ]
 ARGUMENTS = {
@@ -119,7 +121,19 @@ def test_every_line_has_a_name_for_the_command_line_and_a_label_for_people(entry
 
 
 def test_no_two_parts_of_a_package_share_a_name_or_an_attribute():
-    for package in (tamiz, criteria, graphs, neighbors, search, reduction, metrics, cluster, comparison, display):
+    for package in (
+        tamiz,
+        criteria,
+        graphs,
+        neighbors,
+        search,
+        reduction,
+        metrics,
+        cluster,
+        comparison,
+        display,
+        error_control,
+    ):
         attributes = [entry.attribute for entry in package.registry]
         assert len(set(attributes)) == len(attributes)
 

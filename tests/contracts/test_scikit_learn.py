@@ -14,6 +14,7 @@ from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import CFS, CrossValidated, PermutationImportance
 from tamiz.criteria import registry as criteria
+from tamiz.error_control import BorutaSelector, KnockoffSelector, StabilitySelector
 from tamiz.models import MixedNB
 from tamiz.reduction import PCA, Autoencoder, Isomap, LaplacianEigenmaps, LocallyLinearEmbedding
 from tamiz.reduction import registry as reduction
@@ -42,6 +43,12 @@ ESTIMATORS = [
     SizeSearchCV(SubsetSelector(CFS(), Forward()), GaussianNB(), cv=2, sizes=[1], rule="one_standard_error"),
     *(RedundancyFilter(measure) for measure in ("pearson", "linear", "symmetric_uncertainty")),
     RedundancyFilter(relevance="symmetric-uncertainty"),
+    BorutaSelector(max_iter=5),
+    BorutaSelector("information-gain", max_iter=5),
+    StabilitySelector(n_features=2, n_pairs=5),
+    StabilitySelector(SubsetSelector(CFS(), Forward()), n_features=1, n_pairs=2),
+    KnockoffSelector(random_state=0),
+    KnockoffSelector("tree-importance", n_draws=2, method="equicorrelated", random_state=0),
     *(MAPS.get(entry.name, entry.load()()) for entry in reduction.of_kind("map") if entry.name not in CONNECTED),
     *(PCA(1, missing=missing) for missing in ("pairwise", "iterative")),
     *(PCA(1, solver=solver) for solver in ("svd", "randomized")),

@@ -11,6 +11,8 @@ from tamiz.statistics.contingency import CodedRows, Coding, ContingencyTables, L
 from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
 from tamiz.statistics.cuts import MDL, CutPoints, EqualFrequency, EqualWidth
 from tamiz.statistics.moments import ClassMoments, Moments
+from tamiz.statistics.target_moments import LevelMoments, TargetCovariances
+from tamiz.statistics.target_ranks import TargetRanks
 
 # Columns 0 and 1 are numeric, 2 and 3 categorical; 4 is the target, with three classes.
 N_COLUMNS, N_CLASSES, TARGET = 4, 3, 4
@@ -73,6 +75,29 @@ MAKERS = {
         [lambda: Moments((0, 1)), lambda: Moments((1,))],
         lambda s: [s.weight, s.mean, s.squared_deviations, s.minimum, s.maximum],
         False,
+    ),
+    LevelMoments: (
+        [
+            lambda: LevelMoments(2, 3, missing_is_level=False),
+            lambda: LevelMoments(2, 3, missing_is_level=True),
+            lambda: LevelMoments(3, 5, missing_is_level=True),
+        ],
+        lambda s: [s.weight, s.mean, s.squared_deviations, s.minimum, s.maximum],
+        False,
+    ),
+    TargetCovariances: (
+        [lambda: TargetCovariances((0, 1)), lambda: TargetCovariances((1,))],
+        lambda s: [s.weight, s.column_squares, s.target_squares, s.products],
+        False,
+    ),
+    TargetRanks: (
+        [
+            lambda: TargetRanks((0, 1), {}, N_CLASSES, missing_is_level=False),
+            lambda: TargetRanks((0, 1, 2, 3), {2: 3, 3: 5}, 0, missing_is_level=False),
+            lambda: TargetRanks((0, 1, 2, 3), {2: 3, 3: 5}, 0, missing_is_level=True),
+        ],
+        lambda s: [np.hstack(list(vars(s.ranks[column]).values())) for column in s.columns],
+        True,
     ),
     ScatterMatrix: (
         [

@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from tamiz import MixedNB, RankSelector, SubsetSelector, cluster, criteria, reduction
 from tamiz.criteria import CFS, CrossValidated
+from tamiz.error_control import KnockoffSelector
 from tamiz.exceptions import DataError
 from tamiz.reduction import MDS, PCA, Autoencoder, ClassicalMDS, StochasticMDS
 from tamiz.search import Exhaustive, Forward
@@ -52,6 +53,7 @@ ESTIMATORS = {
         for model in MODELS
     },
     "wrapper by areas": SubsetSelector(CrossValidated(MixedNB(), cv=2, scoring="roc_auc"), Forward(), random_state=0),
+    "knockoffs": KnockoffSelector(random_state=0),
     "MixedNB": MixedNB(),
     **{entry.name: entry.load()() for entry in reduction.registry.of_kind("map")},
     "autoencoder": Autoencoder(max_epochs=20),

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tamiz import SubsetSelector
+from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.base import PairwiseAssociations
-from tamiz.criteria.cfs import CFS, AssociationMatrix
+from tamiz.criteria.cfs import CFS
 from tamiz.search import Exhaustive
 from tamiz.sources.factory import as_source
 from tamiz.subsets.candidates import Candidates

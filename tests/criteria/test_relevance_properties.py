@@ -10,6 +10,7 @@ from tamiz.criteria import (
     EqualFrequency,
     EqualWidth,
     GainRatio,
+    IndependenceTest,
     InformationGain,
     SymmetricUncertainty,
     registry,
@@ -19,16 +20,27 @@ from tamiz.runtime import parallel
 
 from ..statistics.mixed_tables import make_mixed
 
-# The Laplacian score, MCFS and SPEC compare rows with rows: their laws are in test_laplacian.py and test_spectral_selection.py.
-# Those of models of all rows are in test_model_laws.py. Of models fitted to rows by folds, most of these laws are not true: rows in
-# another order are in other folds.
-BY_ROWS = ["laplacian_score", "mcfs", "spec", "permutation_importance", "tree_importance", "linear_coefficient"]
+# The Laplacian score, MCFS, SPEC, mutual information and the Relief algorithms compare rows with rows: their laws are in
+# test_laplacian.py, test_spectral_selection.py, test_mutual_information.py and test_relief.py, and those of models of all rows in
+# test_model_laws.py. Of models fitted to rows by folds, most of these laws are not true: rows in another order are in other folds.
+BY_ROWS = [
+    "laplacian_score",
+    "mcfs",
+    "spec",
+    "mutual_information",
+    "relieff",
+    "multisurf",
+    "permutation_importance",
+    "tree_importance",
+    "linear_coefficient",
+]
 EVERY = [entry.load()() for entry in registry.of_kind("relevance") if entry.name not in BY_ROWS]
 RELEVANCES = EVERY + [
     relevance(missing=missing, discretization=rule)
     for relevance in (InformationGain, GainRatio, SymmetricUncertainty)
     for missing, rule in (("category", None), ("distribute", EqualFrequency(4)), ("category", EqualWidth(5)))
 ]
+RELEVANCES += [IndependenceTest(test="welch", missing="category"), IndependenceTest(test="rank")]
 SEEDS = range(6)
 
 
@@ -39,7 +51,11 @@ def one_session():
         yield
 
 
-pytestmark = pytest.mark.parametrize("relevance", RELEVANCES, ids=repr)
+# Small tables have rare levels, and fractional weights have no p-values.
+pytestmark = [
+    pytest.mark.parametrize("relevance", RELEVANCES, ids=repr),
+    pytest.mark.filterwarnings("ignore:IndependenceTest"),
+]
 
 
 def scores_of(relevance, source):

@@ -34,7 +34,7 @@ def test_a_tree_drawn_by_hand():
 
 
 def of_one_set(monkeypatch):
-    monkeypatch.setattr(tree_importance, "_split_columns", lambda n, _: [np.arange(n)])
+    monkeypatch.setattr(tree_importance, "split_columns", lambda n, _: [np.arange(n)])
 
 
 # The seed of the tree, which decides between equally good splits.
@@ -83,13 +83,13 @@ def test_the_importance_for_a_numeric_target_is_that_of_rows_walked_down_a_tree(
 
 def test_every_column_is_in_one_tree_of_a_round(monkeypatch):
     seen = []
-    split = tree_importance._split_columns
+    split = tree_importance.split_columns
 
     def watched(n, rng):
         seen.append(split(n, rng))
         return seen[-1]
 
-    monkeypatch.setattr(tree_importance, "_split_columns", watched)
+    monkeypatch.setattr(tree_importance, "split_columns", watched)
     X, y = load_breast_cancer(return_X_y=True)
     scores_of(X, y, n_rounds=4)
     assert len(seen) == 4

@@ -593,6 +593,7 @@ def _build(
             },
             "cut_points": {name: [float(cut) for cut in e] for name, e in zip(names, edges, strict=True)},
             "uncut": None,
+            "tests": None,
             "constant": [],
             "mean_rank": mean_rank([gain, with_class, fisher]),
         },

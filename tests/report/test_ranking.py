@@ -153,7 +153,8 @@ def test_columns_without_a_cut_point_are_tested_and_the_power_is_stated(wine: di
     sentence = uncut()
     for fact in (
         "MDL discretisation finds no cut point in 3 columns (ash, hue and proline)", "their information gain is 0",
-        "not evidence that they carry no information", "one-way ANOVA F tests of 13 numeric columns", "Benjamini-Hochberg, 5%",
+        "not evidence that they carry no information",
+        "one-way ANOVA F tests, with p-values adjusted for the tests of 13 columns (Benjamini-Hochberg, 5%)",
         "1 of these 3 differs significantly between the classes of class", "178 rows", "5% level", "power of 80%",
         "Bonferroni's correction for 13 tests", "F test compares means", "MDL also finds classes that differ in spread or shape",
     ):  # fmt: skip
@@ -170,7 +171,7 @@ def test_the_number_of_significant_columns_is_in_words_that_claim_no_absence() -
     assert ", ash does not differ significantly between" in uncut(columns=["ash"], n_significant=0)
     assert ", ash differs significantly between" in uncut(columns=["ash"])
     only = uncut(columns=["ash"], test={**UNCUT["test"], "n_tested": 1})
-    assert "tests of 1 numeric column (" in only
+    assert "the tests of 1 column (" in only
     assert "correction for 1 test)" in only
 
 
@@ -187,6 +188,43 @@ def test_without_a_valid_test_the_reason_is_given() -> None:
     assert uncut(test=None, untestable_reason="the rows have weights").endswith(
         "no information. No other test was made: the rows have weights."
     )
+
+
+def with_tests(wine: dict[str, Any], **more: Any) -> dict[str, Any]:
+    n = len(wine["ranking"]["columns"])
+    p = [0.0, 3.2e-12, 0.0004, 0.03, *[0.5] * (n - 5), None]
+    wine["ranking"]["tests"] = {
+        "p_values": p, "adjusted": [one if one is None else min(2 * one, 1.0) for one in p],
+        "methods": {"one-way ANOVA": n - 2, "Pearson's chi-squared test": 1}, "n_significant": 3, "level": 0.05,
+        "few_expected": ["cellar"], "untestable_reason": "", **more,
+    }  # fmt: skip
+    return wine
+
+
+def test_p_values_are_a_column_of_the_table_and_a_sentence_names_the_tests(wine: dict[str, Any]) -> None:
+    n = len(wine["ranking"]["columns"])
+    shown = collected(with_tests(wine))
+    for fact in (
+        f"3 of {n - 1} columns are significantly related to class at a false discovery rate of 5%", f"adjusted for {n - 1} tests",
+        f"one-way ANOVA for {n - 2} columns and Pearson's chi-squared test for 1 column", "The p-values of cellar are approximate",
+    ):  # fmt: skip
+        assert fact in shown["tests"]
+    cells = {row["name"]: row["p_value"] for row in shown["rows"]}
+    names = wine["ranking"]["columns"]
+    assert [cells[name]["text"] for name in names[:5]] == ["<1e−300", "3e−12", "4e−4", "0.030", "0.500"]
+    assert [cells[name]["significant"] for name in names[:5]] == [True, True, True, False, False]
+    assert cells[names[-1]] == {"value": None, "adjusted": "", "text": "", "significant": False}
+    page = render(wine)
+    assert page.count('<td class="num p-value"') == len(shown["rows"])
+    assert ">Adjusted p</button>" in page
+
+
+def test_without_p_values_the_reason_is_stated_and_the_table_has_no_column(wine: dict[str, Any]) -> None:
+    n = len(wine["ranking"]["columns"])
+    nothing = {"p_values": [None] * n, "adjusted": [None] * n, "methods": {}, "n_significant": 0, "few_expected": []}
+    with_tests(wine, **nothing, untestable_reason="the rows have weights")
+    assert collected(wine)["tests"] == "The ranking has no p-values: the rows have weights."
+    assert "Adjusted p" not in render(wine)
 
 
 def test_constant_columns_are_named_apart() -> None:

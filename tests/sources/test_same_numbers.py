@@ -235,6 +235,9 @@ def relevances():
 @pytest.mark.parametrize("relevance", list(relevances()))
 def test_every_relevance_scores_a_file_piece_by_piece_as_the_table_in_memory(both, relevance):
     for expected, source in both:
+        if source.schema.weight is not None and relevance.needs_whole_weights:
+            # The weights are not whole.
+            continue
         with pytest.warns(TamizWarning, match="without a target were left out"):
             scores = [RankSelector(relevance).fit(given).scores_ for given in (source, expected)]
         np.testing.assert_array_equal(*scores)

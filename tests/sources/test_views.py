@@ -20,7 +20,8 @@ OF_FOLDS = ["permutation_importance"]
 RELEVANCES = [
     entry.name
     for entry in criteria.registry.of_kind("relevance")
-    if entry.name not in OF_FOLDS and not needs_graph(entry.load()())
+    # The weights of the table are not whole.
+    if entry.name not in OF_FOLDS and not needs_graph(entry.load()()) and not entry.load().needs_whole_weights
 ]
 
 

@@ -1,4 +1,4 @@
-"""Tests of columns without a cut point, against scikit-learn, scipy and known truth."""
+"""Tests of the columns of a study, against scikit-learn, scipy and known truth."""
 
 import numpy as np
 import pandas as pd
@@ -7,24 +7,17 @@ from scipy import stats
 from sklearn.feature_selection import f_classif
 
 from tamiz import open_source
-from tamiz._study.ranking import (
-    RankingCriterion,
-    anova,
-    correlation_tests,
-    describe_ranking,
-    describe_uncut_columns,
-    detectable_effect,
-    score_columns,
-)
+from tamiz._study.column_tests import describe_column_tests, describe_uncut_columns, detectable_effect, run_tests
+from tamiz._study.ranking import RankingCriterion, describe_ranking, score_columns
 from tamiz.criteria import SymmetricUncertainty
+from tamiz.criteria.base import StatisticsCache
 from tamiz.report.records.codec import to_json
-from tamiz.statistics.moments import ClassMoments
 
 
 def uncut(frame, y, **more):
     source = open_source(frame, y, **more)
     _, known = score_columns([ranked(source)], source)
-    columns = describe_uncut_columns(source, known)
+    columns = describe_uncut_columns(source, known, run_tests(source, known))
     return columns and to_json(columns)
 
 
@@ -47,28 +40,27 @@ def classes(n=300):
     return frame, y
 
 
-def test_the_f_test_is_that_of_scikit_learn():
-    frame, y = classes()
-    source = open_source(frame, y)
-    (moments,) = source.reduce(ClassMoments(source.schema.numeric, 3))
-    tests = anova(moments)
-    F, p = f_classif(frame, y)
-    np.testing.assert_allclose(tests.statistic, F, rtol=1e-9)
-    np.testing.assert_allclose(tests.p_values(), p, rtol=1e-8)
+def describe_tests(frame, y, **more):
+    source = open_source(frame, y, **more)
+    return describe_column_tests(run_tests(source, StatisticsCache()), source.schema)
 
 
-def test_rows_with_a_value_are_tested_and_constants_are_not():
+def test_p_values_are_adjusted_over_the_columns_that_can_be_tested():
     frame, y = classes()
-    frame.loc[frame.index % 3 == 0, "weak"] = np.nan
-    frame["constant"] = 4.0
-    frame.loc[y == "a", "noise 0"] = np.nan
-    source = open_source(frame, y)
-    (moments,) = source.reduce(ClassMoments(source.schema.numeric, 3))
-    tests = anova(moments)
-    held = frame["weak"].notna().to_numpy()
-    assert tests.p_values()[1] == pytest.approx(f_classif(frame.loc[held, ["weak"]], y[held])[1][0])
-    assert (tests.df_between[2], tests.df_within[2], tests.n_rows[2]) == (1, 198, 200)
-    assert np.isnan(tests.p_values()[-1])
+    found = describe_tests(frame.assign(same=1.0, level=np.where(y == "a", "p", "q")), y)
+    p = [*f_classif(frame, y)[1], stats.chi2_contingency(pd.crosstab(y == "a", y), correction=False).pvalue]
+    np.testing.assert_allclose([*found.p_values[:6], found.p_values[7]], p, rtol=1e-9)
+    np.testing.assert_allclose([*found.adjusted[:6], found.adjusted[7]], stats.false_discovery_control(p), rtol=1e-9)
+    assert (found.p_values[6], found.adjusted[6]) == (None, None)
+    assert found.methods == {"one-way ANOVA": 6, "Pearson's chi-squared test": 1}
+    n_significant = (stats.false_discovery_control(p) <= 0.05).sum()
+    assert (found.n_significant, found.untestable_reason, found.few_expected) == (n_significant, "", ())
+
+
+def test_a_table_without_a_target_has_no_tests_and_one_of_constants_has_none():
+    source = open_source(classes()[0])
+    assert run_tests(source, StatisticsCache()) is None
+    assert describe_tests(pd.DataFrame({"same": [1.0] * 6}), [*"ababab"]).untestable_reason == "no column can be tested"
 
 
 def test_a_weak_effect_without_a_cut_point_is_found_and_a_spread_is_cut():
@@ -107,22 +99,6 @@ def test_the_detectable_effect_is_found_in_80_of_100_tables(sizes, level):
     assert np.mean(p <= level) == pytest.approx(0.8, abs=0.03)
 
 
-def test_a_correlation_is_that_of_scipy_whatever_the_units():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        rng.normal(size=(80, 4)) * [1.0, 1e-100, 1e100, 1.0] + [0.0, 0.0, 0.0, 1e6], columns=list("abcd")
-    )
-    y = rng.normal(size=80) + frame["a"].to_numpy()
-    p = correlation_tests(open_source(frame, y)).p_values()
-    np.testing.assert_allclose(p[:3], [stats.pearsonr(frame[c] / frame[c].std(), y).pvalue for c in "abc"], rtol=1e-6)
-    assert p[3] == pytest.approx(stats.pearsonr(frame["d"] - 1e6, y).pvalue, rel=1e-6)
-    frame.loc[5:30, "a"] = np.nan
-    held = frame["a"].notna()
-    assert correlation_tests(open_source(frame, y)).p_values()[0] == pytest.approx(
-        stats.pearsonr(frame["a"][held], y[held]).pvalue
-    )
-
-
 def test_a_number_that_is_nearly_always_at_its_largest_is_in_one_interval_and_is_tested():
     rng = np.random.default_rng(0)
     y = rng.normal(size=400)
@@ -139,7 +115,8 @@ def test_rows_that_count_differently_or_hang_together_are_not_tested():
     for more in ({"weight": np.ones(300)}, {"groups": np.arange(300) // 2}, {"time": np.arange(300)}):
         found = uncut(frame, y, **more)
         assert found["test"] is None
-        assert found["untestable_reason"]
+        assert found["untestable_reason"] == describe_tests(frame, y, **more).untestable_reason != ""
+        assert set(describe_tests(frame, y, **more).p_values) == {None}
     assert uncut(frame[["quadratic"]], y) is None
 
 
@@ -151,3 +128,4 @@ def test_the_ranking_has_the_columns_without_a_cut_point_and_the_constant_ones()
         name for name, cuts in ranking["cut_points"].items() if not cuts and name != "same"
     ]
     assert ranking["constant"] == ["same"]
+    assert ranking["tests"] == to_json(describe_tests(frame.assign(same=1.5), y))

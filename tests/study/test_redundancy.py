@@ -33,7 +33,14 @@ def described(*data, scored=None, missing="distribute", **more):
     if scored is not None:
         names = source.schema.names
         ranking = RankingRecord(
-            criteria=(), columns=tuple(names), scores=scored, cut_points={}, uncut=None, constant=(), mean_rank=None
+            criteria=(),
+            columns=tuple(names),
+            scores=scored,
+            cut_points={},
+            uncut=None,
+            constant=(),
+            mean_rank=None,
+            tests=None,
         )
     found = describe_redundancy(source, ranking, missing)
     return found and to_json(found)

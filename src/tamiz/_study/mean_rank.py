@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz._study.ranking import RankingCriterion
-from tamiz.criteria.base import ReweightedScorer, RowRelevance, StatisticRelevance
+from tamiz.criteria.weighted_scorers import WeightedScorers
 from tamiz.report.records.columns import MeanRank, RankingRecord
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_rows, weight_array
+from tamiz.sources.views import positive_weight_rows, weight_array
 from tamiz.statistics.base import Codes, Floats
-from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, sample_log_table
 
 Counts: TypeAlias = "NDArray[np.int64]"
 
@@ -233,71 +232,6 @@ class RankIntervals:
     too_slow: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class WeightedScorers:
-    """Criteria that can be recomputed under other row weights.
-
-    Attributes
-    ----------
-    source : Source
-    coded_table : CodedTable or None
-        The table of the count-based criteria; None if there are none.
-    logarithms : ndarray
-        From `sample_log_table`.
-    count_based : dict of name to StatisticRelevance
-        Criteria that are functions of counts.
-    model_based : dict of name to ReweightedScorer
-        Criteria that fit models.
-    """
-
-    source: Source
-    coded_table: CodedTable | None
-    logarithms: Floats
-    count_based: dict[str, StatisticRelevance]
-    model_based: dict[str, ReweightedScorer]
-
-    @classmethod
-    def from_criteria(cls, ranking_criteria: Sequence[RankingCriterion], source: Source) -> WeightedScorers:
-        """Return the criteria that can be recomputed under row weights."""
-        schema, base = source.schema, weight_array(source)
-        known = sample_log_table(base, schema.n_rows)
-        counted = {one.name: one.relevance for one in ranking_criteria if isinstance(one.relevance, StatisticRelevance)}
-        table = None
-        if counted:
-            n_classes = schema.n_classes if schema.has_classes else 0
-            table = CodedTable(source.blocks(), schema.numeric, schema.n_levels, schema.n_columns, n_classes)
-            sample = table.with_weights(np.ones(schema.n_rows) if base is None else base, known)
-            for name, relevance in list(counted.items()):
-                try:
-                    relevance.reweighted_scores(sample, schema)
-                except UnsupportedStatisticError:
-                    del counted[name]
-        found = {
-            one.name: one.relevance.make_reweighted_scorer(source, N_BOOTSTRAP)
-            for one in ranking_criteria
-            if isinstance(one.relevance, RowRelevance)
-        }
-        fitted = {name: reweighting for name, reweighting in found.items() if reweighting is not None}
-        return cls(source, table, known, counted, fitted)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the criteria, in the order of `scores`."""
-        return [*self.count_based, *self.model_based]
-
-    def scores(self, weights: Floats) -> Floats:
-        """Return scores of shape (n_weightings, n_criteria, n_used) under weights of shape (n_weightings, n_rows)."""
-        schema = self.source.schema
-        found = []
-        for weight in weights if self.coded_table is not None else ():
-            assert self.coded_table is not None
-            sample = self.coded_table.with_weights(weight, self.logarithms)
-            found.append([one.reweighted_scores(sample, schema) for one in self.count_based.values()])
-        counted = np.array(found).reshape(len(weights), len(self.count_based), schema.n_columns)
-        fitted = [reweighting(weights)[:, None] for reweighting in self.model_based.values()]
-        return np.concatenate([counted, *fitted], axis=1)[:, :, schema.used]
-
-
 def average_ranks(scores: Floats) -> Floats:
     """Return the rank of every score, 1 for the largest; equal scores share the mean of their ranks."""
     order = np.argsort(-scores, kind="stable")
@@ -346,7 +280,7 @@ def rank_intervals(
     Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapters 6 (200 samples are enough for a standard error) and 13.
     Hall and Miller (2009), Using the bootstrap to quantify the authority of an empirical ranking, Annals of Statistics 37.
     """
-    rows = _positive_weight_rows(source)
+    rows = positive_weight_rows(source)
     schema = rows.schema
     undefined = [one.label for one in ranking_criteria if not one.relevance.supports_bootstrap]
     if len(undefined) == len(ranking_criteria):
@@ -360,7 +294,9 @@ def rank_intervals(
             "budget (max_seconds=, --max-seconds)"
         )
         return RankIntervals(None, 0, why)
-    scorers = WeightedScorers.from_criteria([one for one in ranking_criteria if one.relevance.supports_bootstrap], rows)
+    scorers = WeightedScorers.from_relevances(
+        {one.name: one.relevance for one in ranking_criteria if one.relevance.supports_bootstrap}, rows, N_BOOTSTRAP
+    )
     slow = [one.label for one in ranking_criteria if one.relevance.supports_bootstrap and one.name not in scorers.names]
     if not scorers.names:
         return RankIntervals(None, 0, "", undefined, slow)
@@ -396,9 +332,3 @@ def bootstrap_cost(schema: Schema, budget: Budget) -> float:
     by_column = _COLUMN_COST_ROWS if schema.has_classes else _NUMERIC_TARGET_COST_ROWS
     values = (schema.n_rows + by_column) * (len(schema.numeric) + len(schema.categorical) / 4)
     return values if values <= budget.scale * _MAX_VALUES else 0.0
-
-
-def _positive_weight_rows(source: Source) -> Source:
-    """Return the rows of positive weight."""
-    weight = weight_array(source)
-    return source if weight is None or weight.all() else select_rows(source, np.flatnonzero(weight))

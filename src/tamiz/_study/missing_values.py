@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import EntropyRelevance, MissingRule
+from tamiz.criteria.information_merit import InformationMerit
 from tamiz.criteria.model_relevance import ModelRelevance
 from tamiz.criteria.shannon_entropy import Entropy
 from tamiz.models.design_matrix import CROSS_VALIDATED_MODELS
@@ -87,7 +88,7 @@ def _rules_of(method: BaseEstimator) -> Iterator[str]:
     """Yield what a method does with missing values in place of replacing them by the mean."""
     parameters = method.get_params(deep=False)
     missing = parameters.get("missing")
-    if isinstance(method, EntropyRelevance | Entropy):
+    if isinstance(method, EntropyRelevance | Entropy) or (isinstance(method, InformationMerit) and method.uses_counts):
         yield _ENTROPY_RULES[missing]
     elif isinstance(method, CFS):
         yield from [_ENTROPY_RULES[missing]] if method.association is None else _rules_of(method.association)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +27,14 @@ from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.search.best_first import BestFirst
 from tamiz.selection import SubsetSelector
+from tamiz.sources.appended_columns import AppendedColumns
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.schema import Column
-from tamiz.sources.table import TableSource
 from tamiz.sources.views import (
-    RowNumbers,
     as_training_source,
     select_columns,
     select_rows,
-    target_array,
-    weight_array,
 )
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates, Masks
@@ -425,26 +422,16 @@ def add_noise_columns(table: Source, draws: Sequence[Floats], copied: int | None
     n_copies : int
     """
     schema = table.schema
-    own = schema.used.tolist()
-    blocks = list(table.blocks(own))
-    values: dict[int, NDArray[Any]] = {j: np.concatenate([block.column(j) for block in blocks]) for j in own}
-    columns = list(schema.columns)
+    own = AppendedColumns(table, "use a merit that refits no model, such as CFS()")
+    added: list[tuple[Column, NDArray[Any]]] = []
     for draw in draws:
         for k in range(draw.shape[1]):
-            values[len(columns)] = np.ascontiguousarray(draw[:, k])
-            columns.append(Column(f"random {len(columns)}", "numeric"))
+            name = f"random {schema.n_columns + len(added)}"
+            added.append((Column(name, "numeric"), np.ascontiguousarray(draw[:, k])))
     n_copies = 0 if copied is None else n_copies
     for _ in range(n_copies):
         assert copied is not None
-        values[len(columns)] = values[copied]
-        columns.append(replace(schema.columns[copied], name=f"copy {len(columns)}"))
-    wide = replace(schema, columns=tuple(columns), n_dropped=0, notes=())
-    source = TableSource(wide, values, target_array(table), weight_array(table), None, _refuse_frame)
-    source.class_labels = table.class_labels
-    source.groups, source.group_names, source.time = table.groups, table.group_names, table.time
+        name = f"copy {schema.n_columns + len(added)}"
+        added.append((replace(schema.columns[copied], name=name), own.values[copied]))
     n_random = draws[0].shape[1] if draws else 0
-    return NoiseTable(source, schema.n_columns, len(draws), n_random, n_copies)
-
-
-def _refuse_frame(names: Sequence[str], rows: RowNumbers) -> NoReturn:  # noqa: ARG001 - the signature of a frame function
-    raise DataError("Added columns are not in the user's table: use a merit that refits no model, such as CFS().")
+    return NoiseTable(own.table(added), schema.n_columns, len(draws), n_random, n_copies)

@@ -18,7 +18,7 @@ from tamiz.method_lookup import choose_merit_and_search, resolve_merit, resolve_
 from tamiz.models.estimators import check_accepts_weights, fit_weighted, native_rows, set_random_state
 from tamiz.models.folds import sample_rows
 from tamiz.models.named_models import Model
-from tamiz.selection import RankSelector, SubsetSelector
+from tamiz.selection import RankSelector, Selector, SubsetSelector
 from tamiz.size_search import SizeSearchCV
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -174,6 +174,17 @@ class _SizeSearchAdapter(SelectorAdapter):
         )
 
 
+class _OwnSelectorAdapter(SelectorAdapter):
+    """Another selector of this package: it reads the source, with its categories and weights, and has no merit."""
+
+    def __init__(self, selector: Selector) -> None:
+        self._selector = selector
+        self.label = type(selector).__name__
+
+    def select(self, source: Source, seed: int) -> SelectedColumns:
+        return SelectedColumns(set_random_state(clone(self._selector), seed).fit(source).get_support(), None)
+
+
 def _part_name(part: Any) -> str:
     """Return the name of a part of a selector; None means that the default depends on the table."""
     return "the default score" if part is None else part if isinstance(part, str) else type(part).__name__
@@ -244,6 +255,7 @@ def _pipeline_names(steps: Pipeline, last: Any, source: Source) -> list[str]:
 
 
 adapt_selector.register(SelectorAdapter, lambda one: one)
+adapt_selector.register(Selector, _OwnSelectorAdapter)
 adapt_selector.register(SubsetSelector, _SubsetSelectorAdapter)
 adapt_selector.register(RankSelector, _RankSelectorAdapter)
 adapt_selector.register(SizeSearchCV, _SizeSearchAdapter)

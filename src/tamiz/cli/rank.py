@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -24,12 +24,16 @@ from tamiz.criteria import registry as criteria
 from tamiz.runtime.registry import Entry, command_name
 
 if TYPE_CHECKING:
+    from tamiz import RankSelector
     from tamiz.criteria.base import Relevance
     from tamiz.graphs.builder import GraphBuilder
     from tamiz.sources.base import Source
     from tamiz.sources.schema import Kind, Schema
+    from tamiz.statistics.multiple_testing import Correction
 
 _relevances = MethodParam(criteria, "relevance")
+# Those of `adjust_p_values`, whose module would import numpy.
+_CORRECTIONS = ("benjamini-hochberg", "benjamini-yekutieli", "holm", "bonferroni")
 
 
 @click.command(cls=DataCommand, short_help="Rank the columns of a table one by one.")
@@ -49,6 +53,21 @@ _relevances = MethodParam(criteria, "relevance")
     type=click.IntRange(min=1),
     metavar="K",
     help="Print the best K columns only.",
+)
+@click.option(
+    "--fdr",
+    type=click.FloatRange(0, 1),
+    metavar="RATE",
+    help="Print the columns whose adjusted p-value is at most RATE, such as 0.05. The relevance must have p-values; the default is "
+    "independence-test.",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(_CORRECTIONS),
+    default="benjamini-hochberg",
+    show_default=True,
+    help="The adjustment of p-values for the number of columns: the first two control the false discovery rate, the others the "
+    "probability of any false discovery.",
 )
 @click.option(
     "--group",
@@ -72,6 +91,8 @@ def rank(
     header: bool | None,
     relevance: Entry | None,
     n_features: int | None,
+    fdr: float | None,
+    correction: str,
     group: str | None,
     graph_choice: GraphChoice | None,
     kernel_width: float | None,
@@ -91,11 +112,11 @@ def rank(
     Rank the columns of TABLE one by one, best first. In a pipe the output is tab separated, with all digits of the scores.
     """
     require_target((relevance,) if relevance else (), target)
-    if model is not None and n_features is None:
-        raise click.UsageError("--model needs the number of columns to keep: set it with --top.")
+    if model is not None and n_features is None and fdr is None:
+        raise click.UsageError("--model needs the number of columns to keep, set with --top, or --fdr.")
     check_output_paths([model], table)
     graph = make_graph_builder(graph_choice, kernel_width, target)
-    entries = _candidate_entries(relevance, graph)
+    entries = _candidate_entries(relevance, graph, with_p_values=fdr is not None)
     from tamiz import RankSelector, open_source, save
     from tamiz._study.graph import needs_graph, study_graph_builder
     from tamiz.runtime import parallel
@@ -110,10 +131,9 @@ def rank(
         entry, criterion = _choose_criterion(entries, source.schema, missing)
         if needs_graph(criterion):
             criterion.set_params(graph=graph or study_graph_builder(source.schema.n_rows))
-        selector = RankSelector(criterion, n_features=n_features).fit(source)
-    kept = selector.get_support()
-    columns = source.schema.columns
-    ranked = [(columns[j].name, float(selector.scores_[j])) for j in selector.ranking_.tolist() if kept[j]]
+        chosen_correction = cast("Correction", correction.replace("-", "_"))
+        selector = RankSelector(criterion, n_features=n_features, fdr=fdr, correction=chosen_correction).fit(source)
+    names, ranked = _rows_to_print(selector)
     print_column_notes(messenger, source)
     if model is not None:
         messenger.write_line(f"Written: {save(selector, model)}")
@@ -122,12 +142,24 @@ def rank(
             "table": table.name,
             "target": target,
             "relevance": {"name": command_name(entry), "label": entry.label, "unit": criterion.unit},
-            "columns": [{"column": name, "score": score} for name, score in ranked],
+            **({"correction": correction} if "p_value" in names else {}),
+            "columns": [dict(zip(names, row, strict=True)) for row in ranked],
         }
         show_json(shown)
         return
     messenger.write_line(f"{entry.label}{f', {criterion.unit}' if criterion.unit else ''}")
-    show_table(("column", "score"), ranked)
+    show_table(names, ranked)
+
+
+def _rows_to_print(selector: RankSelector) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return the header and the rows of the selected columns, best first; with p-values where there are any."""
+    kept = selector.get_support()
+    order = selector.ranking_[kept[selector.ranking_]]
+    printed: dict[str, Any] = {"score": selector.scores_}
+    if selector.p_values_ is not None:
+        printed |= {"p_value": selector.p_values_, "adjusted_p_value": selector.adjusted_p_values_}
+    names = [selector.schema_.columns[j].name for j in order.tolist()]
+    return ["column", *printed], list(zip(names, *(values[order].tolist() for values in printed.values()), strict=True))
 
 
 def print_column_notes(messenger: Messenger, source: Source) -> None:
@@ -154,9 +186,19 @@ def print_column_notes(messenger: Messenger, source: Source) -> None:
         messenger.write_note(f"{count_with_noun(len(left_out), 'column')} left out: {join_names(left_out, width=80)}.")
 
 
-def _candidate_entries(requested: Entry | None, graph: GraphBuilder | None) -> list[Entry]:
-    """Return the requested relevance, or all; with a graph, only those that use one."""
+def _candidate_entries(requested: Entry | None, graph: GraphBuilder | None, *, with_p_values: bool) -> list[Entry]:
+    """Return the requested relevance, or all: with a graph, those that use one; with `--fdr`, those that have p-values."""
     listed = criteria.of_kind("relevance") if requested is None else [requested]
+    if with_p_values:
+        from tamiz.method_lookup import relevances_with_p_values
+
+        testing = relevances_with_p_values()
+        listed = [entry for entry in listed if entry in testing]
+        if not listed and requested is not None:
+            names = ", ".join(map(command_name, testing))
+            raise click.UsageError(
+                f"--fdr needs p-values, and {command_name(requested)} has none: use --relevance with {names}."
+            )
     if graph is None:
         return listed
     from tamiz._study.graph import needs_graph

@@ -19,6 +19,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.coded_tables import WeightedTable
+from tamiz.statistics.independence import ColumnTests
 from tamiz.subsets.evaluator import Evaluator
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 GatherFunction: TypeAlias = Callable[..., tuple[Any, ...]]
 # From weights of the rows, of shape (n_weightings, n_rows), to scores of shape (n_weightings, n_columns).
 ReweightedScorer: TypeAlias = Callable[[Floats], Floats]
+# From numbers of columns, and of columns to copy and permute, to the scores of the columns and the copies in one table.
+ShadowScorer: TypeAlias = Callable[[NDArray[np.intp], NDArray[np.intp], np.random.Generator], Floats]
 
 
 class StatisticsCache:
@@ -94,10 +97,17 @@ class Relevance(Criterion):
         Whether scores of a bootstrap sample estimate the scores of the table. They do not where rows are compared with other
         rows, or where models are tested on rows that were not used for training: a row that is drawn twice is its own neighbour,
         or is in both parts.
+    offers_p_values : bool
+        Whether `column_tests` returns tests, so that columns can be selected at a false discovery rate. A relevance that reads rows
+        has none.
+    needs_whole_weights : bool
+        Whether row weights must be whole numbers, because a row of weight 2 is read as two equal rows.
     """
 
     used_by_default: ClassVar[bool] = True
+    offers_p_values: ClassVar[bool] = False
     supports_bootstrap: ClassVar[bool] = True
+    needs_whole_weights: ClassVar[bool] = False
 
     def adapt_to(self, schema: Schema) -> Relevance | None:
         """Return the relevance with parameters that suit the table, None where it is not defined there."""
@@ -118,6 +128,14 @@ class StatisticRelevance(Relevance):
     @abstractmethod
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
         """Return a finite score for every column of the schema, 0 for columns that are not used."""
+
+    def column_tests(self, cache: StatisticsCache, schema: Schema) -> ColumnTests | None:  # noqa: ARG002 - most have none
+        """Return the test of independence of every column and the target, None where `offers_p_values` is false."""
+        return None
+
+    def test_warnings(self, tests: ColumnTests, schema: Schema) -> list[str]:  # noqa: ARG002 - most have none
+        """Return warnings on tests that were not possible or are inaccurate, which name the columns."""
+        return []
 
     def reweighted_scores(self, sample: WeightedTable, schema: Schema) -> Floats:
         """Return the scores under other row weights; raise UnsupportedStatisticError where the counts do not suffice."""
@@ -142,6 +160,13 @@ class RowRelevance(Relevance):
         """Return a function that scores the table's columns under other row weights.
 
         None where nothing is faster than another call of `score`, or where `n_weightings` calls would take minutes.
+        """
+        return None
+
+    def make_shadow_scorer(self, source: Source) -> ShadowScorer | None:  # noqa: ARG002 - most have none
+        """Return a function that scores columns beside permuted copies of columns, with new random draws at each call.
+
+        None where nothing is faster than a call of `score` on a table with the copies.
         """
         return None
 

@@ -1,35 +1,32 @@
-"""Correlation-based feature selection (CFS): the merit, its matrix of associations, and an upper bound for exact searches."""
+"""Correlation-based feature selection (CFS): the merit, and an upper bound for exact searches."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
+from tamiz.criteria.association_matrix import AssociationMatrix, SetSums
 from tamiz.criteria.base import Association, Merit, PairwiseAssociations
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.criteria.weka_association import WekaCorrelation, WekaUncertainty
-from tamiz.kernels import subset_merits as kernels
-from tamiz.runtime.validation import check_choice, check_memory
+from tamiz.runtime.validation import check_choice
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale, round_to_scale, splitter
-from tamiz.subsets.candidates import Candidates, Indices, Masks
+from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import Evaluator
 
 Convention = Literal["hall", "weka"]
 # A merit above 1 by more than this is not due to rounding.
 _ROUNDING = 1e-9
-# Sums are not exact where a diagonal element of A is smaller than this share of the largest: too many of its digits would be lost.
-_MIN_DIAGONAL_SHARE = 2.0**-16
 # The smallest eigenvalue of the matrix B of `ConeBound`, and the margin of a bound for rounding errors, relative to the bound.
 _MIN_EIGENVALUE, _ROUNDING_MARGIN = 1e-6, 1e-9
 
@@ -130,43 +127,16 @@ class CFS(Merit):
 
 
 class _CFSEvaluator(Evaluator):
-    """Merits from sums of associations.
-
-    Sums are exact (`tamiz.statistics.exact_sums`), so the bits of a merit depend only on its set, neither on the parent nor on
-    earlier evaluations. Where the associations differ too much in size for exact sums, every set is summed anew, in column order:
-    updates of the parent's sums would leave rounding errors of dropped columns.
-    """
+    """Merits from sums of associations; their bits depend only on the set (`SetSums`)."""
 
     def __init__(self, associations: PairwiseAssociations, n_columns: int, used: NDArray[np.intp]) -> None:
         target = np.zeros(n_columns)
         target[used] = associations.associations(used, np.full(len(used), n_columns))
-        self._associations = AssociationMatrix(associations, n_columns, used)
-        self._relevances = SplitNumbers.from_values(
-            target, power_of_two_scale(target) if self._associations.exact else 0.0
-        )
+        self._sums = SetSums(target, AssociationMatrix(associations, n_columns, used))
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merit of every candidate."""
-        if not self._associations.exact:
-            candidates = Candidates.from_masks(candidates.masks())
-        relevances, totals = np.empty((2, len(candidates)))
-        whole = np.diff(candidates.starts) == 0
-        if whole.any():
-            masks = candidates.parents[candidates.parent_index[whole]]
-            relevances[whole] = SplitNumbers(masks @ self._relevances.head, masks @ self._relevances.tail).value
-            totals[whole] = self._associations.totals(masks)
-        for parent in np.unique(candidates.parent_index[~whole]).tolist():
-            mask = candidates.parents[parent]
-            relevance, sums = self._relevances[mask].sum(), self._associations.column_sums(mask)
-            for where, columns in candidates.flips_by_width(parent):
-                if columns.shape[1]:
-                    signs = np.where(mask[columns], -1.0, 1.0)
-                    change = SplitNumbers(
-                        (self._relevances.head[columns] * signs).sum(axis=1),
-                        (self._relevances.tail[columns] * signs).sum(axis=1),
-                    )
-                    relevances[where] = (relevance + change).value
-                    totals[where] = self._associations.totals_after_flips(mask, sums, columns, signs)
+        relevances, totals = self._sums.evaluate(candidates)
         usable = (candidates.sizes() > 0) & (totals > 0)
         return np.divide(relevances, np.sqrt(np.abs(totals)), out=np.zeros(len(candidates)), where=usable)
 
@@ -182,128 +152,19 @@ class _CFSEvaluator(Evaluator):
 
     def quadratic_form(self) -> tuple[Floats, Floats] | None:
         """Return c and A of merit = c'x / sqrt(x'Ax), None where their sums are not exact."""
-        return (self._relevances.value, self._associations.to_dense()) if self._associations.exact else None
+        return (self._sums.relevances, self._sums.matrix.to_dense()) if self._sums.matrix.exact else None
 
     def upper_bounds(self, masks: Masks) -> Floats | None:
         """Return upper bounds over the subsets where sums are not exact; None where `quadratic_form` allows tighter ones."""
-        return None if self._associations.exact else self._cone_bound.upper_bounds(masks)
+        return None if self._sums.matrix.exact else self._cone_bound.upper_bounds(masks)
 
     @cached_property
     def _cone_bound(self) -> ConeBound:
-        return ConeBound(self._relevances.value, self._associations.to_dense())
+        return ConeBound(self._sums.relevances, self._sums.matrix.to_dense())
 
     def max_bytes(self) -> float:
         """Return the memory of the whole matrix in bytes."""
-        return 8.0 * len(self._relevances.head) ** 2
-
-
-class AssociationMatrix:
-    """The matrix A of associations of one table; its rows are computed on demand, and sums over them are exact.
-
-    Parameters
-    ----------
-    associations : PairwiseAssociations
-    n_columns : int
-    used : ndarray
-        The used columns; associations of other columns are 0.
-
-    Attributes
-    ----------
-    exact : bool
-        Whether sums are exact. They are not where the associations of columns with themselves differ by a factor of more than
-        2^16, such as variances of columns in different units.
-    """
-
-    def __init__(self, associations: PairwiseAssociations, n_columns: int, used: NDArray[np.intp]) -> None:
-        self._associations = associations
-        self._used = used
-        own = np.zeros(n_columns)
-        own[used] = associations.self_associations(used)
-        # The largest element of A is on its diagonal.
-        scale = power_of_two_scale(own)
-        self.exact = bool((own[own > 0] > _MIN_DIAGONAL_SHARE * scale).all())
-        self._scale = scale if self.exact else 0.0
-        self._large = splitter(self._scale)
-        self._diagonal = round_to_scale(own, self._scale)
-        self._diagonal_parts = SplitNumbers.from_values(own, self._scale)
-        self._matrix = np.empty((0, n_columns))
-        # The row of `_matrix` of each column, -1 while it is not computed.
-        self._row_index = np.full(n_columns, -1, dtype=np.int64)
-        self._computed_columns = np.empty(0, dtype=np.intp)
-
-    def column_sums(self, mask: Masks) -> SplitNumbers:
-        """Return for every column the sum of its associations with the columns of a set."""
-        heads, tails = np.zeros((2, len(mask)))
-        self._compute_rows(mask)
-        kernels.add_split_rows(self._matrix, self._row_index[mask], self._large, heads, tails)
-        return SplitNumbers(heads, tails)
-
-    def totals(self, masks: Masks) -> Floats:
-        """Return x'Ax of every set: the sum over all pairs of its columns, each column with itself included."""
-        self._compute_rows(np.logical_or.reduce(masks))
-        members = np.nonzero(masks)[1].astype(np.int64)
-        starts = np.concatenate([[0], np.cumsum(masks.sum(axis=1))]).astype(np.int64)
-        out = np.empty((len(masks), 2))
-        kernels.subset_pair_sums(self._matrix, self._row_index, self._diagonal, starts, members, self._large, out)
-        return SplitNumbers(out[:, 0], out[:, 1]).value
-
-    def totals_after_flips(self, mask: Masks, sums: SplitNumbers, columns: Indices, signs: Floats) -> Floats:
-        """Return the totals of one set with each row of `columns` flipped; a sign is 1 for an addition, -1 for a drop."""
-        total = sums[mask].sum()
-        for w in range(columns.shape[1]):
-            flipped, sign = columns[:, w], signs[:, w]
-            total = total + sums[flipped] * (2 * sign) + self._diagonal_parts[flipped]
-            for earlier in range(w):
-                between = SplitNumbers.from_values(
-                    self._rounded_associations(columns[:, earlier], flipped), self._scale
-                )
-                total = total + between * (2 * sign * signs[:, earlier])
-        return total.value
-
-    def to_dense(self) -> Floats:
-        """Return the whole matrix."""
-        self._compute_rows(np.isin(np.arange(len(self._row_index)), self._used))
-        matrix = np.zeros((len(self._row_index), len(self._row_index)))
-        matrix[self._computed_columns] = self._matrix[: len(self._computed_columns)]
-        return matrix
-
-    def _compute_rows(self, mask: Masks) -> None:
-        """Compute the rows of a set that are not computed yet."""
-        pending = np.flatnonzero(mask & (self._row_index < 0))
-        if not len(pending):
-            return
-        self._reserve_rows(len(self._computed_columns) + len(pending))
-        for column in pending.tolist():
-            self._add_row(column)
-
-    def _reserve_rows(self, n_rows: int) -> None:
-        if n_rows <= len(self._matrix):
-            return
-        # The capacity doubles, so that a long search does not copy the matrix at every step.
-        capacity = min(max(n_rows, 2 * len(self._matrix)), len(self._used))
-        check_memory(
-            8.0 * capacity * len(self._row_index),
-            f"{capacity:,} rows of {len(self._row_index):,} associations",
-            "Keep fewer columns first, with RankSelector, or search forward.",
-        )
-        matrix = np.empty((capacity, len(self._row_index)))
-        matrix[: len(self._computed_columns)] = self._matrix[: len(self._computed_columns)]
-        self._matrix = matrix
-
-    def _add_row(self, column: int) -> None:
-        n_rows = len(self._computed_columns)
-        row = self._matrix[n_rows]
-        row[:] = 0.0
-        row[column] = self._diagonal[column]
-        row[self._computed_columns] = self._matrix[:n_rows, column]
-        rest = self._used[(self._row_index[self._used] < 0) & (self._used != column)]
-        row[rest] = self._rounded_associations(np.full(len(rest), column), rest)
-        self._row_index[column] = n_rows
-        self._computed_columns = np.append(self._computed_columns, column)
-
-    def _rounded_associations(self, i: NDArray[Any], j: NDArray[Any]) -> Floats:
-        # Always in the order (lower column, higher column): the two orders can differ in the last bit.
-        return round_to_scale(self._associations.associations(np.minimum(i, j), np.maximum(i, j)), self._scale)
+        return 8.0 * len(self._sums.relevances) ** 2
 
 
 class ConeBound:

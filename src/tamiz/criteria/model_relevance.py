@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
+from tamiz.exceptions import DataError
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import ImputationNote, warn_user
-from tamiz.runtime.validation import check_choice, check_integer
+from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import select_rows, target_array, weight_array
@@ -70,7 +71,7 @@ def make_training_data(
     from tamiz.models.folds import Fold
 
     check_choice("missing", missing, MISSING_RULES)
-    source, row_numbers = _draw_rows(source, max_rows, random_state, caller)
+    source, row_numbers = draw_rows(source, max_rows, random_state, caller)
     schema, weight = source.schema, weight_array(source)
     rows = np.arange(schema.n_rows)
     y, n_classes = _encode_target(source, weight)
@@ -134,9 +135,23 @@ def _affordable_rows(schema: Schema, max_values: int) -> int | None:
     return max_rows if schema.n_rows > max_rows else None
 
 
-def _draw_rows(
-    source: Source, max_rows: int | None, random_state: Seed, caller: str
-) -> tuple[Source, NDArray[np.intp]]:
+def repeat_rows(source: Source, caller: str) -> Source:
+    """Return the table with every row repeated by its weight; raise DataError for a weight that is not a whole number."""
+    weight = weight_array(source)
+    if weight is None:
+        return source
+    fractional = np.flatnonzero(weight != np.floor(weight))
+    if len(fractional):
+        raise DataError(
+            f"{caller} compares rows with rows, so a weight must be the number of equal rows, but the weight of row "
+            f"{source.row_numbers[fractional[0]]} is {weight[fractional[0]]:g}. Pass whole numbers, or omit the weights."
+        )
+    check_memory(8.0 * weight.sum(), f"Repeating the rows {weight.sum():,.0f} times", "Divide the weights by a number.")
+    return select_rows(source, np.repeat(np.arange(len(weight)), weight.astype(np.intp)))
+
+
+def draw_rows(source: Source, max_rows: int | None, random_state: Seed, caller: str) -> tuple[Source, NDArray[np.intp]]:
+    """Return the rows of weight above 0, at most `max_rows` of them drawn at random with a warning, and their numbers."""
     weight = weight_array(source)
     present = np.arange(source.schema.n_rows) if weight is None else np.flatnonzero(weight)
     if max_rows is not None and check_integer("max_rows", max_rows, low=2) < len(present):

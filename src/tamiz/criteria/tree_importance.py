@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.criteria.base import ReweightedScorer
+from tamiz.criteria.base import ReweightedScorer, ShadowScorer
+from tamiz.criteria.coded_trees import ReweightedTrees, ShadowTrees, split_columns
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData, make_training_data
-from tamiz.kernels.histogram_trees import add_tree_importances
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings
@@ -26,10 +25,6 @@ from tamiz.statistics.base import Floats
 _MAX_VALUES = 2**20
 # Number of sums when trees are grown again under other row weights: about ten seconds.
 _MAX_REGROWTH_SUMS = 3e9
-# Number of sets that a round splits the columns into.
-_N_COLUMN_SETS = 3
-# Codes of one byte.
-_MAX_CODES = 2**8
 
 
 class TreeImportance(ModelRelevance):
@@ -160,6 +155,16 @@ class TreeImportance(ModelRelevance):
 
         return scores
 
+    def make_shadow_scorer(self, source: Source) -> ShadowScorer:
+        """Return a function that grows trees on columns and their permuted copies, from columns that are coded once."""
+        check_integer("max_depth", self.max_depth, low=1)
+        n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
+        data = make_training_data(source, self.max_rows, make_rng(self.random_state), self.missing, "TreeImportance")
+        if data is None:
+            return lambda columns, copied, rng: np.zeros(len(columns) + len(copied))  # noqa: ARG005
+        columns, distinct_index = _find_distinct_columns(data.features.astype(np.float32), data.source_columns)
+        return ShadowTrees(data, columns, distinct_index, n_rounds, self.max_depth)
+
     def _plan_forest(self, source: Source) -> _ForestPlan | None:
         """Return the training data and the columns of every tree; None where all columns or the target are constant."""
         check_integer("max_depth", self.max_depth, low=1)
@@ -173,7 +178,7 @@ class TreeImportance(ModelRelevance):
         jobs = [
             (column_set, int(rng.integers(2**31)))
             for _ in range(n_rounds)
-            for column_set in _split_columns(len(columns), rng)
+            for column_set in split_columns(len(columns), rng)
         ]
         return _ForestPlan(rows, features, columns, distinct_index, jobs)
 
@@ -216,11 +221,6 @@ def _find_distinct_columns(
         if distinct_index[j] == len(columns):
             columns.append(coordinates)
     return columns, distinct_index
-
-
-def _split_columns(n_columns: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
-    """Return the columns in three random sets; in fewer sets where a set would have a single column, without competition."""
-    return np.array_split(rng.permutation(n_columns), max(1, min(_N_COLUMN_SETS, n_columns // 2)))
 
 
 def _tree_importances(
@@ -269,69 +269,3 @@ def _regression_targets(data: TrainingData) -> tuple[Floats, float]:
     variance = np.average((outputs - mean) ** 2, axis=0, weights=weight).mean()
     total = weight.sum()
     return outputs, float(variance * 2 * np.log(max(total, 1.0)) / total)
-
-
-class ReweightedTrees:
-    """Importances of trees on fixed sets of columns under other row weights; the columns are coded once.
-
-    Parameters
-    ----------
-    data : TrainingData
-        Its weights are not read.
-    features : ndarray of shape (n_rows, n_coordinates), float32
-    columns : list of ndarray
-        The coordinates of every column.
-    column_sets : list of ndarray
-        The columns of every tree.
-    max_depth : int
-
-    Notes
-    -----
-    A coordinate with up to 256 values can be split between any two of them; one with more values is binned into about 256 bins of
-    equally many rows. Among equally good splits the tree uses the one of the first column in its set.
-    """
-
-    def __init__(
-        self,
-        data: TrainingData,
-        features: NDArray[Any],
-        columns: Sequence[NDArray[np.intp]],
-        column_sets: Sequence[NDArray[np.intp]],
-        max_depth: int,
-    ) -> None:
-        order = np.concatenate(columns)
-        coded = [_bin_codes(features[:, j]) for j in order.tolist()]
-        self._codes = np.array([codes for codes, _ in coded])
-        self._n_codes = np.array([n for _, n in coded], dtype=np.int64)
-        self._first = np.concatenate([[0], np.cumsum([len(one) for one in columns])]).astype(np.int64)
-        self._target = np.ascontiguousarray(data.target, dtype=np.float64)
-        self._n_classes = data.n_classes
-        self._column_sets = np.concatenate(column_sets).astype(np.int64)
-        self._starts = np.concatenate([[0], np.cumsum([len(one) for one in column_sets])]).astype(np.int64)
-        self._max_depth = max_depth
-
-    @property
-    def cost_per_round(self) -> float:
-        """Approximate number of sums of one round of trees for one weighting."""
-        n_splits = 2**self._max_depth * self._n_codes.sum() * max(self._n_classes, 2)
-        return float(self._codes.size * self._max_depth / 4 + n_splits / 2)
-
-    def importance_sums(self, weight: Floats) -> Floats:
-        """Return the sum of the importances of each column over the trees, under weights of shape (n_rows,)."""
-        out = np.zeros(len(self._first) - 1)
-        # For two classes one indicator suffices.
-        is_number, n_sums = self._n_classes <= 2, max(self._n_classes, 2)
-        forest = self._column_sets, self._starts, self._max_depth
-        add_tree_importances(
-            self._codes, self._n_codes, self._first, self._target, is_number, n_sums, weight, *forest, out,
-        )  # fmt: skip
-        return out
-
-
-def _bin_codes(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
-    """Return the codes of a coordinate and the number of codes."""
-    distinct, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    if len(distinct) > _MAX_CODES:
-        bins = (np.cumsum(counts) - counts) * _MAX_CODES // len(values)
-        codes = np.unique(bins, return_inverse=True)[1][codes]
-    return codes.astype(np.uint8), int(codes.max()) + 1

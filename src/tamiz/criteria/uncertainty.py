@@ -78,7 +78,7 @@ class SymmetricUncertainty(EntropyRelevance, Association):
         while wanted := coder.requires(cache):
             cache.add(gather(*wanted))
         coding = coder.coding(cache)
-        _check_sizes(coding, schema)
+        check_table_sizes(coding, schema)
         empty_rows = CodedRows((*map(int, schema.used), *_target_columns(schema)), coding)
         # Three copies: in blocks, concatenated, and as bits.
         check_memory(
@@ -95,8 +95,16 @@ def _target_columns(schema: Schema) -> tuple[int, ...]:
     return () if schema.target is None else (schema.n_columns,)
 
 
-def _check_sizes(coding: Coding, schema: Schema) -> None:
-    """Raise an error for columns with more values than codes, and for pairs whose contingency table exceeds the memory."""
+def check_table_sizes(coding: Coding, schema: Schema, n_tables: int = 1) -> None:
+    """Raise an error for columns with more values than codes, and for pairs whose contingency tables exceed the memory.
+
+    Parameters
+    ----------
+    coding : Coding
+    schema : Schema
+    n_tables : int, default=1
+        Number of tables of a pair, such as one for every class.
+    """
     largest = sorted(schema.used.tolist(), key=lambda j: -coding.sizes[j])[:2]
     for j in largest:
         if coding.sizes[j] > MAX_CODES:
@@ -106,7 +114,7 @@ def _check_sizes(coding: Coding, schema: Schema) -> None:
             )
     sizes = sorted((coding.sizes[j] + 1 for j in (*largest, *_target_columns(schema))), reverse=True)
     check_memory(
-        8.0 * sizes[0] * sizes[min(1, len(sizes) - 1)] * 2 * parallel.n_threads(),
+        8.0 * n_tables * sizes[0] * sizes[min(1, len(sizes) - 1)] * 2 * parallel.n_threads(),
         f"The contingency table of columns with {sizes[0]:,} and {sizes[min(1, len(sizes) - 1)]:,} values",
         "Exclude columns with very many values, through kinds.",
     )

@@ -3,6 +3,9 @@
 A table has one row and one column more than there are values: the last ones count missing values. Entropies are in bits.
 Cost for n rows: counting needs n increments; bit sets need n / 64 population counts for each cell except those of the last row
 and column, which follow from the margins. Counting is faster from about 16 values.
+
+Tables of two columns within every class of a target cost no more: the bits of a column are stored class after class, each class
+from the start of a word, so that one scan of the bits fills the tables of all classes.
 """
 
 from __future__ import annotations
@@ -240,3 +243,145 @@ def _make_counting_kernel(code: types.Type) -> Any:
 
 uncertainties_by_counting_8 = _make_counting_kernel(uint8)
 uncertainties_by_counting_16 = _make_counting_kernel(uint16)
+
+
+# Words of a block: the blocks of two columns of five values stay in the innermost cache.
+_BLOCK_WORDS = 512
+
+
+def _count_class_weights(codes, labels, weight, table):
+    if weight.shape[0] > 0:
+        for r in range(codes.shape[0]):
+            table[int64(codes[r]), int64(labels[r])] += weight[r]
+        return
+    counted = np.zeros(table.shape, dtype=np.int64)
+    for r in range(codes.shape[0]):
+        counted[int64(codes[r]), int64(labels[r])] += 1
+    for i in range(table.shape[0]):
+        for y in range(table.shape[1]):
+            table[i, y] += counted[i, y]
+
+
+def _make_class_weights_kernel(code: types.Type) -> Any:
+    return jit(void(ro(code), ro(code), ro(float64), rw(float64, 2)))(_count_class_weights)
+
+
+# Add the weight of every row of a coded column to a table of its codes and the labels.
+count_class_weights_8 = _make_class_weights_kernel(uint8)
+count_class_weights_16 = _make_class_weights_kernel(uint16)
+
+
+def _pack_class_bits(codes, positions, words):
+    for r in range(codes.shape[0]):
+        words[int64(codes[r]), positions[r] >> 6] |= uint64(1) << uint64(positions[r] & 63)
+
+
+# Set the bit positions[r] of the row codes[r] of `words` for every row r of a coded column.
+pack_class_bits_8 = jit(void(ro(uint8), ro(int64), rw(uint64, 2)))(_pack_class_bits)
+pack_class_bits_16 = jit(void(ro(uint16), ro(int64), rw(uint64, 2)))(_pack_class_bits)
+
+
+@jit(void(rw(float64, 3), ro(float64), boolean, rw(float64)))
+def class_information(tables, class_weights, distribute, out):
+    """Fill out with I(A; B), I(A; B | Y) and H(A, B | Y) of the tables of A and B in every class of Y, which are changed."""
+    n_classes, m, k = tables.shape
+    whole, found = np.zeros((m, k)), np.zeros(3)
+    for y in range(n_classes):
+        for i in range(m):
+            for j in range(k):
+                whole[i, j] += tables[y, i, j]
+    table_entropies(whole, distribute, found)
+    out[0] = found[2]
+    out[1] = out[2] = 0.0
+    total = 0.0
+    for y in range(n_classes):
+        table_entropies(tables[y], distribute, found)
+        out[1] += class_weights[y] * found[2]
+        out[2] += class_weights[y] * (found[0] + found[1] - found[2])
+        total += class_weights[y]
+    if total > 0.0:
+        out[1] /= total
+        out[2] /= total
+
+
+@jit(void(ro(uint64, 2), ro(uint64, 2), ro(int64), ro(float64, 2), ro(float64, 2), int64, int64, rw(float64, 3)))
+def _fill_class_tables(words_a, words_b, class_words, counts_a, counts_b, last_a, last_b, tables):
+    """Fill the tables of two columns, of the values 0 .. last_a and 0 .. last_b, in every class; the last ones by differences."""
+    for y in range(tables.shape[0]):
+        table = tables[y]
+        for low in range(class_words[y], class_words[y + 1], _BLOCK_WORDS):
+            high = min(low + _BLOCK_WORDS, class_words[y + 1])
+            for i in range(last_a):
+                a = words_a[i, low:high]
+                for j in range(last_b):
+                    b = words_b[j, low:high]
+                    ones = uint64(0)
+                    for w in range(high - low):
+                        ones += _popcount(a[w] & b[w])
+                    table[i, j] += ones
+        for j in range(last_b + 1):
+            table[last_a, j] = counts_b[j, y]
+        for i in range(last_a):
+            rest = counts_a[i, y]
+            for j in range(last_b):
+                rest -= table[i, j]
+                table[last_a, j] -= table[i, j]
+            table[i, last_b] = rest
+            table[last_a, last_b] -= rest
+
+
+@jit(
+    void(
+        *(ro(uint64, 2), ro(int64), ro(int64), ro(float64, 2), ro(float64), ro(int64)),
+        *(ro(int64), ro(int64), boolean, rw(float64, 2)),
+    )
+)
+def pair_information_by_bits(
+    words, word_starts, class_words, counts, class_weights, starts, first, second, distribute, out
+):
+    """Fill a row of out with I(A; B), I(A; B | Y) and H(A, B | Y) of every pair of columns stored as bit sets.
+
+    The values of column c, missing last, have the rows [starts[c], starts[c + 1]) of `counts`, their numbers in every class, and
+    those that occur the rows [word_starts[c], word_starts[c + 1]) of `words`: one row less where no value is missing. The bits of
+    class y are in the words [class_words[y], class_words[y + 1]).
+    """
+    for p in range(first.shape[0]):
+        a, b = first[p], second[p]
+        m, k = starts[a + 1] - starts[a], starts[b + 1] - starts[b]
+        tables = np.zeros((class_weights.shape[0], m, k))
+        words_a, words_b = words[word_starts[a] : word_starts[a + 1]], words[word_starts[b] : word_starts[b + 1]]
+        counts_a, counts_b = counts[starts[a] : starts[a + 1]], counts[starts[b] : starts[b + 1]]
+        last_a, last_b = words_a.shape[0] - 1, words_b.shape[0] - 1
+        _fill_class_tables(words_a, words_b, class_words, counts_a, counts_b, last_a, last_b, tables)
+        class_information(tables, class_weights, distribute, out[p])
+
+
+def _pair_information_by_counting(codes, labels, weight, class_weights, starts, first, second, distribute, out):
+    for p in range(first.shape[0]):
+        a, b = first[p], second[p]
+        shape = (class_weights.shape[0], starts[a + 1] - starts[a], starts[b + 1] - starts[b])
+        tables = np.zeros(shape)
+        if weight.shape[0] > 0:
+            for r in range(codes.shape[1]):
+                tables[int64(labels[r]), int64(codes[a, r]), int64(codes[b, r])] += weight[r]
+        else:
+            counted = np.zeros(shape, dtype=np.int64)
+            for r in range(codes.shape[1]):
+                counted[int64(labels[r]), int64(codes[a, r]), int64(codes[b, r])] += 1
+            for y in range(shape[0]):
+                for i in range(shape[1]):
+                    for j in range(shape[2]):
+                        tables[y, i, j] = counted[y, i, j]
+        class_information(tables, class_weights, distribute, out[p])
+
+
+def _make_information_kernel(code: types.Type) -> Any:
+    signature = void(
+        *(ro(code, 2), ro(code), ro(float64), ro(float64), ro(int64), ro(int64), ro(int64), boolean, rw(float64, 2))
+    )
+    return jit(signature)(_pair_information_by_counting)
+
+
+# As `pair_information_by_bits`, from coded rows.
+pair_information_by_counting_8 = _make_information_kernel(uint8)
+pair_information_by_counting_16 = _make_information_kernel(uint16)

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tamiz.report.records.codec import Interval
-    from tamiz.report.records.columns import CriterionInfo, MeanRank, RankingRecord, UncutColumns
+    from tamiz.report.records.columns import (
+        ColumnTestsRecord,
+        CriterionInfo,
+        MeanRank,
+        RankingRecord,
+        UncutColumns,
+    )
     from tamiz.report.records.study import StudyRecord
 
 _CUTS_SHOWN = 5
@@ -30,6 +36,8 @@ _CUTS_SHOWN = 5
 _MIN_DISAGREEMENT = 0.4
 _FEW_COLUMNS = 5
 _FEW_NAMED = 3
+# Smaller p-values are not written out.
+_MIN_P_VALUE = 1e-300
 
 
 def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
@@ -48,7 +56,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
     ranking = result.ranking
     if ranking is None or not ranking.criteria:
         return None
-    names, mean_rank = ranking.columns, ranking.mean_rank
+    names, mean_rank, tests = ranking.columns, ranking.mean_rank, ranking.tests
     counted = [one for one in ranking.criteria if mean_rank is None or one.id in mean_rank.criteria]
     criteria = [*counted, *(one for one in ranking.criteria if one not in counted)]
     scores = [ranking.scores[criterion.id] for criterion in criteria]
@@ -82,6 +90,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
             "zero_scores": first_scores[j] == 0,
             "mean_rank": None if mean_rank is None else _mean_rank_cell(ranks[j], mean_rank.intervals[j], n_ranked),
             "scores": [_score_cell(column[j], top) for column, top in zip(scores, tops, strict=True)],
+            "p_value": _p_value_cell(tests, j),
             "cuts": _cut_points_text(ranking.cut_points.get(names[j])),
         }
         for j in order[:MAX_LISTED]
@@ -108,6 +117,8 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         "n_zero_scores": sum(row["zero_scores"] for row in rows),
         "zero_scores_by": label_in_sentence(criteria[0].label),
         "uncut": uncut_sentences(ranking, target),
+        "tests": "" if tests is None else _tests_text(tests, shorten(target, 40)),
+        "has_p_values": tests is not None and not tests.untestable_reason,
         "disagreement": "" if mean_rank is None else _disagreement_text(ranking, mean_rank, counted),
         "has_cuts": bool(ranking.cut_points),
         "has_subset": bool(subset),
@@ -232,7 +243,7 @@ def _uncut_columns_sentences(uncut: UncutColumns, target: str) -> list[str]:
     )
     return [
         *sentences,
-        f"By {test} of {count_with_noun(n_tested, 'numeric column')} (p-values adjusted by Benjamini-Hochberg, {level}), "
+        f"By {test}, with p-values adjusted for the tests of {count_with_noun(n_tested, 'column')} (Benjamini-Hochberg, {level}), "
         f"{_n_significant_text(tests.n_significant, columns, n, effect)}.",
         f"With {count_with_noun(tests.n_rows, 'row')}, a test at the {level} level has a power of "
         f"{format_percent(uncut.power)} {explained.format(enough)} ({adjusted} after Bonferroni's correction for "
@@ -248,6 +259,47 @@ def _n_significant_text(n_found: int, columns: str, n: int, effect: str) -> str:
     if not n_found:
         return f"none of these {n:,} {effect.format('s')}"
     return f"{n_found:,} of these {n:,} {effect.format('s' if n_found == 1 else '')}"
+
+
+def _tests_text(tests: ColumnTestsRecord, target: str) -> str:
+    """Return sentences on the tests, their number, and how many columns are significant; or why there are no p-values."""
+    if tests.untestable_reason:
+        return f"The ranking has no p-values: {tests.untestable_reason}."
+    n, level = sum(tests.methods.values()), format_percent(tests.level)
+    methods = join_names(
+        [f"{name} for {count_with_noun(count, 'column')}" for name, count in tests.methods.items()], width=200
+    )
+    found = f"{tests.n_significant:,} of {count_with_noun(n, 'column')}"
+    verb = "is" if tests.n_significant == 1 else "are"
+    text = (
+        f"{found} {verb} significantly related to {target} at a false discovery rate of {level}: the p-value, adjusted for "
+        f"{count_with_noun(n, 'test')} by Benjamini-Hochberg, is at most {level}. The tests are {methods}."
+    )
+    if tests.few_expected:
+        names = join_names(tests.few_expected)
+        text += f" The p-values of {names} are approximate: more than 20% of the expected counts are below 5."
+    return text
+
+
+def _p_value_cell(tests: ColumnTestsRecord | None, j: int) -> dict[str, Any]:
+    """Return the p-value of a column as a number, and the adjusted one and the p-value as text."""
+    p = None if tests is None else tests.p_values[j]
+    adjusted = None if tests is None else tests.adjusted[j]
+    if tests is None or p is None or adjusted is None:
+        return {"value": None, "adjusted": "", "text": "", "significant": False}
+    return {
+        "value": p,
+        "adjusted": _p_value_text(adjusted),
+        "text": _p_value_text(p),
+        "significant": adjusted <= tests.level,
+    }
+
+
+def _p_value_text(p: float) -> str:
+    """Return a p-value with three decimals, a small one with one digit and an exponent."""
+    if p < _MIN_P_VALUE:
+        return f"<{_MIN_P_VALUE:.0e}".replace("-", "−")
+    return f"{p:.3f}" if p >= 0.001 else f"{p:.0e}".replace("-0", "-").replace("-", "−")
 
 
 def _mean_rank_cell(rank: float | None, interval: Interval | None, n_ranked: int) -> dict[str, Any]:

@@ -52,6 +52,27 @@ def weight_groups_equally(source: Source) -> Source:
     return with_weight(source, weight if own is None else weight * own, name)
 
 
+def untestable_reason(source: Source, *, weights_are_counts: bool) -> str:
+    """Return why p-values are not valid, "" where they are: tests need independent rows that count once.
+
+    Parameters
+    ----------
+    source : Source
+    weights_are_counts : bool
+        Whether whole-number weights are the numbers of equal rows; otherwise no weights are.
+    """
+    if source.groups is not None and _has_repeated_groups(source.groups):
+        return "the rows of a group are not independent"
+    if source.time is not None:
+        return "rows in time are not independent"
+    weight = weight_array(source)
+    if weight is not None and not weights_are_counts:
+        return "the rows have weights"
+    if weight is not None and not bool((weight == np.floor(weight)).all()):
+        return "the weights of the rows are not whole numbers"
+    return ""
+
+
 def group_warnings(source: Source) -> list[str]:
     """Return warnings on how the rows of a group count in a ranking, and on columns that identify the group.
 

@@ -76,6 +76,12 @@ def weight_array(source: Source) -> NDArray[np.float64] | None:
     return np.concatenate([block.weight_or_ones for block in source.blocks([])])
 
 
+def positive_weight_rows(source: Source) -> Source:
+    """Return the rows of positive weight."""
+    weight = weight_array(source)
+    return source if weight is None or weight.all() else select_rows(source, np.flatnonzero(weight))
+
+
 def n_original_rows(source: Source) -> int:
     """Return the number of rows of the user's table, including rows without a target."""
     while isinstance(source, _View):

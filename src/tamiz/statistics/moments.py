@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from tamiz.kernels.moments import class_moments
+from tamiz.kernels.moments import class_moments, class_moments_of_rows
 from tamiz.statistics.base import Block, Statistic
 
 
@@ -44,15 +44,23 @@ class ClassMoments(Statistic):
         assert block.y is not None
         return np.ascontiguousarray(block.y, dtype=np.int32)
 
+    def _values(self, block: Block, column: int) -> np.ndarray:
+        return block.column(column)
+
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
         part = self.empty() if self.n_samples else self
         labels, weight = self._labels(block), block.weight_or_ones
-        out = np.empty((self.n_classes, 5))
-        for k, column in enumerate(self.columns):
-            class_moments(block.column(column), labels, weight, out)
-            part.weight[:, k], part.mean[:, k], part.squared_deviations[:, k] = out.T[:3]
-            part.minimum[:, k], part.maximum[:, k] = out.T[3:]
+        rows = block.numeric_matrix if self.columns == block.numeric_columns else None
+        found = np.empty((5, self.n_classes, len(self.columns)))
+        if rows is not None and rows.dtype == np.float64 and rows.flags.c_contiguous:
+            class_moments_of_rows(rows, labels, weight, found)
+        else:
+            out = np.empty((self.n_classes, 5))
+            for k, column in enumerate(self.columns):
+                class_moments(self._values(block, column), labels, weight, out)
+                found[:, :, k] = out.T
+        part.weight, part.mean, part.squared_deviations, part.minimum, part.maximum = found
         part.n_samples = len(block.rows)
         return self if part is self else self.merge(part)
 

@@ -129,10 +129,11 @@ class CriterionInfo(Named):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FTestSummary:
-    """F tests of the numeric columns: how many columns without a cut point are significant, and the power of one test.
+    """F tests of numeric columns: how many columns without a cut point are significant, and the power of one test.
 
-    `n_rows` is that of the column with the most missing values. `detectable` and `detectable_adjusted` are the shares of variance
-    that one test detects, at the level and at the level divided by the number of tests.
+    `n_tested` is the number of columns of any kind for which p-values are adjusted, and `n_rows` is that of the column with the
+    most missing values. `detectable` and `detectable_adjusted` are the shares of variance that one test detects, at the level and
+    at the level divided by the number of tests.
     """
 
     name: Literal["anova", "correlation"]
@@ -141,6 +142,24 @@ class FTestSummary:
     n_rows: int
     detectable: float
     detectable_adjusted: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnTestsRecord:
+    """Tests of independence of each column and the target: p-values, as they are and adjusted (Benjamini-Hochberg).
+
+    A column without a test has None. `methods` has the number of columns for the name of each test, `n_significant` is the number
+    of columns whose adjusted p-value is at most `level`, and `few_expected` names the columns with small expected counts.
+    `untestable_reason` states why there is no test, "" where there is one.
+    """
+
+    p_values: tuple[float | None, ...]
+    adjusted: tuple[float | None, ...]
+    methods: dict[str, int]
+    n_significant: int
+    level: float
+    few_expected: tuple[str, ...]
+    untestable_reason: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -177,11 +196,14 @@ class RankingRecord:
     uncut: UncutColumns | None
     constant: tuple[str, ...]
     mean_rank: MeanRank | None
+    tests: ColumnTestsRecord | None
 
     def __post_init__(self) -> None:
         for one in self.criteria:
             check_known("the criterion", one.id, self.scores)
             check_lengths(columns=self.columns, scores=self.scores[one.id])
+        if self.tests is not None:
+            check_lengths(columns=self.columns, p_values=self.tests.p_values, adjusted=self.tests.adjusted)
         if self.mean_rank is not None:
             check_lengths(columns=self.columns, ranks=self.mean_rank.ranks, intervals=self.mean_rank.intervals)
             for name in self.mean_rank.criteria:

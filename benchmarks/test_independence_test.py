@@ -1,0 +1,85 @@
+"""Tests of independence of every column, against scikit-learn and scipy on the same table in the same run."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.feature_selection import chi2, f_classif
+from sklearn.preprocessing import OneHotEncoder
+
+from tamiz import RankSelector, open_source
+from tamiz.criteria import IndependenceTest
+
+from .data import categorical, numeric
+
+NUMERIC = "one-way ANOVA 100,000 x 100"
+RANKS = "Kruskal-Wallis 100,000 x 100"
+CATEGORICAL = "chi-squared 100,000 x 100"
+
+
+@cache
+def numbers():
+    return numeric(100_000, 100, n_informative=30)
+
+
+@cache
+def codes():
+    return categorical(100_000, 100, n_informative=10)
+
+
+def timed_fit(benchmark, relevance, *data):
+    benchmark.extra_info["system"] = "tamiz"
+    return benchmark.pedantic(RankSelector(relevance).fit, args=data, rounds=5, warmup_rounds=1)
+
+
+@pytest.mark.benchmark(group=NUMERIC)
+@pytest.mark.parametrize("form", ["arrays", "open source"])
+def test_tamiz_anova(benchmark, form):
+    benchmark.extra_info["form"] = form
+    X, y = numbers().X, numbers().y
+    fitted = timed_fit(benchmark, IndependenceTest(), *((X, y) if form == "arrays" else (open_source(X, y),)))
+    np.testing.assert_allclose(fitted.statistics_, f_classif(X, y)[0], rtol=1e-6)
+
+
+@pytest.mark.benchmark(group=NUMERIC)
+def test_scikit_learn_f_classif(benchmark):
+    benchmark.extra_info["system"] = "scikit-learn f_classif"
+    benchmark.pedantic(f_classif, args=(numbers().X, numbers().y), rounds=5, warmup_rounds=1)
+
+
+@pytest.mark.benchmark(group=RANKS)
+def test_tamiz_kruskal_wallis(benchmark):
+    benchmark.extra_info["form"] = "open source"
+    X, y = numbers().X, numbers().y
+    fitted = timed_fit(benchmark, IndependenceTest(test="rank"), open_source(X, y))
+    expected = [stats.kruskal(*(X[y == c, j] for c in np.unique(y))).statistic for j in range(3)]
+    np.testing.assert_allclose(fitted.statistics_[:3], expected, rtol=1e-9)
+
+
+@pytest.mark.benchmark(group=RANKS)
+def test_scipy_kruskal(benchmark):
+    benchmark.extra_info["system"] = "scipy kruskal"
+    classes = [numbers().X[numbers().y == c] for c in np.unique(numbers().y)]
+    benchmark.pedantic(stats.kruskal, args=classes, rounds=2)
+
+
+@pytest.mark.benchmark(group=CATEGORICAL)
+@pytest.mark.parametrize("form", ["data frame", "open source"])
+def test_tamiz_chi_squared(benchmark, form):
+    benchmark.extra_info["form"] = form
+    frame, y = codes().frame()
+    fitted = timed_fit(
+        benchmark, IndependenceTest(), *((frame, y) if form == "data frame" else (open_source(frame, y),))
+    )
+    table = np.array([[np.sum((codes().X[:, 0] == a) & (codes().y == b)) for b in np.unique(codes().y)]
+                      for a in np.unique(codes().X[:, 0])])  # fmt: skip
+    assert fitted.statistics_[0] == pytest.approx(stats.chi2_contingency(table, correction=False).statistic)
+
+
+@pytest.mark.benchmark(group=CATEGORICAL)
+def test_scikit_learn_chi2_of_indicators(benchmark):
+    # chi2 has one statistic for each indicator; encoding the categories is not part of its time.
+    benchmark.extra_info["system"] = "scikit-learn chi2 of sparse indicators"
+    indicators = OneHotEncoder().fit_transform(codes().X)
+    benchmark.pedantic(chi2, args=(indicators, codes().y), rounds=5, warmup_rounds=1)

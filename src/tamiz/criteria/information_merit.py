@@ -1,0 +1,252 @@
+"""Base classes of merits of the information-theoretic family, and their evaluators.
+
+A merit is a function of the relevances of the columns of a set and of one *term* of each pair: what the pair adds to the merit less
+than its columns alone. Some merits sum the terms of all pairs, others add the columns in a greedy order.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.criteria.association_matrix import AssociationMatrix, SetSums
+from tamiz.criteria.base import Merit, PairwiseAssociations
+from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency
+from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
+from tamiz.criteria.joint_information import JointInformation, PairInformation, read_coded_rows
+from tamiz.kernels.greedy_merits import greedy_merits
+from tamiz.runtime import parallel
+from tamiz.runtime.validation import check_choice
+from tamiz.sources.base import Source
+from tamiz.sources.row_groups import weight_groups_equally
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.evaluator import Evaluator
+
+# Candidates that are evaluated as one task.
+_TASK_CANDIDATES = 256
+# An upper bound exceeds the merits by this share, for rounding errors.
+_ROUNDING_MARGIN = 1e-9
+
+
+class InformationMerit(Merit):
+    """A merit of relevances I(j; Y) and terms of pairs of columns, by default computed from their joint counts.
+
+    Attributes
+    ----------
+    label : str
+        The name of the merit in messages.
+    uses_conditional : bool
+        Whether terms depend on information within the classes.
+    """
+
+    needs_target: ClassVar[bool] = True
+    label: ClassVar[str]
+    uses_conditional: ClassVar[bool] = True
+
+    def __init__(self, *, missing: MissingRule = "distribute", discretization: Discretization | None = None) -> None:
+        self.missing = missing
+        self.discretization = discretization
+
+    @property
+    def uses_counts(self) -> bool:
+        """Whether the merit is computed from joint counts of the values."""
+        return True
+
+    def check(self, schema: Schema) -> None:
+        """Raise DataError for a table without a target, or with a target that the discretization cannot use."""
+        super().check(schema)
+        check_choice("missing", self.missing, MISSING_RULES)
+        self._coder(schema)
+
+    def _coder(self, schema: Schema) -> ColumnCoder:
+        rule = self.discretization or (MDL() if schema.has_classes else EqualFrequency(10))
+        return ColumnCoder(rule, schema, with_target=True, caller=type(self).__name__)
+
+    def bind(self, source: Source, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002 - nothing is drawn
+        """Return the evaluator for one table."""
+        self.check(source.schema)
+        pairs = self._pair_terms(weight_groups_equally(source))
+        matrix = AssociationMatrix(pairs, source.schema.n_columns, source.schema.used, pairs.bound)
+        return self._make_evaluator(pairs.relevances, matrix)
+
+    def _pair_terms(self, source: Source) -> PairTerms:
+        """Return the relevances and the terms of pairs of one table."""
+        conditional = self.uses_conditional
+        rows = read_coded_rows(self._coder(source.schema), source.reduce, source.schema, conditional=conditional)
+        information = JointInformation(rows, distribute=self.missing == "distribute", conditional=conditional)
+        # A term is a sum of at most two relevances, or a difference of two kinds of information of a pair.
+        return PairTerms(
+            information.relevances, 4.0 * information.max_entropy, lambda i, j: self._terms(information.of_pairs(i, j))
+        )
+
+    @abstractmethod
+    def _terms(self, pairs: PairInformation) -> Floats:
+        """Return the terms of pairs."""
+
+    @abstractmethod
+    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> Evaluator:
+        """Return the evaluator of relevances and terms."""
+
+
+class PairTerms(PairwiseAssociations):
+    """Relevances of columns, and terms of their pairs, which may be below 0; a column has no term with itself.
+
+    Parameters
+    ----------
+    relevances : ndarray of shape (n_columns,)
+    bound : float
+        An upper bound of the absolute values of all terms.
+    terms : callable
+        From two arrays of columns to the terms of the pairs.
+    """
+
+    def __init__(self, relevances: Floats, bound: float, terms: Callable[[NDArray[Any], NDArray[Any]], Floats]) -> None:
+        self.relevances = relevances
+        self.bound = bound
+        self._terms = terms
+
+    def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+        """Return the terms of pairs."""
+        return self._terms(i, j)
+
+    def self_associations(self, columns: NDArray[np.intp]) -> Floats:
+        """Return zeros."""
+        return np.zeros(len(columns))
+
+
+class PairSumEvaluator(Evaluator):
+    """The sum of the relevances of a set, minus the terms of its pairs times a weight.
+
+    Parameters
+    ----------
+    label : str
+    relevances : ndarray of shape (n_columns,)
+    matrix : AssociationMatrix
+        The terms of pairs.
+    weight : float
+    by_size : bool
+        Whether the weight is divided by the number of columns minus 1.
+    """
+
+    def __init__(
+        self, label: str, relevances: Floats, matrix: AssociationMatrix, *, weight: float, by_size: bool
+    ) -> None:
+        self._label = label
+        self._sums = SetSums(relevances, matrix)
+        self._weight = weight
+        self._by_size = by_size
+
+    @property
+    def name(self) -> str:
+        """Name of the merit."""
+        return self._label
+
+    def evaluate(self, candidates: Candidates) -> Floats:
+        """Return the merit of every candidate."""
+        relevances, totals = self._sums.evaluate(candidates)
+        weight = self._weight / np.maximum(candidates.sizes() - 1, 1) if self._by_size else self._weight
+        # Every pair is in the total twice.
+        return relevances - weight * totals / 2.0
+
+    def upper_bounds(self, masks: Masks) -> Floats | None:
+        """Return the sum of what each column can add to the merit of a subset, with the terms that are best for it."""
+        terms, relevances = -self._weight / 2.0 * self._sums.matrix.to_dense(), self._sums.relevances
+        bounds = np.zeros(len(masks))
+        for k, mask in enumerate(masks):
+            own, pairs = relevances[mask], terms[np.ix_(mask, mask)]
+            if not len(own):
+                continue
+            if self._by_size:
+                # The columns of a pair, or of a larger set, add their relevance and a mean of their terms.
+                np.fill_diagonal(pairs, -np.inf)
+                best = np.maximum(own + pairs.max(axis=1), 0.0).sum() if len(own) > 1 else 0.0
+                bounds[k] = max(own.max(), best)
+            else:
+                bounds[k] = np.maximum(own + np.maximum(pairs, 0.0).sum(axis=1), 0.0).sum()
+        return bounds + _ROUNDING_MARGIN * np.abs(bounds)
+
+    def max_bytes(self) -> float:
+        """Return the memory of all terms in bytes."""
+        return 8.0 * len(self._sums.relevances) ** 2
+
+
+class GreedyEvaluator(Evaluator):
+    """The sum of the gains of the columns of a set, added in the order of their gains, the first column of equals first.
+
+    The first gain is the relevance of a column. Later gains are the relevance minus the largest term with a column before it, or
+    the relevance over the mean of these terms.
+
+    Parameters
+    ----------
+    label : str
+    relevances : ndarray of shape (n_columns,)
+    matrix : AssociationMatrix
+        The terms of pairs.
+    by_quotient : bool
+    least_term : float, default=-inf
+        Terms below it count as this; above 0 for quotients.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        relevances: Floats,
+        matrix: AssociationMatrix,
+        *,
+        by_quotient: bool,
+        least_term: float = -np.inf,
+    ) -> None:
+        self._label = label
+        self._relevances = relevances
+        self._matrix = matrix
+        self._by_quotient = by_quotient
+        self._least_term = least_term
+
+    @property
+    def name(self) -> str:
+        """Name of the merit."""
+        return self._label
+
+    def evaluate(self, candidates: Candidates) -> Floats:
+        """Return the merit of every candidate."""
+        starts, flipped = candidates.starts.astype(np.int64), candidates.flipped.astype(np.int64)
+        needed = np.logical_or.reduce(candidates.parents)
+        # The terms of a single added column are in the rows of its parent.
+        widths = np.diff(starts)
+        needed[flipped[np.repeat(widths > 1, widths)]] = True
+        matrix, row_index = self._matrix.rows(needed)
+        parent_starts = np.concatenate([[0], np.cumsum(candidates.parents.sum(axis=1))]).astype(np.int64)
+        parent_members = np.nonzero(candidates.parents)[1].astype(np.int64)
+        parent = candidates.parent_index.astype(np.int64)
+        out = np.empty(len(candidates))
+
+        def fill(span: tuple[int, int]) -> None:
+            start, stop = span
+            sets = parent[start:stop], starts[start : stop + 1], flipped
+            rule = self._by_quotient, self._least_term
+            parents = parent_starts, parent_members
+            greedy_merits(self._relevances, matrix, row_index, *parents, *sets, *rule, out[start:stop])
+
+        list(parallel.map_blocks(fill, parallel.block_ranges(len(out), _TASK_CANDIDATES)))
+        return out
+
+    def upper_bounds(self, masks: Masks) -> Floats | None:
+        """Return the sum of the largest possible gains of the columns."""
+        terms = np.maximum(self._matrix.to_dense(), self._least_term)
+        bounds = np.zeros(len(masks))
+        for k, mask in enumerate(masks):
+            own, pairs = self._relevances[mask], terms[np.ix_(mask, mask)]
+            np.fill_diagonal(pairs, 1.0 if self._by_quotient else 0.0)
+            least = pairs.min(axis=1, initial=np.inf)
+            bounds[k] = (own / least if self._by_quotient else np.maximum(own - least, 0.0)).sum()
+        return bounds + _ROUNDING_MARGIN * np.abs(bounds)
+
+    def max_bytes(self) -> float:
+        """Return the memory of all terms in bytes."""
+        return 8.0 * len(self._relevances) ** 2

@@ -1,0 +1,210 @@
+"""Mutual information of columns with the target, and of pairs of columns over all rows and within the classes of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.criteria.base import GatherFunction, StatisticsCache
+from tamiz.criteria.discretization import ColumnCoder
+from tamiz.criteria.uncertainty import check_table_sizes
+from tamiz.kernels import contingency as kernels
+from tamiz.runtime import parallel
+from tamiz.runtime.validation import check_memory
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.statistics.contingency import CodedRows
+
+_Bits: TypeAlias = "tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]"
+_PairCounter: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
+
+# Up to this many values of both columns, counting bits is faster than counting rows.
+_MAX_BIT_VALUES = 14
+# Rows times columns, or times pairs, of one block: for less, a thread costs more than it saves.
+_BLOCK_ROWS, _BLOCK_PAIR_ROWS = 2**20, 2**23
+
+
+class PairInformation(NamedTuple):
+    """What is known of pairs of columns i and j, in bits; each an array of shape (n_pairs,).
+
+    Attributes
+    ----------
+    relevances : ndarray
+        I(i; Y) + I(j; Y).
+    redundancies : ndarray
+        I(i; j).
+    conditional : ndarray
+        I(i; j | Y).
+    joint_entropies : ndarray
+        H(i, j, Y).
+    """
+
+    relevances: Floats
+    redundancies: Floats
+    conditional: Floats
+    joint_entropies: Floats
+
+
+def read_coded_rows(coder: ColumnCoder, gather: GatherFunction, schema: Schema, *, conditional: bool) -> CodedRows:
+    """Return the rows of the used columns and, last, of the target as codes.
+
+    Parameters
+    ----------
+    coder : ColumnCoder
+        Codes the columns and the target.
+    gather : callable
+        Returns filled copies of statistics.
+    schema : Schema
+    conditional : bool
+        Whether pairs will be counted within the classes, in a table for each class.
+    """
+    cache = StatisticsCache()
+    while wanted := coder.requires(cache):
+        cache.add(gather(*wanted))
+    coding = coder.coding(cache)
+    check_table_sizes(coding, schema, coding.sizes[schema.n_columns] if conditional else 1)
+    empty_rows = CodedRows((*map(int, schema.used), schema.n_columns), coding)
+    n_bits = sum(coding.sizes[c] + 1 for c in empty_rows.columns if coding.sizes[c] <= _MAX_BIT_VALUES)
+    # Two copies, in blocks and concatenated, and the bits.
+    check_memory(
+        schema.n_rows * (2.0 * empty_rows.row_bytes + n_bits / 8),
+        f"{schema.n_rows:,} coded rows of {len(schema.used):,} columns",
+        "Keep fewer columns first, with RankSelector.",
+    )
+    (rows,) = gather(empty_rows)
+    filled: CodedRows = rows
+    return filled
+
+
+class JointInformation:
+    """Information of the columns of one table and of their pairs, in bits.
+
+    A missing value is a category, or its count is distributed over the present values in each table of two columns: of a column and
+    the target, of a pair, and of a pair within every class.
+
+    Parameters
+    ----------
+    rows : CodedRows
+        The last column is the target.
+    distribute : bool
+        Whether counts of missing values are distributed.
+    conditional : bool
+        Whether pairs are also counted within the classes; otherwise the conditional information of pairs is that of all rows.
+
+    Attributes
+    ----------
+    relevances : ndarray of shape (n_columns,)
+        I(j; Y) of every column of the schema, 0 for a column that is not used.
+    max_entropy : float
+        The largest entropy of a column; no information of a pair is larger.
+    """
+
+    def __init__(self, rows: CodedRows, *, distribute: bool, conditional: bool) -> None:
+        columns, codes = list(rows.columns[:-1]), rows.codes
+        n_columns, n_classes = rows.columns[-1], rows.coding.sizes[rows.columns[-1]]
+        self._distribute = distribute
+        self._weight = rows.weight
+        self._codes, labels = codes[:-1], codes[-1]
+        sizes = np.array([rows.coding.sizes[c] for c in columns], dtype=np.int64)
+        # The values of column c, missing last, have the rows [starts[c], starts[c + 1]) of the counts.
+        self._starts = _bounds(sizes + 1)
+        tables = self._count_classes(labels, n_classes)
+        entropies = np.zeros((len(columns), 3))
+        kernels.stacked_entropies(tables, self._starts, distribute, entropies)
+        self.relevances = np.zeros(n_columns)
+        self.relevances[columns] = entropies[:, 2]
+        self.max_entropy = float(entropies[:, 0].max(initial=0.0))
+        shares = np.bincount(labels, rows.weight if len(rows.weight) else None, n_classes).astype(np.float64)
+        shares = shares[shares > 0] / shares.sum()
+        self._target_entropy = float((shares * -np.log2(shares)).sum())
+        self._position = np.zeros(n_columns, dtype=np.int64)
+        self._position[columns] = np.arange(len(columns))
+        self._labels = labels if conditional else np.zeros_like(labels)
+        self._counts = np.ascontiguousarray(tables[:, :-1] if conditional else tables.sum(axis=1, keepdims=True))
+        self._class_weights = self._counts[: self._starts[1]].sum(axis=0) if len(columns) else np.zeros(1)
+        self._sizes = sizes
+        self._by_bits = (sizes <= _MAX_BIT_VALUES) & (len(rows.weight) == 0)
+
+    def _count_classes(self, labels: NDArray[Any], n_classes: int) -> Floats:
+        """Return the weights of the values of every column in every class; no row is in the last class, of missing values."""
+        tables = np.zeros((int(self._starts[-1]), n_classes + 1))
+        count = kernels.count_class_weights_8 if labels.dtype == np.uint8 else kernels.count_class_weights_16
+
+        def count_columns(span: tuple[int, int]) -> None:
+            for c in range(*span):
+                count(self._codes[c], labels, self._weight, tables[self._starts[c] : self._starts[c + 1]])
+
+        self._run(count_columns)
+        return tables
+
+    def _run(self, function: Any) -> None:
+        """Call a function with ranges of columns."""
+        n_columns, n_rows = self._codes.shape
+        list(parallel.map_blocks(function, parallel.block_ranges(n_columns, 1 + _BLOCK_ROWS // (1 + n_rows))))
+
+    @cached_property
+    def _bits(self) -> _Bits:
+        """The columns with few values as bits, the first word of each value of a column, and the first word of each class."""
+        has_missing = self._counts[self._starts[1:] - 1].any(axis=1)
+        value_words = _bounds(np.where(self._by_bits, self._sizes + has_missing, 0))
+        # Every class starts with a word of its own.
+        class_rows = np.bincount(self._labels, minlength=len(self._class_weights))
+        class_words = _bounds(-(-class_rows // 64))
+        by_class = np.argsort(self._labels, kind="stable")
+        positions = np.empty(len(self._labels), dtype=np.int64)
+        first_rows = np.cumsum(class_rows) - class_rows
+        positions[by_class] = np.arange(len(positions)) + np.repeat(64 * class_words[:-1] - first_rows, class_rows)
+        words = np.zeros((int(value_words[-1]), int(class_words[-1])), dtype=np.uint64)
+        pack = kernels.pack_class_bits_8 if self._codes.dtype == np.uint8 else kernels.pack_class_bits_16
+
+        def pack_columns(span: tuple[int, int]) -> None:
+            for c in range(*span):
+                if self._by_bits[c]:
+                    pack(self._codes[c], positions, words[value_words[c] : value_words[c + 1]])
+
+        self._run(pack_columns)
+        return words, value_words, class_words
+
+    def of_pairs(self, i: NDArray[Any], j: NDArray[Any]) -> PairInformation:
+        """Return the information of pairs of columns of the schema."""
+        first, second = self._position[i], self._position[j]
+        found = np.empty((len(first), 3))
+        by_bits = self._by_bits[first] & self._by_bits[second]
+        # The bits are made here, and not by several threads at once.
+        for where, count in ((by_bits, partial(self._count_bits, self._bits)), (~by_bits, self._count_rows)):
+            self._fill(found, np.flatnonzero(where), first, second, count)
+        return PairInformation(
+            self.relevances[i] + self.relevances[j], found[:, 0], found[:, 1], found[:, 2] + self._target_entropy
+        )
+
+    def _fill(
+        self, out: Floats, where: NDArray[Any], first: NDArray[Any], second: NDArray[Any], count: _PairCounter
+    ) -> None:
+        size = 1 + _BLOCK_PAIR_ROWS // (1 + self._codes.shape[1])
+        parts = [where[start:stop] for start, stop in parallel.block_ranges(len(where), size)]
+        for part, values in zip(parts, parallel.map_blocks(lambda p: count(first[p], second[p]), parts), strict=True):
+            out[part] = values
+
+    def _count_bits(self, bits: _Bits, first: NDArray[Any], second: NDArray[Any]) -> Floats:
+        out = np.empty((len(first), 3))
+        counts = self._counts, self._class_weights, self._starts
+        kernels.pair_information_by_bits(*bits, *counts, first, second, self._distribute, out)
+        return out
+
+    def _count_rows(self, first: NDArray[Any], second: NDArray[Any]) -> Floats:
+        out = np.empty((len(first), 3))
+        rows = self._codes, self._labels, self._weight, self._class_weights, self._starts
+        count = kernels.pair_information_by_counting_8
+        if self._codes.dtype != np.uint8:
+            count = kernels.pair_information_by_counting_16
+        count(*rows, first, second, self._distribute, out)
+        return out
+
+
+def _bounds(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the first numbers of consecutive ranges of these sizes, and the end of the last one."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -1,0 +1,181 @@
+"""MRMR: minimum redundancy, maximum relevance, by mutual information or by F statistics and correlations."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from tamiz.criteria.association_matrix import AssociationMatrix
+from tamiz.criteria.base import gather_statistics
+from tamiz.criteria.discretization import Discretization
+from tamiz.criteria.entropy_relevance import MissingRule, divide_or_zero
+from tamiz.criteria.fisher import FisherScore
+from tamiz.criteria.information_merit import GreedyEvaluator, InformationMerit, PairSumEvaluator, PairTerms
+from tamiz.criteria.joint_information import PairInformation
+from tamiz.exceptions import DataError
+from tamiz.runtime.validation import check_choice, check_memory
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
+from tamiz.statistics.base import Floats
+from tamiz.statistics.cross_products import ScatterMatrix
+from tamiz.statistics.moments import ClassMoments
+from tamiz.subsets.evaluator import Evaluator
+
+PairMeasure = Literal["information", "correlation"]
+Scheme = Literal["difference", "quotient"]
+# A redundancy below this counts as this in a quotient, as in the package mrmr-selection.
+_LEAST_REDUNDANCY = 0.001
+# The largest share of the variance in an F statistic: a column that is constant in every class has a finite one, and sums with it
+# keep seven digits of the others.
+_LARGEST_SHARE = 1.0 - 1e-9
+
+
+class MRMR(InformationMerit):
+    r"""Minimum redundancy, maximum relevance: relevance of the columns, less or over their mean redundancy.
+
+    .. math:: M(S) = \sum_{j \in S} I(j; Y) - \frac{1}{|S| - 1} \sum_{i < j \in S} I(i; j)
+
+    Parameters
+    ----------
+    association : {"information", "correlation"}, default="information"
+        Mutual information in bits; or the F statistic of the analysis of variance (of the regression, for a numeric target) as
+        relevance, and the absolute value of Pearson's correlation as redundancy, for tables with numeric columns only. The share of
+        the variance that is explained counts as at most 1 - 1e-9, so that F is finite.
+    scheme : {"difference", "quotient"}, default="difference"
+        Relevance minus or over the mean redundancy.
+    missing : {"distribute", "category"}, default="distribute"
+        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own. With
+        "correlation" a missing value is the mean of its column, and left out in the analysis of variance.
+    discretization : MDL, EqualFrequency or EqualWidth, default=None
+        How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
+        for a numeric target. With "correlation" numbers are not cut, and it must be None.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is unknown, or `discretization` is passed with "correlation".
+    DataError
+        When there is no target, a numeric one with MDL, or a categorical column with "correlation".
+
+    Notes
+    -----
+    A forward search adds the column j with the largest :math:`I(j; Y) - \frac{1}{|S|} \sum_{s \in S} I(j; s)`, or the largest
+    quotient of these two, as in the paper. The merit of the scheme "quotient" is the sum of the quotients when the columns are
+    added in the order of their quotients, the first with its relevance alone. Redundancies below 0.001 count as 0.001 there.
+
+    Cost O(n), and the cells of its contingency table, for each pair of columns that a search needs: k p pairs where a forward
+    search selects k of p columns; with "correlation" O(n p^2) at once, and p^2 numbers of memory.
+
+    References
+    ----------
+    Peng, Long and Ding (2005), Feature selection based on mutual information, IEEE TPAMI 27.
+    Ding and Peng (2005), Minimum redundancy feature selection from microarray gene expression data, JBCB 3: FCD and FCQ.
+    Brown, Pocock, Zhao and Luján (2012), Conditional likelihood maximisation: a unifying framework for information theoretic
+    feature selection, JMLR 13.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import MRMR
+    >>> from tamiz.search import Forward
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> SubsetSelector(MRMR(), Forward(), n_features=3).fit(X, y).get_support(indices=True)
+    array([21, 22, 27])
+    """
+
+    label: ClassVar[str] = "MRMR"
+    uses_conditional: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        association: PairMeasure = "information",
+        *,
+        scheme: Scheme = "difference",
+        missing: MissingRule = "distribute",
+        discretization: Discretization | None = None,
+    ) -> None:
+        super().__init__(missing=missing, discretization=discretization)
+        self.association = association
+        self.scheme = scheme
+
+    @property
+    def uses_counts(self) -> bool:
+        """Whether the association is mutual information."""
+        return self.association == "information"
+
+    def check(self, schema: Schema) -> None:
+        """Raise DataError for a table that the merit does not accept."""
+        check_choice("association", self.association, ("information", "correlation"))
+        check_choice("scheme", self.scheme, ("difference", "quotient"))
+        super().check(schema)
+        if self.uses_counts:
+            return
+        if self.discretization is not None:
+            raise ValueError("discretization applies to association='information' only; leave it out.")
+        if schema.categorical:
+            raise DataError(
+                f"MRMR with association='correlation' needs numeric columns, but column "
+                f"{schema.columns[schema.categorical[0]].name!r} is categorical. Use association='information'."
+            )
+
+    def _pair_terms(self, source: Source) -> PairTerms:
+        return super()._pair_terms(source) if self.uses_counts else _correlation_terms(source)
+
+    def _terms(self, pairs: PairInformation) -> Floats:
+        return pairs.redundancies
+
+    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> Evaluator:
+        if self.scheme == "difference":
+            return PairSumEvaluator(self.label, relevances, matrix, weight=1.0, by_size=True)
+        return GreedyEvaluator(self.label, relevances, matrix, by_quotient=True, least_term=_LEAST_REDUNDANCY)
+
+
+def _correlation_terms(source: Source) -> PairTerms:
+    """Return F statistics and the absolute correlations of numeric columns."""
+    schema = source.schema
+    columns = np.array(schema.numeric, dtype=np.intp)
+    numbers = schema.numeric if schema.has_classes else (*schema.numeric, schema.n_columns)
+    check_memory(
+        ScatterMatrix.work_bytes(len(numbers)),
+        f"{len(numbers):,} x {len(numbers):,} cross products",
+        "Keep fewer columns first, with RankSelector, or use association='information'.",
+    )
+    incomplete = tuple(j for j in schema.numeric if schema.columns[j].n_missing)
+    (products,) = source.reduce(ScatterMatrix(numbers, (), incomplete))
+    correlations = _absolute_correlations(products.matrix)
+    relevances = np.zeros(schema.n_columns)
+    if schema.has_classes:
+        relevances[columns] = _class_f_statistics(source)
+    else:
+        shares = correlations[:-1, -1] ** 2
+        relevances[columns] = _f_statistics(shares, np.ones(len(shares)), products.total_weight - 2.0)
+    position = np.zeros(schema.n_columns, dtype=np.intp)
+    position[columns] = np.arange(len(columns))
+    return PairTerms(relevances, 1.0, lambda i, j: correlations[position[i], position[j]])
+
+
+def _absolute_correlations(products: Floats) -> Floats:
+    """Return the absolute correlations of centred cross products, 0 for a constant column."""
+    # Each column is scaled by a power of two, so that no product overflows or underflows.
+    exponent = np.frexp(np.diag(products))[1] // 2
+    scaled = np.ldexp(products, -(exponent[:, None] + exponent))
+    squares = np.diag(scaled)
+    return np.minimum(divide_or_zero(np.abs(scaled), np.sqrt(np.outer(squares, squares))), 1.0)
+
+
+def _class_f_statistics(source: Source) -> Floats:
+    """Return the F statistic of the analysis of variance of every numeric column."""
+    schema, criterion = source.schema, FisherScore()
+    cache = gather_statistics([criterion], source.reduce, schema)
+    shares = criterion.scores(cache, schema)[list(schema.numeric)]
+    weight = cache[ClassMoments(schema.numeric, schema.n_classes)].weight
+    n_classes = (weight > 0).sum(axis=0)
+    return _f_statistics(shares, n_classes - 1.0, weight.sum(axis=0) - n_classes)
+
+
+def _f_statistics(shares: Floats, model: Floats, residual: Floats | float) -> Floats:
+    """Return F from the explained shares of the variances and the degrees of freedom."""
+    shares = np.minimum(shares, _LARGEST_SHARE)
+    return divide_or_zero(shares * np.maximum(residual, 0.0), (1.0 - shares) * model)

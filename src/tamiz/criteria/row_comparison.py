@@ -1,0 +1,190 @@
+"""Base class of the Relief algorithms, which compare every row with all others, and the table in the form that they need."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.criteria.base import Relevance, RowRelevance
+from tamiz.criteria.model_relevance import draw_rows, repeat_rows
+from tamiz.kernels import read_only
+from tamiz.kernels.relief import (
+    CODE,
+    COMPLETE_CODE,
+    COMPLETE_NUMBER,
+    EXPECTED_NUMBER,
+    SKIPPED_NUMBER,
+    ScaledColumns,
+)
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.validation import check_memory
+from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
+from tamiz.sources.views import target_array
+from tamiz.statistics.base import Floats
+
+# A study compares at most this many values, about two seconds, but at least this many rows, however many columns there are.
+_MAX_STUDY_DIFFERENCES = 1e10
+_MIN_STUDY_ROWS = 500
+# Values that are computed for a block of rows: 2 MB, and at most 32 rows.
+_BLOCK_VALUES, _MAX_BLOCK_ROWS = 2**18, 32
+
+
+@dataclass(frozen=True)
+class ComparedRows:
+    """The rows of a table, in its order or sorted by the target; rows with equal targets are in the order of the table.
+
+    Attributes
+    ----------
+    table : ScaledColumns
+        The columns in which at least two different values are present.
+    source_columns : ndarray of shape (n_columns,)
+        The column of the source that each column of `table` is.
+    target : ndarray of shape (n_rows,)
+        Codes of classes, or numbers.
+    """
+
+    table: ScaledColumns
+    source_columns: NDArray[np.intp]
+    target: NDArray[Any]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.target)
+
+    def class_starts(self) -> NDArray[np.int64]:
+        """Return the first row of every class that occurs, and the number of rows; the rows are sorted by class."""
+        return np.append(np.flatnonzero(np.diff(self.target, prepend=-1)), self.n_rows).astype(np.int64)
+
+
+class RowComparison(RowRelevance):
+    """A relevance that compares every row with all others; a study compares a limited number of rows.
+
+    Attributes
+    ----------
+    max_rows : int or None
+    random_state : int, Generator, RandomState or None
+    """
+
+    used_by_default: ClassVar[bool] = False
+    supports_bootstrap: ClassVar[bool] = False
+    needs_whole_weights: ClassVar[bool] = True
+
+    max_rows: int | None
+    random_state: Seed
+
+    @abstractmethod
+    def compare_rows(self, rows: ComparedRows, schema: Schema, rng: np.random.Generator) -> Floats:
+        """Return the scores of the columns of `rows`, whose target is not constant."""
+
+    @abstractmethod
+    def read_rows(self, source: Source) -> ComparedRows:
+        """Return the rows of a source."""
+
+    def n_compared(self, n_rows: int) -> int:
+        """Return how many of `n_rows` rows are compared with all of them."""
+        return n_rows
+
+    def adapt_to(self, schema: Schema) -> Relevance | None:
+        """Return the relevance with `max_rows` set for a study."""
+        adapted = super().adapt_to(schema)
+        if adapted is None or self.max_rows is not None:
+            return adapted
+        n_pairs = _MAX_STUDY_DIFFERENCES / max(len(schema.used), 1)
+        affordable = max(_MIN_STUDY_ROWS, math.isqrt(int(n_pairs)))
+        if self.n_compared(affordable) < affordable:
+            affordable = max(affordable, int(n_pairs / self.n_compared(affordable)))
+        if schema.n_rows <= affordable:
+            return adapted
+        return type(self)(**{**self.get_params(), "max_rows": affordable})
+
+    def score(self, source: Source) -> Floats:
+        """Return the scores of the table's columns, after comparing its rows."""
+        self.check(source.schema)
+        rng = make_rng(self.random_state)
+        scores = np.zeros(source.schema.n_columns)
+        name = type(self).__name__
+        rows = self.read_rows(draw_rows(repeat_rows(source, name), self.max_rows, rng, name)[0])
+        if len(rows.source_columns) and rows.target.min() != rows.target.max():
+            scores[rows.source_columns] = self.compare_rows(rows, source.schema, rng)
+        return scores
+
+
+def sum_over_blocks(function: Callable[[NDArray[np.int64]], Any], queries: NDArray[np.int64], n_values: int) -> Any:
+    """Return the sum of `function(block)` over blocks of the rows in `queries`; it computes `n_values` values for a row."""
+    size = max(1, min(_MAX_BLOCK_ROWS, _BLOCK_VALUES // n_values))
+    blocks = [queries[start:stop] for start, stop in parallel.block_ranges(len(queries), size)]
+    total, n_done = 0.0, 0
+    for block, part in zip(blocks, parallel.map_blocks(function, blocks), strict=True):
+        total, n_done = total + part, n_done + len(block)
+        progress.report_progress("Comparing rows", n_done, len(queries))
+    return total
+
+
+def read_compared_rows(source: Source, *, sort_by_target: bool, skip_missing: bool) -> ComparedRows:
+    """Return the rows of a source.
+
+    Parameters
+    ----------
+    source : Source
+    sort_by_target : bool
+    skip_missing : bool
+        Whether a missing value counts as no difference, else as the expected one.
+    """
+    schema = source.schema
+    columns = schema.used.tolist()
+    check_memory(
+        16.0 * schema.n_rows * len(columns),
+        f"Comparing {schema.n_rows:,} rows of {len(columns):,} columns",
+        "Set max_rows, or keep fewer columns first, with RankSelector.",
+    )
+    target = target_array(source)
+    order = np.argsort(target, kind="stable") if sort_by_target else np.arange(len(target))
+    position = np.empty(len(order), dtype=np.intp)
+    position[order] = np.arange(len(order))
+    values = np.empty((len(columns), schema.n_rows))
+    for block in source.blocks(columns):
+        for k, j in enumerate(columns):
+            own = block.column(j)
+            values[k, position[block.rows.start : block.rows.stop]] = (
+                own if schema.columns[j].is_number else np.where(own < 0, np.nan, own)
+            )
+    kinds, expected = np.zeros(len(columns), dtype=np.int8), np.zeros(len(columns))
+    varies = np.zeros(len(columns), dtype=np.bool_)
+    for k, j in enumerate(columns):
+        complete = not np.isnan(values[k]).any()
+        varies[k] = np.fmin.reduce(values[k]) < np.fmax.reduce(values[k])
+        if schema.columns[j].is_number:
+            _scale_to_unit_range(values[k])
+            kinds[k] = COMPLETE_NUMBER if complete else SKIPPED_NUMBER if skip_missing else EXPECTED_NUMBER
+        else:
+            kinds[k] = COMPLETE_CODE if complete else CODE
+            expected[k] = 0.0 if skip_missing else 1 - 1 / len(schema.columns[j].levels)
+    table = ScaledColumns(read_only(values[varies]), read_only(kinds[varies]), read_only(expected[varies]))
+    return ComparedRows(table, schema.used[varies], target[order])
+
+
+def scaled_differences(values: Floats) -> Floats:
+    """Return numbers scaled to [0, 1]; 0 where all are equal."""
+    scaled = values.copy()
+    _scale_to_unit_range(scaled)
+    return scaled
+
+
+def _scale_to_unit_range(values: Floats) -> None:
+    """Scale the present values to [0, 1] in place; equal values become 0."""
+    present = values[~np.isnan(values)]
+    if not len(present):
+        return
+    width = present.max() - present.min()
+    values -= present.min()
+    if width > 0:
+        values /= width

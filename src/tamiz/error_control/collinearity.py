@@ -1,0 +1,88 @@
+"""Columns that other columns of the table determine exactly: duplicates and linear dependencies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from tamiz.error_control.gaussian_copula import is_missing
+from tamiz.statistics.base import Floats
+
+# The share of a column's variance that the others leave unexplained, below which it is 0.
+_MAX_UNEXPLAINED = 1e-10
+# Entries of unit vectors of the null space below this are rounding errors.
+_MIN_ENTRY = 1e-6
+
+
+def find_collinear(columns: Sequence[NDArray[Any]], scores: Floats) -> NDArray[np.bool_]:
+    """Return which columns are part of an exact dependency.
+
+    Parameters
+    ----------
+    columns : list of ndarray of shape (n_rows,)
+        Numbers, NaN where missing, or codes of levels, -1 where missing.
+    scores : ndarray of shape (n_rows, n_columns)
+        Normal scores of the columns, equal for columns that are increasing functions of each other.
+
+    Notes
+    -----
+    A dependency is a linear one, of the numbers or of the scores, or two categorical columns whose levels correspond
+    one to one. With no more rows than columns every column is a linear function of the others, and only pairs of
+    columns are compared. Cost O(n p^2 + p^3).
+    """
+    numbers = [k for k, values in enumerate(columns) if values.dtype.kind == "f"]
+    found = _find_dependent(scores)
+    if numbers:
+        found[numbers] |= _find_dependent(np.column_stack([_standardized(columns[k]) for k in numbers]))
+    return found | _find_relabelled(columns)
+
+
+def select_basis(scores: Floats) -> NDArray[np.intp]:
+    """Return columns, ascending, of which all others are linear functions."""
+    _, triangle, order = qr(scores, mode="economic", pivoting=True)
+    pivots = np.abs(np.diag(triangle))
+    kept = order[: np.count_nonzero(pivots > np.sqrt(_MAX_UNEXPLAINED) * pivots.max(initial=0.0))]
+    return np.sort(kept).astype(np.intp)
+
+
+def _standardized(values: NDArray[Any]) -> Floats:
+    """Return numbers with mean 0 and standard deviation 1, missing ones at the mean."""
+    present = ~is_missing(values)
+    deviations = np.zeros(len(values))
+    # Divided first: squares of very large or very small numbers overflow or underflow.
+    here = values[present].astype(np.float64)
+    here = here / np.abs(here).max()
+    deviations[present] = here - here.mean()
+    std = np.sqrt((deviations**2).mean())
+    return deviations / std if std > 0 else deviations
+
+
+def _find_dependent(standardized: Floats) -> NDArray[np.bool_]:
+    n_rows, n_columns = standardized.shape
+    correlation = standardized.T @ standardized / n_rows
+    if n_rows <= n_columns + 1:
+        pairs = 1 - np.abs(correlation) < _MAX_UNEXPLAINED
+        np.fill_diagonal(pairs, val=False)
+        return np.asarray(pairs.any(axis=0))
+    eigenvalues, vectors = np.linalg.eigh(correlation)
+    null_space = vectors[:, eigenvalues < _MAX_UNEXPLAINED]
+    return np.asarray((np.abs(null_space) > _MIN_ENTRY).any(axis=1))
+
+
+def _find_relabelled(columns: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+    """Return the categorical columns that equal another one but for the names of the levels."""
+    found = np.zeros(len(columns), dtype=bool)
+    first_column: dict[bytes, int] = {}
+    for k, values in enumerate(columns):
+        if values.dtype.kind != "f":
+            _, first_rows, codes = np.unique(values, return_index=True, return_inverse=True)
+            # Levels are numbered in the order in which they occur; a missing value is a level.
+            content = np.argsort(np.argsort(first_rows))[codes].tobytes() + is_missing(values).tobytes()
+            other = first_column.setdefault(content, k)
+            if other != k:
+                found[[k, other]] = True
+    return found

@@ -1,0 +1,164 @@
+"""Selections from complementary halves of the rows, by a relevance or by a selector."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from tamiz.criteria.base import Relevance, StatisticRelevance
+from tamiz.criteria.weighted_scorers import WeightedScorers
+from tamiz.exceptions import DataError
+from tamiz.models.estimators import check_accepts_weights, fit_weighted, native_rows, set_random_state
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.user_warnings import capture_warnings
+from tamiz.selection import Selector, SubsetSelector, score_columns
+from tamiz.sources.base import Source
+from tamiz.sources.row_groups import weight_groups_equally
+from tamiz.sources.views import as_training_source, select_rows, target_array, weight_array
+from tamiz.statistics.base import Floats
+from tamiz.subsets.candidates import Masks
+
+# A class of fewer rows may be missing from a half, so every class is halved.
+_MIN_CLASS_ROWS = 20
+# Row weights in a batch.
+_BATCH_VALUES, _BATCH_PAIRS = 2**22, 25
+# Scores that differ by less than this share of the largest are ties: iterative solvers stop at a tolerance.
+_TIE_TOLERANCE = 1e-9
+
+
+def draw_half_pairs(source: Source, n_pairs: int, rng: np.random.Generator) -> Iterator[Masks]:
+    """Yield pairs of disjoint random halves of the rows, as masks of shape (2, n_rows); of an odd number, one row is in neither.
+
+    Halves of a table with groups consist of whole groups. Where a class has fewer than 20 rows, each class is halved, up to a row.
+    """
+    n = source.schema.n_rows
+    unit = np.arange(n) if source.groups is None else np.unique(source.groups, return_inverse=True)[1]
+    n_units = int(unit.max()) + 1
+    if n_units < 4:
+        what = "rows" if source.groups is None else "groups"
+        raise DataError(f"Stability selection needs at least 4 {what}, and there are {n_units}.")
+    stratum = np.zeros(n_units, dtype=np.intp)
+    if source.groups is None and source.schema.has_classes:
+        classes, codes, counts = np.unique(target_array(source), return_inverse=True, return_counts=True)
+        if len(classes) > 1 and counts.min() < _MIN_CLASS_ROWS:
+            stratum = codes
+    n_strata = int(stratum.max()) + 1
+    for _ in range(n_pairs):
+        order = rng.permutation(n_units)
+        # A random order of the strata: the unit that is left out is of a random one.
+        order = order[np.argsort(rng.permutation(n_strata)[stratum[order]], kind="stable")]
+        halves = np.zeros((2, n_units), dtype=bool)
+        for half in range(2):
+            halves[half, order[half : n_units // 2 * 2 : 2]] = True
+        # C order, as kernels require; indexing alone returns the transpose.
+        yield np.ascontiguousarray(halves[:, unit])
+
+
+def select_highest(scores: Floats, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return a mask of the n highest scores; of equal scores in the last places, random ones."""
+    if n >= len(scores):
+        return np.ones(len(scores), dtype=bool)
+    last = np.partition(scores, len(scores) - n)[len(scores) - n]
+    tolerance = _TIE_TOLERANCE * np.abs(scores).max()
+    selected = scores > last + tolerance
+    tied = np.flatnonzero(np.abs(scores - last) <= tolerance)
+    selected[rng.permutation(tied)[: n - int(selected.sum())]] = True
+    return selected
+
+
+class HalfSelection(ABC):
+    """Selects columns from halves of the rows of one table."""
+
+    @abstractmethod
+    def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
+        """Return the selected columns of every half, of shape (2 n_pairs, n_columns)."""
+
+
+class RelevanceHalves(HalfSelection):
+    """Selects the columns with the highest scores of a relevance; constant columns are never selected.
+
+    The halves are weights 0 and 1 of the rows where the relevance can be computed again under weights, so that columns are coded
+    once. Otherwise every half is scored by itself.
+    """
+
+    def __init__(self, relevance: Relevance, source: Source, n_halves: int) -> None:
+        counts_rows = isinstance(relevance, StatisticRelevance)
+        self._relevance = relevance
+        self._source = weight_groups_equally(source) if counts_rows else source
+        schema = source.schema
+        self._candidates = np.array([j for j in schema.used.tolist() if not schema.columns[j].constant], dtype=np.intp)
+        self._position = np.searchsorted(schema.used, self._candidates)
+        self._scorers = WeightedScorers.from_relevances({"": relevance}, self._source, n_halves)
+
+    @property
+    def n_candidates(self) -> int:
+        """The number of columns that can be selected."""
+        return len(self._candidates)
+
+    def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
+        """Return the highest-scoring columns of every half."""
+        assert n_features is not None
+        size = int(np.clip(_BATCH_VALUES // (2 * self._source.schema.n_rows), 1, _BATCH_PAIRS))
+        batches = iter(lambda: list(islice(pairs, size)), [])
+        base = weight_array(self._source)
+
+        def score(batch: list[Masks]) -> Floats:
+            weights = np.concatenate(batch).astype(np.float64)
+            if self._scorers.names:
+                with capture_warnings():
+                    return self._scorers.scores(weights if base is None else weights * base)[:, 0, self._position]
+            return np.array([self._score_rows(half) for half in weights])
+
+        n_batches = -(-n_pairs // size)
+        scored = progress.track_progress("Halves of the rows", parallel.map_blocks(score, batches), n_batches)
+        masks = np.zeros((2 * n_pairs, self._source.schema.n_columns), dtype=bool)
+        for row, scores in zip(masks, (one for batch in scored for one in batch), strict=True):
+            row[self._candidates] = select_highest(scores, n_features, rng)
+        return masks
+
+    def _score_rows(self, half: Floats) -> Floats:
+        with capture_warnings():
+            rows = select_rows(self._source, np.flatnonzero(half))
+            return score_columns(clone(self._relevance), rows)[0][self._candidates]
+
+
+class SelectorHalves(HalfSelection):
+    """Fits clones of a selector of this package, or of a scikit-learn selector, which gets the rows in the user's type."""
+
+    def __init__(self, selector: Any, source: Source) -> None:
+        self._selector, self._source = selector, source
+        if not isinstance(selector, Selector):
+            check_accepts_weights(selector, source.schema)
+
+    def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
+        """Return the columns that the selector keeps on every half."""
+        halves = (np.flatnonzero(half) for pair in pairs for half in pair)
+        found = []
+        for rows in progress.track_progress("Halves of the rows", halves, 2 * n_pairs):
+            selector = set_random_state(clone(self._selector), int(rng.integers(2**31)))
+            if n_features is not None:
+                selector.set_params(n_features=n_features)
+            if isinstance(selector, SubsetSelector):
+                # Halves are other data.
+                selector.set_params(journal=None)
+            half = select_rows(self._source, rows)
+            with capture_warnings(), progress.use_listener(None):
+                found.append(_fit_selector(selector, half))
+        return np.array(found)
+
+
+def _fit_selector(selector: Any, half: Source) -> NDArray[np.bool_]:
+    if isinstance(selector, Selector):
+        support: NDArray[np.bool_] = selector.fit(
+            half if half.schema.target is None else as_training_source(half)
+        ).get_support()
+        return support
+    y = None if half.schema.target is None else half.target_values()
+    fitted = fit_weighted(selector, native_rows(selector, half), y, weight_array(half))
+    return np.asarray(fitted.get_support(), dtype=bool)

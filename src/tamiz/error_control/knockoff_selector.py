@@ -1,0 +1,313 @@
+"""`KnockoffSelector`: columns selected by the knockoff filter, which controls the false discovery rate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.criteria.base import Relevance, RowRelevance, gather_statistics
+from tamiz.error_control.assumption_checks import AssumptionCheck, check_assumptions
+from tamiz.error_control.gaussian_knockoffs import KnockoffSampler
+from tamiz.error_control.knockoff_filter import (
+    estimated_proportions,
+    knockoff_e_values,
+    knockoff_threshold,
+    select_by_e_values,
+)
+from tamiz.error_control.knockoff_variances import METHODS
+from tamiz.error_control.lasso_coefficient import LassoCoefficient
+from tamiz.exceptions import DataError
+from tamiz.method_lookup import choose_relevance, resolve_relevance
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.validation import check_choice, check_integer, check_real
+from tamiz.selection import Selector
+from tamiz.sources.appended_columns import AppendedColumns
+from tamiz.sources.base import Source
+from tamiz.sources.date_parts import raw_date_warnings
+from tamiz.sources.feature_checks import record_features
+from tamiz.sources.schema import Column
+from tamiz.statistics.base import Floats
+from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable
+
+_REASON = "its place is that of a column in the table of columns and knockoffs"
+_NO_FRAME = "use an importance that does not refit models on the user's table, such as TreeImportance()"
+
+
+class KnockoffSelector(Selector):
+    """Keep the columns that are more important than their knockoffs, with a bounded false discovery rate.
+
+    .. math:: W_j = I_j - \\tilde I_j, \\qquad
+        T = \\min\\Big\\{t : \\frac{c + \\#\\{W_j \\le -t\\}}{\\max(1, \\#\\{W_j \\ge t\\})} \\le q\\Big\\}, \\qquad
+        \\text{selected} = \\{j : W_j \\ge T\\}
+
+    with the importances I of a column and of its knockoff among all columns and all knockoffs. A column that is
+    independent of the target given the other columns is as likely to be less important than its knockoff as more
+    important. The number of negative W therefore estimates how many of the selected columns are wrong, and their
+    expected share is at most q = `fdr`.
+
+    Parameters
+    ----------
+    importance : Relevance or str, default=None
+        The importance of columns in the table of columns and knockoffs, in which each column and its knockoff have a
+        random order: a relevance, or its name on the command line. Any relevance that reads the target controls the
+        rate; a relevance of single columns has less power than a model of all columns. None is the absolute coefficient
+        in a cross-validated lasso; a categorical column has the norm of the coefficients of its levels, and classes are
+        predicted by their indicators.
+    fdr : float, default=0.1
+        q, the bound of the expected share of wrong columns among the selected ones, in (0, 1).
+    method : {"mvr", "equicorrelated"}, default="mvr"
+        As in `knockoffs`.
+    offset : {0, 1}, default=1
+        c. 1 (knockoff+) bounds the false discovery rate. 0 bounds the expectation of V / (R + 1 / q), for V wrong ones
+        of R selected columns, and can select fewer than 1 / q columns.
+    n_draws : int, default=1
+        Number of draws of knockoffs. With several, the selection depends less on the seed: each draw has e-values, with
+        the threshold for q / 2, and the e-BH procedure selects by their means.
+    random_state : int, Generator or RandomState, default=None
+        Seed of the knockoffs.
+    n_jobs : int, default=None
+        Number of threads; None uses the cores available to this process. The result does not depend on it.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_columns,), bool
+    statistics_ : ndarray of shape (n_draws, n_columns)
+        W, 0 for columns without a knockoff: excluded, constant and collinear ones.
+    threshold_ : ndarray of shape (n_draws,)
+        T, infinite where no threshold satisfies the bound.
+    e_values_ : ndarray of shape (n_columns,)
+        The mean over the draws of :math:`p 1\\{W_j \\ge T\\} / (1 + \\#\\{W_k \\le -T\\})`, for p columns with
+        knockoffs, and T of `offset=1`.
+    s_ : ndarray of shape (n_columns,)
+        1 minus the correlation of a column's score with that of its knockoff; a column of small s has little power, one
+        of 0 none.
+    checks_ : tuple of AssumptionCheck
+        What the table shows of the assumptions: `name`, `passed`, `value`, `limit` and `sentence` of each.
+    importance_ : Relevance
+        The importance as it was used.
+    schema_ : Schema
+        Names and kinds of the columns as they were used.
+
+    Raises
+    ------
+    DataError
+        When the table cannot be used; weights and sources with weights are not supported.
+    ValueError
+        When a parameter is out of its range.
+
+    Notes
+    -----
+    The bound needs no assumption on how the target depends on the columns, but it needs the distribution of the
+    columns, which is estimated as a Gaussian copula (see `knockoffs`); `checks_` compares the moments. A failed check
+    is a warning.
+
+    With `offset=1` no selection has fewer than 1 / q columns, 10 at `fdr=0.1`; of several draws, those that select fewer
+    than 2 / q columns count as empty. Where fewer columns are relevant, none is selected.
+
+    Two columns that are nearly equal compete: the target may depend on either of them, so that neither has much power.
+    Rows must be independent; groups are not used.
+
+    Cost that of `knockoffs`, without the estimate for each further draw, and n_draws times the importance of 2 p
+    columns.
+
+    References
+    ----------
+    Barber and Candès (2015), Controlling the false discovery rate via knockoffs, Annals of Statistics 43.
+    Candès, Fan, Janson and Lv (2018), Panning for gold: model-X knockoffs for high dimensional controlled variable
+    selection, Journal of the Royal Statistical Society B 80.
+    Ren and Barber (2024), Derandomised knockoffs: leveraging e-values for false discovery rate control, Journal of the
+    Royal Statistical Society B 86.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> from tamiz.error_control import KnockoffSelector
+    >>> X, y = make_regression(300, 40, n_informative=12, noise=20.0, shuffle=False, random_state=0)
+    >>> selector = KnockoffSelector(fdr=0.1, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11])
+    >>> [check.name for check in selector.checks_ if check.passed]
+    ['rows', 'collinearity', 'second moments', 'fourth moments', 'independence']
+    """
+
+    invariants: ClassVar[Invariants] = {
+        "importance": Nullable(InstanceOf(Relevance, str)),
+        "importance_": InstanceOf(Relevance),
+        "support_": BoolArray("p"),
+        "statistics_": FloatArray("r", "p"),
+        "threshold_": Array("r", dtypes=(np.float64,)),
+        "e_values_": FloatArray("p", low=0.0),
+        "s_": FloatArray("p", low=0.0),
+        "checks_": ListOf(InstanceOf(AssumptionCheck)),
+    }
+    _needs_target: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        importance: Relevance | str | None = None,
+        *,
+        fdr: float = 0.1,
+        method: str = "mvr",
+        offset: int = 1,
+        n_draws: int = 1,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.importance = importance
+        self.fdr = fdr
+        self.method = method
+        self.offset = offset
+        self.n_draws = n_draws
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _criterion(self) -> Relevance:
+        found = LassoCoefficient() if self.importance is None else self.importance
+        relevance = resolve_relevance(found) if isinstance(found, str) else found
+        if not isinstance(relevance, Relevance):
+            raise TypeError(f"importance must be a relevance such as TreeImportance(), or its name, got {found!r}.")
+        if not relevance.reads_target:
+            raise ValueError(f"importance must read the target, as TreeImportance() does, got {found!r}.")
+        return relevance
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw knockoffs, and select columns.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Source
+        y : array of shape (n_samples,)
+        """
+        self._check_parameters()
+        with parallel.thread_session(self.n_jobs):
+            source = self._open_source(X, y, None, None)
+            self.importance_ = self._choose_importance(source)
+            rng = make_rng(self.random_state)
+            own = AppendedColumns(source, _NO_FRAME)
+            sampler = KnockoffSampler(own.values, source.schema.names, self.method, rng)
+            draws = _Draws(source, own, sampler, self.importance_)
+            seeds = rng.integers(2**63, size=self.n_draws).tolist()
+            found = parallel.map_blocks(draws.statistics, seeds)
+            results = list(progress.track_progress("Draws of knockoffs", found, self.n_draws))
+            permutations = sampler.draw(np.random.default_rng(seeds[0]))
+            self.checks_ = check_assumptions(sampler, permutations, source)
+        record_features(self, X)
+        self.schema_ = schema = source.schema
+        self.statistics_, self.s_ = np.zeros((self.n_draws, schema.n_columns)), np.zeros(schema.n_columns)
+        self.statistics_[:, sampler.columns] = [statistics for statistics, _ in results]
+        self.s_[sampler.columns] = sampler.s
+        self._select(sampler.columns)
+        failed = [check.sentence for check in self.checks_ if check.passed is False and check.name != "collinearity"]
+        doubts = ["The false discovery rate may exceed its bound, because assumptions are doubtful:", *failed]
+        warn_user(
+            [
+                *schema.dropped_row_notes,
+                *schema.excluded_column_notes,
+                *raw_date_warnings(schema),
+                *sampler.collinearity_warnings(),
+                *dict.fromkeys(message for _, messages in results for message in messages),
+                *([" ".join(doubts)] if failed else []),
+                *self._empty_warnings(sampler.columns),
+            ]
+        )
+        return self
+
+    def _check_parameters(self) -> None:
+        if not 0 < check_real("fdr", self.fdr) < 1:
+            raise ValueError(f"fdr must be above 0 and below 1, got {self.fdr}.")
+        check_choice("method", self.method, METHODS)
+        check_integer("offset", self.offset, low=0, high=1)
+        check_integer("n_draws", self.n_draws, low=1)
+        if self.n_draws > 1 and self.offset == 0:
+            raise ValueError(
+                f"offset=0 has no e-values, which n_draws={self.n_draws} needs; use offset=1, or n_draws=1."
+            )
+
+    def _choose_importance(self, source: Source) -> Relevance:
+        if source.schema.weight is not None:
+            raise DataError(
+                f"KnockoffSelector does not support row weights ({source.schema.weight!r}): a row of weight 2 is not two "
+                "rows with independent knockoffs. Repeat the rows, or pass a table without weights."
+            )
+        criterion = self._criterion()
+        importance = choose_relevance(self.importance, source.schema) if isinstance(self.importance, str) else criterion
+        importance.check(source.schema)
+        return importance
+
+    def _select(self, columns: NDArray[np.intp]) -> None:
+        """Set the thresholds, the e-values and the support, from the statistics of the columns with knockoffs."""
+        n_columns = self.schema_.n_columns
+        # Ren and Barber's choice for several draws.
+        bound = self.fdr if self.n_draws == 1 else self.fdr / 2
+        found = [knockoff_e_values(statistics, bound) for statistics in self.statistics_[:, columns]]
+        self.threshold_ = np.array([threshold for _, threshold in found])
+        self.e_values_ = np.zeros(n_columns)
+        self.e_values_[columns] = np.mean([e_values for e_values, _ in found], axis=0)
+        self.support_ = np.zeros(n_columns, dtype=bool)
+        if self.n_draws > 1:
+            self.support_[columns] = select_by_e_values(self.e_values_[columns], self.fdr)
+        else:
+            statistics = self.statistics_[0, columns]
+            self.threshold_ = np.array([knockoff_threshold(statistics, self.fdr, offset=self.offset)])
+            self.support_[columns] = statistics >= self.threshold_[0]
+        self._support = self.support_
+
+    def _empty_warnings(self, columns: NDArray[np.intp]) -> list[str]:
+        """Return a sentence on the least possible bound if no column is selected."""
+        if self.support_.any():
+            return []
+        least = min(
+            (
+                estimated_proportions(statistics, offset=self.offset)[1].min(initial=np.inf)
+                for statistics in self.statistics_
+            ),
+            default=np.inf,
+        )
+        reached = (
+            f"the least estimate over all thresholds is {least:.3g}" if least < np.inf else "no importance differs"
+        )
+        selection, needed = ("selection", 1) if self.n_draws == 1 else ("selection of a draw", 2)
+        least_size = math.ceil(needed / self.fdr - 1e-9)
+        rule = f" A {selection} at this bound has at least {least_size:,} columns; {len(columns):,} have knockoffs."
+        return [f"No column is selected at fdr={self.fdr:g}: {reached}.{rule if self.offset else ''}"]
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """Statistics of draws of knockoffs of one table."""
+
+    source: Source
+    own: AppendedColumns
+    sampler: KnockoffSampler
+    importance: Relevance
+
+    def statistics(self, seed: int) -> tuple[Floats, list[str]]:
+        """Return W of the columns with knockoffs, and the messages of the importance."""
+        rng = np.random.default_rng(seed)
+        permutations = self.sampler.draw(rng)
+        columns = self.sampler.columns
+        first = rng.integers(2, size=len(columns))
+        pairs: list[tuple[Column, NDArray[Any]]] = []
+        for k, j in enumerate(columns.tolist()):
+            column, values = self.source.schema.columns[j], self.own.values[j]
+            both = [values, values[permutations[j]]]
+            pairs += [(replace(column, name=f"{column.name} ({number})"), both[number ^ first[k]]) for number in (0, 1)]
+        table = self.own.table(pairs, excluded=columns.tolist(), reason=_REASON)
+        with capture_warnings() as messages:
+            scores = _score(self.importance, table)[self.source.schema.n_columns :].reshape(-1, 2)
+        at = np.arange(len(columns))
+        return scores[at, first] - scores[at, 1 - first], messages
+
+
+def _score(importance: Relevance, table: Source) -> Floats:
+    """Return the scores of the columns of a table."""
+    if isinstance(importance, RowRelevance):
+        return importance.score(table)
+    cache = gather_statistics([importance], table.reduce, table.schema)
+    return importance.scores(cache, table.schema)

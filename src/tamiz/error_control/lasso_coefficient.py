@@ -1,0 +1,106 @@
+"""Lasso coefficient: the absolute coefficient of a column in a cross-validated lasso of all columns."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tamiz.criteria.base import RowRelevance
+from tamiz.criteria.model_relevance import TrainingData, make_training_data
+from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_integer
+from tamiz.sources.base import Source
+from tamiz.statistics.base import Floats
+
+# Steps of coordinate descent for one penalty.
+_MAX_ITERATIONS = 2000
+
+
+class LassoCoefficient(RowRelevance):
+    """Norm of a column's coefficients in a lasso of all columns, whose penalty is chosen by cross-validation.
+
+    .. math:: \\min_B \\frac{1}{2 n} \\|Y - X B\\|_F^2 + \\alpha \\sum_l \\|b_l\\|_2, \\qquad
+        B_j = \\Big(\\pi_j \\sum_{l \\in j} \\|b_l\\|_2^2\\Big)^{1/2}
+
+    over the coordinates l of column j: a numeric column is one standardised coordinate, and a categorical column has an
+    indicator for every level, divided by the square root of the level's share. :math:`\\pi_j` is the share of rows in
+    which the column has a value. A numeric target is one standardised output. For classes the outputs are their
+    indicators, one for two classes: for two classes least squares has the direction of Fisher's linear discriminant,
+    and the fit is several times faster than logistic regression.
+
+    Parameters
+    ----------
+    cv : int, default=5
+        Number of folds of shuffled rows.
+    random_state : int, Generator or RandomState, default=0
+        Seed of the folds.
+
+    Raises
+    ------
+    DataError
+        When there is no target, or when rows have weights.
+
+    Notes
+    -----
+    The penalty minimises the mean squared error of the test rows, among 100 penalties. Missing values are at the mean
+    of the column. Constant columns score 0. Cost O(n p) for a step of coordinate descent over all columns.
+
+    References
+    ----------
+    Tibshirani (1996), Regression shrinkage and selection via the lasso, Journal of the Royal Statistical Society B 58.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tamiz import RankSelector
+    >>> from tamiz.error_control.lasso_coefficient import LassoCoefficient
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> RankSelector(LassoCoefficient()).fit(X, y).scores_.round(2)
+    array([0.  , 0.14, 0.32, 0.2 , 0.34, 0.18, 0.  , 0.09, 0.41, 0.04])
+    """
+
+    supports_bootstrap: ClassVar[bool] = False
+
+    def __init__(self, *, cv: int = 5, random_state: Seed = 0) -> None:
+        self.cv = cv
+        self.random_state = random_state
+
+    def score(self, source: Source) -> Floats:
+        """Return the scores of the table's columns, after fitting models to its rows."""
+        check_integer("cv", self.cv, low=2)
+        if source.schema.weight is not None:
+            raise DataError("LassoCoefficient does not support row weights; pass a table without them.")
+        scores = np.zeros(source.schema.n_columns)
+        rows = make_training_data(source, None, 0, "distribute", "LassoCoefficient")
+        if rows is not None:
+            np.add.at(scores, rows.source_columns, rows.present_share * self._squared_coefficients(rows))
+        return np.sqrt(scores)
+
+    def _squared_coefficients(self, rows: TrainingData) -> Floats:
+        from sklearn.linear_model import LassoCV, MultiTaskLassoCV
+        from sklearn.model_selection import KFold
+
+        from tamiz.models.fit_warnings import FitWarnings
+
+        seed = int(make_rng(self.random_state).integers(2**31))
+        folds = KFold(min(self.cv, len(rows.features)), shuffle=True, random_state=seed)
+        settings: dict[str, Any] = {"cv": folds, "alphas": 100, "max_iter": _MAX_ITERATIONS}
+        outputs = rows.target.astype(np.float64)
+        if rows.n_classes == 2:
+            outputs = (outputs - outputs.mean()) / outputs.std()
+        if rows.n_classes > 2:
+            indicators = (rows.target[:, None] == np.arange(rows.n_classes)).astype(np.float64)
+            outputs = (indicators - indicators.mean(axis=0)) / indicators.std(axis=0)
+        model = (LassoCV if outputs.ndim == 1 else MultiTaskLassoCV)(**settings)
+        fit_warnings = FitWarnings()
+        # Some of the fits in the folds, for small penalties, may not converge: only the last fit matters for the coefficients.
+        with fit_warnings.capture(), fit_warnings.record_fit():
+            model.fit(rows.features, outputs)
+        if model.n_iter_ >= _MAX_ITERATIONS:
+            message = f"the lasso did not converge in {_MAX_ITERATIONS:,} steps; the scores are those of the last step."
+            warn_user([f"LassoCoefficient: {message}"], ConvergenceWarning)
+        coefficients: Any = np.atleast_2d(model.coef_)
+        return np.asarray((coefficients**2).sum(axis=0))

@@ -1,0 +1,289 @@
+"""Distances of rows for the Relief algorithms, the nearest rows of every class, and the differences of columns between near rows.
+
+Values have a row for every column of the table, and NaN for a missing value. The difference of two values is |x - y| for numbers,
+which are scaled to [0, 1], and 0 or 1 for codes of levels. If a value is missing, it depends on the kind of the column:
+
+- `COMPLETE_NUMBER`, `COMPLETE_CODE`: no value is missing.
+- `EXPECTED_NUMBER`: max(x, 1 - x) if only x is present, 1 if both are missing.
+- `SKIPPED_NUMBER`: 0; the pair of rows does not count.
+- `CODE`: a constant of the column, `missing_differences`.
+
+The distance of two rows is the sum of the differences in the order of the columns: it has the same bits in every block of rows,
+and whichever row is the first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.types import UniTuple, float64, int8, int64, void
+from numpy.typing import NDArray
+
+from tamiz.kernels import jit, record, ro, rw
+
+COMPLETE_NUMBER, COMPLETE_CODE, EXPECTED_NUMBER, SKIPPED_NUMBER, CODE = range(5)
+
+# Rows and columns of a tile: its values, 256 KB, stay in the second-level cache, and the sums of one query in the first-level one.
+_TILE_ROWS, _TILE_COLUMNS = 512, 64
+
+
+class ScaledColumns(NamedTuple):
+    """The columns of a table.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_columns, n_rows)
+    kinds : ndarray of shape (n_columns,), int8
+    missing_differences : ndarray of shape (n_columns,)
+        The difference where a value is missing, for columns of the kind `CODE`.
+    """
+
+    values: NDArray[np.float64]
+    kinds: NDArray[np.int8]
+    missing_differences: NDArray[np.float64]
+
+
+_COLUMNS = record(ScaledColumns, ro(float64, 2), ro(int8), ro(float64))
+
+
+@jit(float64(float64, float64, int64, float64))
+def _difference(x, y, kind, missing_difference):
+    """Return the difference of two values of a column."""
+    if kind == COMPLETE_NUMBER:
+        return abs(x - y)
+    if x == x and y == y:
+        return (1.0 if x != y else 0.0) if kind in (CODE, COMPLETE_CODE) else abs(x - y)
+    if kind == CODE:
+        return missing_difference
+    if kind == SKIPPED_NUMBER:
+        return 0.0
+    present = x if x == x else y
+    return max(present, 1.0 - present) if present == present else 1.0
+
+
+@jit(void(float64, ro(float64), int64, float64, rw(float64)))
+def _add_differences(x, column, kind, missing_difference, total):
+    """Add the differences between x and every value of a column."""
+    if kind == COMPLETE_NUMBER:
+        for t in range(total.shape[0]):
+            total[t] += abs(x - column[t])
+    elif kind == COMPLETE_CODE:
+        for t in range(total.shape[0]):
+            total[t] += 1.0 if column[t] != x else 0.0
+    else:
+        for t in range(total.shape[0]):
+            total[t] += _difference(x, column[t], kind, missing_difference)
+
+
+@jit(void(_COLUMNS, int64, int64, int64, int64, int64, rw(float64)))
+def _add_tile_distances(columns, i, first_column, end_column, first, last, total):
+    """Add the differences between row i and the rows first : last, in some columns."""
+    values, kinds, missing_differences = columns
+    c = first_column
+    while c < end_column:
+        # Four columns together read and write the sums once; the order of the additions is the same.
+        n_simple = 0
+        while n_simple < 4 and c + n_simple < end_column and kinds[c + n_simple] == COMPLETE_NUMBER:
+            n_simple += 1
+        if n_simple < 4:
+            _add_differences(values[c, i], values[c, first:last], kinds[c], missing_differences[c], total)
+            c += 1
+            continue
+        x0, x1, x2, x3 = values[c, i], values[c + 1, i], values[c + 2, i], values[c + 3, i]
+        column0, column1 = values[c, first:last], values[c + 1, first:last]
+        column2, column3 = values[c + 2, first:last], values[c + 3, first:last]
+        for t in range(last - first):
+            two = (total[t] + abs(x0 - column0[t])) + abs(x1 - column1[t])
+            total[t] = (two + abs(x2 - column2[t])) + abs(x3 - column3[t])
+        c += 4
+
+
+@jit(void(_COLUMNS, ro(int64), rw(float64, 2)))
+def distance_block(columns, queries, distances):
+    """Fill distances[b, t] with the distance between row queries[b] and row t."""
+    n_columns, n = columns[0].shape
+    for b in range(queries.shape[0]):
+        for t in range(n):
+            distances[b, t] = 0.0
+    for first in range(0, n, _TILE_ROWS):
+        last = min(first + _TILE_ROWS, n)
+        for first_column in range(0, n_columns, _TILE_COLUMNS):
+            end_column = min(first_column + _TILE_COLUMNS, n_columns)
+            for b in range(queries.shape[0]):
+                _add_tile_distances(
+                    columns, queries[b], first_column, end_column, first, last, distances[b, first:last]
+                )
+
+
+@jit(void(ro(float64, 2), ro(int64), ro(int64), rw(int64, 3)))
+def nearest_by_group(distances, queries, starts, nearest):
+    """Fill nearest[b, g] with the rows nearest to row queries[b] in group g, the rows starts[g] : starts[g + 1].
+
+    Rows are sorted by distance, equal ones by number; after the last row of a small group there are -1.
+    """
+    n_neighbors = nearest.shape[2]
+    best = np.empty(n_neighbors)
+    for b in range(queries.shape[0]):
+        for g in range(starts.shape[0] - 1):
+            rows = nearest[b, g]
+            for t in range(n_neighbors):
+                best[t], rows[t] = np.inf, -1
+            for i in range(starts[g], starts[g + 1]):
+                distance = distances[b, i]
+                if distance < best[n_neighbors - 1] and i != queries[b]:
+                    t = n_neighbors - 1
+                    while t > 0 and best[t - 1] > distance:
+                        best[t], rows[t] = best[t - 1], rows[t - 1]
+                        t -= 1
+                    best[t], rows[t] = distance, i
+
+
+@jit(void(_COLUMNS, ro(int64), ro(int64, 2), ro(float64, 2), rw(float64)))
+def add_neighbor_differences(columns, queries, neighbors, weights, totals):
+    """Add the weighted differences between rows and their neighbours to totals, a sum for every column; -1 is no neighbour."""
+    values, kinds, missing_differences = columns
+    for c in range(values.shape[0]):
+        total = 0.0
+        for b in range(queries.shape[0]):
+            x = values[c, queries[b]]
+            for t in range(neighbors.shape[1]):
+                if neighbors[b, t] >= 0:
+                    y = values[c, neighbors[b, t]]
+                    total += weights[b, t] * _difference(x, y, kinds[c], missing_differences[c])
+        totals[c] += total
+
+
+@jit(void(ro(int64), rw(float64, 2), rw(float64, 2)), reassociate=True)
+def mark_near_rows(queries, distances, near):
+    """Fill near[b, t] with 1 where the distance of row queries[b] to row t is below the mean minus half the standard deviation.
+
+    Mean and standard deviation are over the other rows. Row queries[b] and rows at an infinite distance do not count and have 0.
+    """
+    n = distances.shape[1]
+    for b in range(queries.shape[0]):
+        row = distances[b]
+        row[queries[b]] = np.inf
+        count, total, squares = 0.0, 0.0, 0.0
+        for t in range(n):
+            finite = row[t] < np.inf
+            count += 1.0 if finite else 0.0
+            total += row[t] if finite else 0.0
+        mean = total / max(count, 1.0)
+        for t in range(n):
+            deviation = row[t] - mean if row[t] < np.inf else 0.0
+            squares += deviation * deviation
+        # Less by rounding errors: where all distances are equal, no row is near.
+        threshold = (mean - 0.5 * np.sqrt(squares / max(count, 1.0))) * (1.0 - 1e-12)
+        for t in range(n):
+            near[b, t] = 1.0 if row[t] < threshold else 0.0
+
+
+@jit(UniTuple(float64, 2)(float64, ro(float64), int64, ro(float64)), reassociate=True)
+def _near_sum(x, column, kind, near):
+    """Return the sum of the differences between x and the near rows in which the column has a value, and their number."""
+    total, count = 0.0, 0.0
+    if kind in (COMPLETE_NUMBER, SKIPPED_NUMBER):
+        for t in range(near.shape[0]):
+            present = column[t] == column[t]
+            total += near[t] * abs(x - column[t]) if present else 0.0
+            count += near[t] if present else 0.0
+    else:
+        for t in range(near.shape[0]):
+            present = column[t] == column[t]
+            total += near[t] if present and column[t] != x else 0.0
+            count += near[t] if present else 0.0
+    return total, count
+
+
+@jit(
+    UniTuple(float64, 4)(UniTuple(float64, 4), ro(float64), ro(float64), ro(float64), ro(float64), ro(float64)),
+    reassociate=True,
+)
+def _four_near_sums(x, column0, column1, column2, column3, near):
+    """Return the sums of the differences between the values x of four complete columns and the near rows."""
+    x0, x1, x2, x3 = x
+    total0, total1, total2, total3 = 0.0, 0.0, 0.0, 0.0
+    for t in range(near.shape[0]):
+        total0 += near[t] * abs(x0 - column0[t])
+        total1 += near[t] * abs(x1 - column1[t])
+        total2 += near[t] * abs(x2 - column2[t])
+        total3 += near[t] * abs(x3 - column3[t])
+    return total0, total1, total2, total3
+
+
+@jit(float64(ro(float64)), reassociate=True)
+def _sum(values):
+    """Return the sum."""
+    total = 0.0
+    for t in range(values.shape[0]):
+        total += values[t]
+    return total
+
+
+@jit(void(_COLUMNS, int64, int64, int64, int64, int64, ro(float64), rw(float64), rw(float64)))
+def _add_near_sums(columns, i, first_column, end_column, first, last, near, sums, counts):
+    """Add the sums of the differences between row i and the near rows among first : last, and the numbers of these, by column."""
+    values, kinds, _ = columns
+    n_near = _sum(near)
+    if n_near == 0.0:
+        return
+    c = first_column
+    while c < end_column:
+        n_simple = 0
+        while n_simple < 4 and c + n_simple < end_column and kinds[c + n_simple] == COMPLETE_NUMBER:
+            n_simple += 1
+        if n_simple == 4:
+            total = _four_near_sums(
+                (values[c, i], values[c + 1, i], values[c + 2, i], values[c + 3, i]),
+                values[c, first:last],
+                values[c + 1, first:last],
+                values[c + 2, first:last],
+                values[c + 3, first:last],
+                near,
+            )
+            for k in range(4):
+                sums[c + k] += total[k]
+                counts[c + k] += n_near
+            c += 4
+        else:
+            one, count = _near_sum(values[c, i], values[c, first:last], kinds[c], near)
+            sums[c] += one
+            counts[c] += count
+            c += 1
+
+
+@jit(void(_COLUMNS, ro(int64), ro(float64, 2), ro(int64, 2), ro(int64, 2), ro(float64), rw(float64)))
+def add_near_differences(columns, queries, near, bounds, groups, shares, totals):
+    """Add the mean difference to near misses minus that to near hits to totals, a sum for every column, for every row.
+
+    The rows bounds[b, s] : bounds[b, s + 1] are in the group groups[b, s], where group 0 is that of the hits. The means of the
+    differences to the other groups are averaged in proportion to `shares`, over the groups that have near rows.
+    """
+    values, n_groups = columns[0], shares.shape[0]
+    n_columns, n = values.shape
+    sums = np.zeros((queries.shape[0], n_groups, n_columns))
+    counts = np.zeros((queries.shape[0], n_groups, n_columns))
+    for start in range(0, n, _TILE_ROWS):
+        for first_column in range(0, n_columns, _TILE_COLUMNS):
+            end_column = min(first_column + _TILE_COLUMNS, n_columns)
+            for b in range(queries.shape[0]):
+                i = queries[b]
+                for s in range(groups.shape[1]):
+                    g, first, last = groups[b, s], max(bounds[b, s], start), min(bounds[b, s + 1], start + _TILE_ROWS)
+                    if first < last:
+                        part = near[b, first:last]
+                        _add_near_sums(
+                            columns, i, first_column, end_column, first, last, part, sums[b, g], counts[b, g]
+                        )
+    for b in range(queries.shape[0]):
+        for c in range(n_columns):
+            # A row without a value counts for no difference of the column.
+            if values[c, queries[b]] == values[c, queries[b]]:
+                miss, share = 0.0, 0.0
+                for g in range(1, n_groups):
+                    if counts[b, g, c] > 0.0:
+                        miss += shares[g] * sums[b, g, c] / counts[b, g, c]
+                        share += shares[g]
+                totals[c] += miss / share if share > 0.0 else 0.0
+                totals[c] -= sums[b, 0, c] / counts[b, 0, c] if counts[b, 0, c] > 0.0 else 0.0

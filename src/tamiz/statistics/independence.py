@@ -1,0 +1,267 @@
+"""Tests of independence of columns and the target, from moments, ranks and contingency tables.
+
+Every function tests many columns at once. A column that cannot be tested, because it is constant or has too few rows or groups,
+has the statistic NaN and the p-value 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from tamiz.statistics.base import Floats
+from tamiz.statistics.multiple_testing import Correction, adjust_p_values
+from tamiz.statistics.tail_probabilities import log_chi2_sf, log_f_sf
+
+if TYPE_CHECKING:
+    from tamiz.statistics.moments import ClassMoments
+    from tamiz.statistics.target_moments import TargetCovariances
+    from tamiz.statistics.target_ranks import GroupRanks, RankCovariance
+
+_MAX_FLOAT = float(np.finfo(np.float64).max)
+_EPS = float(np.finfo(np.float64).eps)
+# Relative to the variance of the column, smaller variances within a group are rounding errors. In Welch's test a group without any
+# variance has this one, so that its weight is large but finite.
+_MIN_VARIANCE_SHARE = 1e-30
+# Cochran's rule: the chi-squared approximation needs an expected count of at least 5 in 80 % of the cells.
+_MIN_EXPECTED, _MAX_SMALL_SHARE = 5.0, 0.2
+
+
+@dataclass(frozen=True)
+class ColumnTests:
+    """A test of independence for every column.
+
+    Attributes
+    ----------
+    statistic : ndarray of shape (n_columns,)
+        F, or a statistic with a chi-squared distribution; NaN if the column cannot be tested. At most the largest float.
+    df_between, df_within : ndarray of shape (n_columns,)
+        The degrees of freedom of F; of a chi-squared statistic, its degrees of freedom and infinity.
+    log_p : ndarray of shape (n_columns,)
+        The natural logarithm of the p-value: finite, and 0 if the column cannot be tested.
+    n_rows : ndarray of shape (n_columns,)
+        The total weight of the rows that are used.
+    few_expected : ndarray of shape (n_columns,), bool
+        Whether more than 20 % of the expected counts of a contingency table are below 5.
+    """
+
+    statistic: Floats
+    df_between: Floats
+    df_within: Floats
+    log_p: Floats
+    n_rows: Floats
+    few_expected: Any
+
+    @classmethod
+    def untested(cls, n: int) -> Self:
+        """Return n columns without a test."""
+        zeros = np.zeros((4, n))
+        return cls(np.full(n, np.nan), zeros[0], zeros[1], zeros[2], zeros[3], np.zeros(n, dtype=bool))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[ColumnTests]) -> Self:
+        """Return the tests of several groups of columns as one."""
+        return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))
+
+    @classmethod
+    def scatter(cls, n: int, parts: Iterable[tuple[Sequence[int], ColumnTests]]) -> Self:
+        """Return the tests of n columns from those of parts of them; the others have no test."""
+        whole = cls.untested(n)
+        for columns, tests in parts:
+            for one in fields(cls):
+                getattr(whole, one.name)[list(columns)] = getattr(tests, one.name)
+        return whole
+
+    def select(self, columns: Sequence[int]) -> ColumnTests:
+        """Return the tests of some columns."""
+        return ColumnTests(*(getattr(self, one.name)[list(columns)] for one in fields(self)))
+
+    @property
+    def is_tested(self) -> Any:
+        """Whether each column could be tested."""
+        return ~np.isnan(self.statistic)
+
+    def p_values(self) -> Floats:
+        """Return the p-value of every column: 1 if it cannot be tested, 0 if it is below the smallest float."""
+        return np.exp(self.log_p)
+
+    def adjusted_p_values(self, method: Correction = "benjamini_hochberg") -> Floats:
+        """Return p-values adjusted for the number of columns that could be tested; 1 for the others."""
+        adjusted = adjust_p_values(np.where(self.is_tested, self.p_values(), np.nan), method)
+        return np.where(self.is_tested, adjusted, 1.0)
+
+
+def anova(moments: ClassMoments) -> ColumnTests:
+    """Return the one-way analysis of variance of each column over the groups in which it has values.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+    """
+    weight, deviation = moments.weight, _deviations_from_heaviest(moments.weight, moments.mean)
+    n = weight.sum(axis=0)
+    mean = _divide((weight * deviation).sum(axis=0), n)
+    between = (weight * (deviation - mean) ** 2).sum(axis=0)
+    within = moments.squared_deviations.sum(axis=0)
+    n_groups = (weight > 0).sum(axis=0)
+    return _f_tests(between, within, n_groups - 1.0, n - n_groups, n, ~_is_constant(moments))
+
+
+def welch(moments: ClassMoments) -> ColumnTests:
+    r"""Return Welch's analysis of variance of each column, which does not assume equal variances.
+
+    .. math::
+        F = \frac{\sum_c w_c (\mu_c - \tilde\mu)^2 / (k - 1)}{1 + 2 \Lambda (k - 2) / (k^2 - 1)}, \qquad
+        \Lambda = \sum_c \frac{(1 - w_c / W)^2}{n_c - 1}, \qquad d_1 = k - 1, \quad d_2 = \frac{k^2 - 1}{3 \Lambda}
+
+    with :math:`w_c = n_c / s_c^2`, their sum W and the mean :math:`\tilde\mu` weighted by them. Groups of fewer than two rows have
+    no variance, and are left out.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+
+    References
+    ----------
+    Welch (1951), On the comparison of several mean values: an alternative approach, Biometrika 38.
+    """
+    kept = moments.weight >= 2
+    n = np.where(kept, moments.weight, 0.0)
+    k = kept.sum(axis=0).astype(np.float64)
+    freedom = np.where(kept, n - 1, 1.0)
+    deviation = _deviations_from_heaviest(n, moments.mean)
+    total = n.sum(axis=0)
+    spread = (n * (deviation - _divide((n * deviation).sum(axis=0), total)) ** 2).sum(axis=0)
+    variance = moments.squared_deviations / freedom
+    floor = _MIN_VARIANCE_SHARE * _divide(spread + (kept * moments.squared_deviations).sum(axis=0), total)
+    testable = (k >= 2) & (floor > 0) & ~_is_constant(moments)
+    weight = _divide(n, np.where(kept & testable, np.maximum(variance, floor), 0.0))
+    share = _divide(weight, weight.sum(axis=0))
+    deviation = _deviations_from_heaviest(weight, moments.mean)
+    squares = (weight * (deviation - (share * deviation).sum(axis=0)) ** 2).sum(axis=0)
+    lam = np.where(kept, (1 - share) ** 2 / freedom, 0.0).sum(axis=0)
+    k = np.maximum(k, 2.0)
+    statistic = squares / (k - 1) / (1 + 2 * lam * (k - 2) / (k**2 - 1))
+    return _tests(statistic, k - 1, _divide(k**2 - 1, 3 * lam), total, testable & (lam > 0))
+
+
+def kruskal_wallis(ranks: GroupRanks) -> ColumnTests:
+    r"""Return the Kruskal-Wallis test of one column, corrected for ties, with the chi-squared approximation.
+
+    .. math:: H = (n - 1) \frac{\sum_c n_c (\bar r_c - \bar r)^2}{\sum_i (r_i - \bar r)^2}
+
+    with the mean ranks :math:`\bar r_c` of the groups; equal values share the mean of their ranks.
+
+    Parameters
+    ----------
+    ranks : GroupRanks
+
+    References
+    ----------
+    Kruskal and Wallis (1952), Use of ranks in one-criterion variance analysis, Journal of the American Statistical Association 47.
+    """
+    n, n_groups = float(ranks.weight.sum()), int((ranks.weight > 0).sum())
+    between = float(_divide(ranks.rank_sum**2, ranks.weight).sum())
+    testable = n_groups >= 2 and n > n_groups and ranks.squares > 0
+    statistic = np.array([(n - 1) * min(between / ranks.squares, 1.0) if testable else np.nan])
+    return _chi2_tests(statistic, np.array([n_groups - 1.0]), np.array([n]))
+
+
+def correlation(sums: TargetCovariances | RankCovariance) -> ColumnTests:
+    r"""Return the t test of the correlation r of each column with the target, as an F test.
+
+    .. math:: F = t^2 = (n - 2) \frac{r^2}{1 - r^2}
+
+    with 1 and n - 2 degrees of freedom: Pearson's correlation of values, Spearman's of ranks. :math:`1 - r^2` is at least 2.2e-16,
+    its rounding error.
+
+    Parameters
+    ----------
+    sums : TargetCovariances or RankCovariance
+        The sums of squares and products about the means.
+    """
+    xx, yy = np.atleast_1d(sums.column_squares), np.atleast_1d(sums.target_squares)
+    testable = (xx > 0) & (yy > 0)
+    r = _divide(_divide(np.atleast_1d(sums.products), np.sqrt(xx)), np.sqrt(yy))
+    share = np.minimum(r * r, 1 - _EPS)
+    n = np.atleast_1d(sums.weight)
+    return _f_tests(share, 1 - share, np.ones_like(n), n - 2, n, testable)
+
+
+def contingency_test(table: Floats, *, likelihood_ratio: bool) -> ColumnTests:
+    r"""Return the chi-squared test of independence of a contingency table.
+
+    .. math:: X^2 = \sum_{ij} \frac{(o_{ij} - e_{ij})^2}{e_{ij}}, \qquad G = 2 \sum_{ij} o_{ij} \ln \frac{o_{ij}}{e_{ij}}
+
+    without a continuity correction. Rows and columns without counts are left out.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_levels, n_classes)
+        Counts, none of missing values.
+    likelihood_ratio : bool
+        G of the likelihood-ratio test in place of Pearson's X2.
+
+    References
+    ----------
+    Agresti (2013), Categorical Data Analysis, section 3.2; Cochran (1954), Some methods for strengthening the common chi-squared
+    tests, Biometrics 10.
+    """
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    n = float(table.sum())
+    freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
+    if freedom < 1:
+        return ColumnTests.untested(1)
+    expected = table.sum(axis=1, keepdims=True) / n * table.sum(axis=0)
+    if likelihood_ratio:
+        ratio = np.divide(table, expected, out=np.ones_like(table), where=table > 0)
+        statistic = max(2 * float((table * np.log(ratio)).sum()), 0.0)
+    else:
+        statistic = float(((table - expected) ** 2 / expected).sum())
+    few = float((expected < _MIN_EXPECTED).mean()) > _MAX_SMALL_SHARE
+    return _chi2_tests(np.array([statistic]), np.array([float(freedom)]), np.array([n]), few_expected=few)
+
+
+def _deviations_from_heaviest(weight: Floats, mean: Floats) -> Floats:
+    """Return the means of the groups minus that of the heaviest one, so that a large common part loses no digits."""
+    if not weight.size:
+        return mean
+    heaviest = np.take_along_axis(mean, weight.argmax(axis=0)[None], axis=0)
+    return np.where(weight > 0, mean - heaviest, 0.0)
+
+
+def _is_constant(moments: ClassMoments) -> Any:
+    return moments.maximum.max(axis=0, initial=-np.inf) <= moments.minimum.min(axis=0, initial=np.inf)
+
+
+def _divide(a: Floats, b: Floats) -> Floats:
+    """Return a / b, and 0 where b is not positive."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=b > 0)
+
+
+def _f_tests(
+    between: Floats, within: Floats, df_between: Floats, df_within: Floats, n_rows: Floats, testable: Any
+) -> ColumnTests:
+    """Return F tests from sums of squares."""
+    testable = testable & (df_between > 0) & (df_within > 0) & (between + within > 0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        statistic = (between / df_between) / (within / df_within)
+    return _tests(statistic, df_between, df_within, n_rows, testable)
+
+
+def _tests(statistic: Floats, df_between: Floats, df_within: Floats, n_rows: Floats, testable: Any) -> ColumnTests:
+    testable = testable & ~np.isnan(statistic)
+    statistic = np.where(testable, np.minimum(statistic, _MAX_FLOAT), np.nan)
+    safe = (np.where(testable, freedom, 1.0) for freedom in (df_between, df_within))
+    log_p = np.where(testable, log_f_sf(np.where(testable, statistic, 0.0), *safe), 0.0)
+    return ColumnTests(statistic, df_between, df_within, log_p, n_rows, np.zeros(len(statistic), dtype=bool))
+
+
+def _chi2_tests(statistic: Floats, df: Floats, n_rows: Floats, *, few_expected: bool = False) -> ColumnTests:
+    tested = ~np.isnan(statistic)
+    log_p = np.where(tested, log_chi2_sf(np.where(tested, statistic, 0.0), np.maximum(df, 1.0)), 0.0)
+    few = np.full(len(statistic), few_expected)
+    return ColumnTests(statistic, df, np.full(len(statistic), np.inf), log_p, n_rows, few)

@@ -1,0 +1,187 @@
+"""Ranks of columns and of the target: sums by group for classes and levels, products for two numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.kernels.midranks import centred_midranks, group_rank_sums, rank_products
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.memory_gate import MemoryGate
+from tamiz.statistics.base import Block, Floats, Statistic
+
+# Bytes for each row while a column is ranked: its values, their order, ranks, codes and a mask.
+_ROW_BYTES = 40
+_MEMORY_HINT = "The tests on values (test='parametric') sort no columns."
+# Values of the columns that one task ranks.
+_TASK_VALUES = 2**14
+
+
+@dataclass(frozen=True)
+class GroupRanks:
+    """Sums of midranks by group.
+
+    Attributes
+    ----------
+    weight, rank_sum : ndarray of shape (n_groups,)
+        The weight of each group, and the sum of its ranks minus the mean rank of all rows.
+    squares : float
+        The sum of squares of all ranks about their mean.
+    """
+
+    weight: Floats
+    rank_sum: Floats
+    squares: float
+
+
+@dataclass(frozen=True)
+class RankCovariance:
+    """Sums of squares and products, about the means, of the midranks of a column and a numeric target."""
+
+    weight: float
+    column_squares: float
+    target_squares: float
+    products: float
+
+
+class TargetRanks(Statistic):
+    """Midranks of the numeric one of column and target, summed over the groups of the other; products of ranks for two numbers.
+
+    The blocks of the columns are kept until all rows were added, and then ranked column by column; blocks that are memory-mapped
+    files use no memory before.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        Numeric columns with a target of classes; any with a numeric target.
+    n_levels : mapping of column to int
+        The levels of the categorical columns.
+    n_classes : int
+        The classes of the target, 0 if it is numeric.
+    missing_is_level : bool
+        Whether a missing value of a categorical column is one more level; otherwise its row is not used.
+
+    Attributes
+    ----------
+    ranks : dict of column to GroupRanks or RankCovariance
+    """
+
+    def __init__(
+        self, columns: tuple[int, ...], n_levels: Mapping[int, int], n_classes: int, *, missing_is_level: bool
+    ) -> None:
+        self.columns = columns
+        self.n_levels = dict(n_levels)
+        self.n_classes = n_classes
+        self.missing_is_level = missing_is_level
+        self.ranks: dict[int, GroupRanks | RankCovariance] = {}
+        self._values: dict[int, list[NDArray[Any]]] = {column: [] for column in columns}
+        self._y: list[NDArray[Any]] = []
+        self._weights: list[Floats] = []
+
+    @property
+    def key(self) -> Hashable:
+        """Columns, levels and classes."""
+        return type(self), self.columns, *self.n_levels.items(), self.n_classes, self.missing_is_level
+
+    def empty(self) -> Self:
+        """Return a new statistic of the same key without rows."""
+        return type(self)(self.columns, self.n_levels, self.n_classes, missing_is_level=self.missing_is_level)
+
+    def update(self, block: Block) -> Self:
+        """Add the rows of a block."""
+        assert block.y is not None
+        for column in self.columns:
+            self._values[column].append(block.values[column])
+        self._y.append(block.y)
+        if block.weight is not None:
+            self._weights.append(block.weight)
+        self.n_samples += len(block.rows)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows of another statistic."""
+        for column in self.columns:
+            self._values[column] += other._values[column]
+        self._y += other._y
+        self._weights += other._weights
+        self.n_samples += other.n_samples
+        return self
+
+    def finish(self) -> None:
+        """Rank the columns."""
+        n = self.n_samples
+        y = np.concatenate([np.empty(0, dtype=np.int32 if self.n_classes else np.float64), *self._y])
+        weight = np.concatenate(self._weights) if self._weights else np.ones(n)
+        ranker = _TargetRanker(y, weight)
+        gate = MemoryGate()
+
+        def rank(column: int) -> GroupRanks | RankCovariance:
+            with gate.reserve(_ROW_BYTES * n, f"Ranking a column of {n:,} rows", _MEMORY_HINT):
+                pieces = self._values.pop(column)
+                if self.n_classes:
+                    return ranker.column_ranks(np.concatenate([np.empty(0), *pieces]), self.n_classes)
+                if column not in self.n_levels:
+                    return ranker.rank_covariance(np.concatenate([np.empty(0), *pieces]))
+                codes = np.concatenate([np.empty(0, dtype=np.int32), *pieces])
+                if self.missing_is_level:
+                    codes[codes < 0] = self.n_levels[column]
+                return ranker.target_ranks(codes, self.n_levels[column] + self.missing_is_level)
+
+        for done, found in enumerate(parallel.map_groups(rank, self.columns, _TASK_VALUES // max(n, 1))):
+            self.ranks[self.columns[done]] = found
+            progress.report_progress("Ranking columns", done + 1, len(self.columns))
+        self._values, self._y, self._weights = {}, [], []
+
+
+class _TargetRanker:
+    """Ranks columns against one target, of which numbers are sorted once."""
+
+    def __init__(self, y: NDArray[Any], weight: Floats) -> None:
+        self._y = np.ascontiguousarray(y)
+        self._weight = weight
+        self._every_row = np.ones(len(y), dtype=bool)
+        if y.dtype == np.float64:
+            self._order = np.argsort(self._y)
+            self._complete = self._rank(self._y, self._order, self._every_row)
+
+    def _rank(self, values: Floats, order: NDArray[np.int64], included: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Return the centred ranks of the rows, and their weight and sum of squares."""
+        ranks, sums = np.empty(len(values)), np.empty(2)
+        centred_midranks(values, order, included, self._weight, ranks, sums)
+        return ranks, sums
+
+    def column_ranks(self, values: Floats, n_classes: int) -> GroupRanks:
+        """Return the ranks of a numeric column by class."""
+        ranks, sums = self._rank(values, np.argsort(values), self._every_row)
+        return self._sum_by_group(values, ranks, self._every_row, self._y.astype(np.int32), n_classes, sums)
+
+    def target_ranks(self, codes: NDArray[np.int32], n_levels: int) -> GroupRanks:
+        """Return the ranks of the target by level of a categorical column."""
+        included = codes >= 0
+        ranks, sums = self._complete if included.all() else self._rank(self._y, self._order, included)
+        return self._sum_by_group(self._y, ranks, included, codes, n_levels, sums)
+
+    def rank_covariance(self, values: Floats) -> RankCovariance:
+        """Return the sums of squares and products of the ranks of a numeric column and the target."""
+        included = ~np.isnan(values)
+        column, column_sums = self._rank(values, np.argsort(values), included)
+        target, target_sums = self._complete if included.all() else self._rank(self._y, self._order, included)
+        products = rank_products(column, target, self._weight)
+        return RankCovariance(float(column_sums[0]), float(column_sums[1]), float(target_sums[1]), products)
+
+    def _sum_by_group(
+        self,
+        values: Floats,
+        ranks: Floats,
+        included: NDArray[np.bool_],
+        labels: NDArray[np.int32],
+        n_groups: int,
+        sums: Floats,
+    ) -> GroupRanks:
+        out = np.empty((n_groups, 2))
+        group_rank_sums(values, ranks, included, labels, self._weight, out)
+        return GroupRanks(out[:, 0].copy(), out[:, 1].copy(), float(sums[1]))
