@@ -47,8 +47,8 @@ class InformationMerit(MultiOutputMerit):
     each with the codes and weights of the table whose only target is :math:`Y_l` (binary relevance). I(i; j) depends on the outputs
     only by the cut points of MDL, and is then a mean, too. So are the F statistics and correlations of `MRMR("correlation")`. A
     merit that is linear in the information (MIM, MIFS, CIFE, MRMR by differences, JMI) is therefore the mean of the merits of the
-    single outputs. Dependence between outputs is not used. The cost is L times that of one output; pairs are counted once where neither
-    I(i; j | Y) nor MDL is used.
+    single outputs. Dependence between outputs is not used. The cost is L times that of one output; pairs are counted once where
+    neither I(i; j | Y) nor MDL is used.
 
     References
     ----------

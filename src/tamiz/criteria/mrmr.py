@@ -145,10 +145,11 @@ def _correlation_terms(tables: Sequence[Source]) -> PairTerms:
     statistics, correlations = np.zeros(len(columns)), np.zeros((len(columns), len(columns)))
     for table in tables:
         of_columns, of_pairs = _f_and_correlations(table)
-        statistics += of_columns / len(tables)
-        correlations += of_pairs / len(tables)
+        statistics += of_columns
+        correlations += of_pairs
+    correlations /= len(tables)
     relevances = np.zeros(schema.n_columns)
-    relevances[columns] = statistics
+    relevances[columns] = statistics / len(tables)
     position = np.zeros(schema.n_columns, dtype=np.intp)
     position[columns] = np.arange(len(columns))
     return PairTerms(relevances, 1.0, lambda i, j: correlations[position[i], position[j]])
