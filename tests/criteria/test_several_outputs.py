@@ -299,7 +299,7 @@ CONSTANT = np.column_stack([LABELS[:, 0], np.ones(100, dtype=int)])
         (RankSelector(InformationGain()), CONSTANT, "Target 'y1' is constant: 1 class, '1' in all 100 rows"),
         (SubsetSelector(JMI()), CONSTANT, "Target 'y1' is constant"),
         (RankSelector(InformationGain()), LABELS[:50], "The target has 50 rows and the table 100: inconsistent"),
-        (RankSelector(FisherScore()), NUMBERS, "target"),
+        (RankSelector(FisherScore()), NUMBERS, "FisherScore needs a target with classes; the target 'y0' is numeric"),
         (RankSelector(InformationGain()), NUMBERS, "needs a target with classes, but the target 'y0' is numeric"),
         (RankSelector(ReliefF()), LABELS, r"The target must be one column, got an array of shape \(100, 3\)"),
         (
