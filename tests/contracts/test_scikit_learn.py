@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tamiz import RankSelector, SizeSearchCV, SubsetSelector
+from tamiz import RankSelector, RedundancyFilter, SizeSearchCV, SubsetSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import CFS, JMI, CrossValidated, PermutationImportance
@@ -42,6 +42,8 @@ ESTIMATORS = [
     *(SubsetSelector(CrossValidated(model, cv=2), Forward(), stop=Evaluations(5)) for model in MODELS),
     *(SizeSearchCV(RankSelector(), model, cv=2) for model in MODELS),
     SizeSearchCV(SubsetSelector(CFS(), Forward()), GaussianNB(), cv=2, sizes=[1], rule="one_standard_error"),
+    *(RedundancyFilter(measure) for measure in ("pearson", "linear", "symmetric_uncertainty")),
+    RedundancyFilter(relevance="symmetric-uncertainty"),
     BorutaSelector(max_iter=5),
     BorutaSelector("information-gain", max_iter=5),
     StabilitySelector(n_features=2, n_pairs=5),

@@ -40,6 +40,15 @@ if TYPE_CHECKING:
 @search_options("Stop the search after S seconds.")
 @assessment_options("no", "10 folds")
 @click.option(
+    "--semi-synthetic",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="With --assess, also estimate the true and false positive rates of the search on N targets, at least 2, that are computed "
+    "from random columns of the table.",
+)
+@click.option(
     "-o",
     "--output",
     type=FILE,
@@ -67,6 +76,7 @@ def select(
     assess: bool | None,
     group: str | None,
     time: str | None,
+    semi_synthetic: int,
     output: Path | None,
     escape: bool,
     model: Path | None,
@@ -82,6 +92,7 @@ def select(
     tamiz select data.csv --target class --search branch-and-bound --max-seconds 60
     tamiz select data.csv --target class --search genetic --dry-run
     tamiz select data.csv --target class --assess --group patient
+    tamiz select data.csv --target class --assess --semi-synthetic 20
 
     Search TABLE for the subset of columns with the highest merit, and print the names of its columns, one per line. Ctrl-C
     prints the best subset so far.
@@ -89,6 +100,7 @@ def select(
     check_table_output(output, "The selected columns")
     require_merit_target(subset_search, target)
     check_assess_target(assess, target)
+    _check_semi_synthetic(semi_synthetic, assess=bool(assess))
     check_output_paths([output, model, subset_search.journal], table)
     from tamiz import open_source, save
     from tamiz.runtime import parallel
@@ -112,7 +124,9 @@ def select(
             show_search_plan(selector.plan(source), as_json=as_json)
             return
         interrupted = _fit_selector(selector, source)
-        report = None if interrupted or not assess else _assess_selector(selector, source, subset_search.scoring, seed)
+        report = None
+        if assess and not interrupted:
+            report = _assess_selector(selector, source, subset_search.scoring, seed, semi_synthetic)
     print_column_notes(messenger, source)
     selected = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
     if interrupted:
@@ -153,12 +167,22 @@ def _fit_selector(selector: SubsetSelector, source: Any) -> bool:
     return False
 
 
-def _assess_selector(selector: SubsetSelector, source: Any, scoring: str | None, seed: int) -> SelectionReport | None:
-    """Return the nested cross-validation and permutation test of the selection; None where Ctrl-C interrupted them."""
+def _check_semi_synthetic(n_draws: int, *, assess: bool) -> None:
+    """Raise a usage error for one semi-synthetic target, which has no standard error, and for any without `--assess`."""
+    if n_draws == 1:
+        raise click.BadParameter("at least 2 targets are needed, or 0 for none.", param_hint="'--semi-synthetic'")
+    if n_draws and not assess:
+        raise click.UsageError("--semi-synthetic is part of an assessment: add --assess.")
+
+
+def _assess_selector(
+    selector: SubsetSelector, source: Any, scoring: str | None, seed: int, semi_synthetic: int
+) -> SelectionReport | None:
+    """Return the assessment of the selection; None where Ctrl-C interrupted it."""
     from tamiz import selection_report
 
     try:
-        return selection_report(selector, source, scoring=scoring, random_state=seed)
+        return selection_report(selector, source, scoring=scoring, semi_synthetic=semi_synthetic, random_state=seed)
     except KeyboardInterrupt:
         return None
 
