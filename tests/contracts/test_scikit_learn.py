@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tamiz import RankSelector, RedundancyFilter, SizeSearchCV, SubsetSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
-from tamiz.criteria import CFS, CrossValidated, PermutationImportance
+from tamiz.criteria import CFS, JMI, CrossValidated, PermutationImportance
 from tamiz.criteria import registry as criteria
 from tamiz.error_control import BorutaSelector, KnockoffSelector, StabilitySelector
 from tamiz.models import MixedNB
@@ -37,6 +37,7 @@ ESTIMATORS = [
     RankSelector(),
     SubsetSelector(),
     SubsetSelector("cfs", "best-first:backward"),
+    SubsetSelector(JMI(), Forward(), n_features=1),
     SubsetSelector(CFS(convention="weka"), Forward(), n_features=1, stop=Evaluations(50)),
     *(SubsetSelector(CrossValidated(model, cv=2), Forward(), stop=Evaluations(5)) for model in MODELS),
     *(SizeSearchCV(RankSelector(), model, cv=2) for model in MODELS),
