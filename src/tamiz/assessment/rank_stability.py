@@ -23,6 +23,7 @@ from tamiz.assessment.resampling import (
 from tamiz.assessment.set_stability import stability
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, gather_statistics
+from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.weighted_scorers import WeightedScorers
 from tamiz.error_control.half_samples import select_highest
 from tamiz.exceptions import DataError
@@ -32,7 +33,6 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
-from tamiz.selection import score_columns
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.factory import as_source
@@ -149,7 +149,7 @@ def ranking_stability(
         candidates = np.array([k for k, j in enumerate(schema.used) if not schema.columns[j].constant], dtype=np.intp)
         n_top = _check_top(top, len(candidates))
         sampler = _Sampler(chosen, source, n_bootstrap)
-        scores = score_columns(chosen, source)[0][schema.used]
+        scores = score_columns(chosen, source).scores[schema.used]
         sampled = sampler.scores(n_bootstrap, rng)
     notes = (*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema))
     warn_user(notes)
