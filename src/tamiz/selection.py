@@ -252,7 +252,6 @@ class RankSelector(Selector):
             source = self._open_source(X, y, sample_weight, groups)
             self.relevance_ = choose_relevance(self.relevance, source.schema, with_p_values=self.fdr is not None)
             self.relevance_.check(source.schema)
-            self.scores_, self.scores_std_ = score_columns(self.relevance_, source)
             untestable = self._check_testable(source)
             self.scores_, self.scores_std_, tests = _score_columns(self.relevance_, source)
         self._store_tests(None if untestable else tests, source.schema)
@@ -331,8 +330,11 @@ class RankSelector(Selector):
             warn_user([f"No column has an adjusted p-value of at most fdr={fdr:g}: the smallest is {least:.6g}."])
         return significant
 
+
 def score_columns(relevance: Relevance, source: Source) -> tuple[Floats, Floats | None]:
     """Return the scores of the columns and, of scores that are means, their standard deviations."""
+    return _score_columns(relevance, source)[:2]
+
 
 def _score_columns(relevance: Relevance, source: Source) -> tuple[Floats, Floats | None, ColumnTests | None]:
     """Return the scores of the columns; of scores that are means, their standard deviations; and tests of the columns."""
