@@ -21,7 +21,7 @@ from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.independence_test import IndependenceTest
-from tamiz.criteria.information_criteria import JMI
+from tamiz.criteria.mrmr import MRMR
 from tamiz.exceptions import DataError
 from tamiz.models.folds import Folds
 from tamiz.models.named_models import Model
@@ -43,7 +43,7 @@ _LABELS = {
     "naive_bayes": "Naive Bayes wrapper",
     "ridge": "Ridge wrapper",
     "knn": "Nearest neighbours wrapper",
-    "jmi": "JMI",
+    "mrmr": "MRMR",
     "tests": "Independence tests",
 }
 # The default candidates that a comparison uses if they suit the table.
@@ -54,7 +54,7 @@ _MAX_COORDINATES = 1_000
 _INNER_FOLDS = 5
 # The cost of nearest neighbours is quadratic in the rows: the search uses at most this number of rows.
 _MAX_NEIGHBOR_ROWS = 1_000
-# Numbers of columns that JMI is compared with: small ones differ most in their scores.
+# Numbers of columns that MRMR is compared with: small ones differ most in their scores.
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24)
 # The largest false discovery rate of the independence tests.
 _FDR = 0.05
@@ -105,9 +105,9 @@ def default_candidates(
     ----------
     schema : Schema
     missing : {"distribute", "category"}, default="distribute"
-        How CFS and JMI treat missing values.
+        How CFS and MRMR treat missing values.
     max_seconds : float, default=None
-        Time limit of the search of a wrapper. JMI is left out if the estimate of its time is longer.
+        Time limit of the search of a wrapper. MRMR is left out if the estimate of its time is longer.
     n_features : int, float or (least, most), default=None
         As in `SubsetSelector`.
     column_options : dict, default=None
@@ -115,7 +115,7 @@ def default_candidates(
 
     Notes
     -----
-    JMI and the independence tests choose their number of columns themselves, among all columns: they are no candidates where
+    MRMR and the independence tests choose their number of columns themselves, among all columns: they are no candidates where
     `n_features` or a column option is set. The tests need independent rows: they are none for rows with weights, groups or times.
     """
     column_options = column_options or {}
@@ -137,26 +137,26 @@ def default_candidates(
             by_neighbors = wrapper("knn", "balanced_accuracy" if schema.has_classes else "r2")
             found["knn"] = SampledSelectorAdapter(adapt_selector(by_neighbors), _MAX_NEIGHBOR_ROWS)
     if n_features is None and all(value is None for value in column_options.values()):
-        by_jmi = adapt_selector(_size_search(schema, missing, class_scoring))
+        by_mrmr = adapt_selector(_size_search(schema, missing, class_scoring))
         limit = np.inf if max_seconds is None else max_seconds
-        found["jmi"] = LimitedSelectorAdapter(by_jmi, _jmi_seconds(schema), limit)
+        found["mrmr"] = LimitedSelectorAdapter(by_mrmr, _mrmr_seconds(schema), limit)
         if schema.weight is None and schema.groups is None and schema.time is None:
             found["tests"] = RankSelector(IndependenceTest(), fdr=_FDR)
     return {name: selector for name, selector in found.items() if name in _DEFAULTS}
 
 
 def _size_search(schema: Schema, missing: MissingRule, class_scoring: str) -> SizeSearchCV:
-    """Return the forward selection by JMI, with the number of columns by cross-validation of naive Bayes or ridge regression."""
+    """Return the forward selection by MRMR, with the number of columns by cross-validation of naive Bayes or ridge regression."""
     # A column with few values may have none in a fold, which is then a column fewer to choose from.
     n_columns = sum(2 * schema.columns[j].n_missing < schema.n_rows for j in schema.used.tolist())
     sizes = [size for size in _SIZES if size <= n_columns] or [1]
     model, scoring = ("naive_bayes", class_scoring) if schema.has_classes else ("ridge", "r2")
-    search = SubsetSelector(JMI(missing=missing), Forward())
+    search = SubsetSelector(MRMR(missing=missing), Forward())
     return SizeSearchCV(search, model, sizes=sizes, cv=_INNER_FOLDS, scoring=scoring)
 
 
-def _jmi_seconds(schema: Schema) -> float:
-    """Return the approximate seconds of the size search by JMI.
+def _mrmr_seconds(schema: Schema) -> float:
+    """Return the approximate seconds of the size search by MRMR.
 
     Fitted to tables of 60 to 3,000 rows and 3 to 1,000 columns. The number of columns that are selected is bounded, so that the
     cost is linear in the number of columns. Ridge regression is refitted for every size.
