@@ -130,7 +130,7 @@ def test_frames_stay_frames_and_sources_and_names_of_models_are_taken():
 
 @pytest.mark.parametrize("scoring", ["accuracy", "roc_auc"])
 def test_naive_bayes_by_its_fold_backend_scores_as_its_refits(monkeypatch, scoring):
-    y, table = Y == 1, pd.DataFrame(X).assign(word=np.where(X[:, 2] > 90, "large", "small"))
+    y, table = Y == 1, pd.DataFrame(X).add_prefix("c").assign(word=np.where(X[:, 2] > 90, "large", "small"))
     search = SizeSearchCV(RankSelector(InformationGain()), "naive_bayes", cv=3, scoring=scoring)
     by_backend = clone(search).fit(open_source(table, y))
     monkeypatch.setattr("tamiz.size_search.choose_backend", lambda task: (RefitBackend(task), RefitBackend.method))

@@ -264,8 +264,9 @@ def test_a_candidate_that_fails_is_left_out_with_a_note():
 
 def test_a_wrapper_that_is_not_done_in_time_is_left_out_with_a_note():
     X, y = signal()
-    with pytest.warns(TamizWarning, match="is left out of the comparison: All rows: its search takes longer than"):
+    with pytest.warns(TamizWarning) as warned:
         found = recommend_columns(X, y, max_seconds=1e-9, **QUICK)
+    assert [str(one.message) for one in warned] == list(found.notes)
     # The filters CFS and tests have no limit.
     assert list(found.candidates) == ["all_columns", "cfs", "tests"]
     assert [note.split(" is left")[0] for note in found.notes] == [
@@ -274,8 +275,10 @@ def test_a_wrapper_that_is_not_done_in_time_is_left_out_with_a_note():
         "Nearest neighbours wrapper",
         "MRMR",
     ]
-    # MRMR is left out by an estimate, which is the same on every machine.
-    assert found.notes[-1].endswith("left out of the comparison: its search on all rows takes about 0.067 s, more than 1e-09 s.")
+    by_clock = "is left out of the comparison: All rows: its search takes longer than max_seconds."
+    assert all(note.endswith(by_clock) for note in found.notes[:-1])
+    # An estimate, which is the same on every machine.
+    assert found.notes[-1].endswith("its search on all rows takes about 0.077 s, more than 1e-09 s.")
 
 
 @pytest.mark.parametrize("kind", ["classes", "number"])
@@ -298,18 +301,18 @@ def test_mrmr_and_tests_select_on_the_training_rows_of_each_fold_as_their_select
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-def test_of_pure_noise_few_recommendations_have_a_column_and_fewer_claim_a_score():
-    kept = claimed = 0
+def test_more_candidates_do_not_make_recommendations_of_pure_noise_claim_more():
+    few, claims = ["all_columns", "cfs", "naive_bayes", "ridge", "knn"], {"few": 0, "all": 0}
     for seed in range(20):
         X, y = noise(seed, n=100, p=10)
         found = recommend_columns(X, y, models=["logistic", "naive_bayes"])
-        one = found.candidates[found.recommended]
-        kept += bool(one.columns)
-        claimed += bool(one.columns) and any(
-            one.scores[model, "roc_auc"].interval[0] > 0.5 for model in found.models
-        )
-    assert kept <= 5
-    assert claimed <= 2
+        of_few = choose_candidate({name: found.candidates[name] for name in few}, "roc_auc")
+        for key, name in (("few", of_few), ("all", found.recommended)):
+            one = found.candidates[name]
+            claims[key] += any(one.scores[model, "roc_auc"].interval[0] > 0.5 for model in found.models)
+    assert claims["all"] <= claims["few"] + 1
+    # An interval of 95 % is above the baseline in one of 40 tables if there were no choice.
+    assert claims["all"] <= 3
 
 
 def test_weights_groups_and_samples_of_rows_are_respected():

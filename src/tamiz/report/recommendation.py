@@ -30,8 +30,8 @@ _FULL_WIDTH = 200
 _MAX_NAMED = 12
 # What selections by other methods prefer.
 _OTHER_METHODS = {
-    "mrmr": "; MRMR (minimum redundancy, maximum relevance) adds the column with the most information on the target, less that shared "
-    "with those selected before, and cross-validation chooses the number of columns",
+    "mrmr": "; MRMR (minimum redundancy, maximum relevance) adds the column with the most information on the target, less that "
+    "shared with those selected before, and cross-validation chooses the number of columns",
     "tests": "; independence tests keep every column that is associated with the target, at a false discovery rate of 5%",
 }
 
