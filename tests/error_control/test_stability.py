@@ -7,11 +7,11 @@ from sklearn.feature_selection import SelectKBest
 
 from tamiz import RankSelector, SubsetSelector, load, open_source, save
 from tamiz.criteria import CFS, FisherScore, GainRatio, InformationGain, LinearCoefficient, TreeImportance
+from tamiz.criteria.column_scores import score_columns
 from tamiz.error_control import BorutaSelector, StabilitySelector
 from tamiz.error_control.half_samples import RelevanceHalves, draw_half_pairs, select_highest
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import Forward
-from tamiz.selection import score_columns
 from tamiz.sources.views import select_rows
 
 from .test_boruta import table
@@ -59,7 +59,7 @@ def test_weighted_halves_have_the_scores_of_their_rows(relevance):
     halves = RelevanceHalves(relevance, source, 2)
     assert halves._scorers.names
     mask = next(draw_half_pairs(source, 1, np.random.default_rng(0)))
-    expected = [score_columns(relevance, select_rows(source, np.flatnonzero(half)))[0] for half in mask]
+    expected = [score_columns(relevance, select_rows(source, np.flatnonzero(half))).scores for half in mask]
     np.testing.assert_allclose(halves._scorers.scores(mask.astype(float))[:, 0], expected, rtol=1e-9, atol=1e-12)
 
 
@@ -140,16 +140,18 @@ def test_two_of_size_threshold_and_bound_determine_the_third():
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-def test_constant_columns_are_never_selected_and_rows_of_weight_0_are_in_no_half():
+def test_constant_columns_are_never_selected():
     X, y = table(80, n_noise=3)
     X = X[["a", "noise 1", "noise 2"]].assign(constant=1.0)
-    weight = np.ones(80)
-    weight[:20] = 0
-    options = {"n_features": 2, "threshold": 0.6, "n_pairs": 10, "random_state": 0}
-    weighted = StabilitySelector(FisherScore(), **options).fit(X, y, sample_weight=weight)
-    removed = StabilitySelector(FisherScore(), **options).fit(X[20:], y[20:])
-    assert weighted.selection_frequencies_[3] == 0
-    np.testing.assert_array_equal(weighted.selection_frequencies_, removed.selection_frequencies_)
+    fitted = StabilitySelector(FisherScore(), n_features=2, threshold=0.6, n_pairs=10, random_state=0).fit(X, y)
+    assert fitted.selection_frequencies_[3] == 0
+    assert fitted.selection_frequencies_.sum() == 2
+
+
+def test_row_weights_are_refused():
+    source = open_source(np.eye(30), [*"ab"] * 15, weight=np.ones(30))
+    with pytest.raises(DataError, match=r"does not support row weights \('weight'\).* Repeat the rows"):
+        StabilitySelector(FisherScore(), n_features=2).fit(source)
 
 
 def test_the_result_does_not_depend_on_threads_and_is_the_same_after_loading(tmp_path):

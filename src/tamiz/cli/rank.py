@@ -12,6 +12,7 @@ from tamiz.cli.files import check_output_paths
 from tamiz.cli.graph_options import GraphChoice, graph_options, make_graph_builder
 from tamiz.cli.options import (
     MethodParam,
+    find_used_options,
     jobs_option,
     json_flag,
     model_option,
@@ -79,9 +80,10 @@ _CORRECTIONS = ("benjamini-hochberg", "benjamini-yekutieli", "holm", "bonferroni
 @model_option
 @json_flag
 @jobs_option
-@click.pass_obj
+@click.pass_context
 def rank(
-    messenger: Messenger,
+    context: click.Context,
+    /,
     table: Path,
     target: str | None,
     kinds: dict[str, Kind] | None,
@@ -117,18 +119,21 @@ def rank(
     check_output_paths([model], table)
     graph = make_graph_builder(graph_choice, kernel_width, target)
     entries = _candidate_entries(relevance, graph, with_p_values=fdr is not None)
+    if find_used_options(context, ("correction",)):
+        _require_p_values(entries[0], "--correction")
+    messenger: Messenger = context.obj
     from tamiz import RankSelector, open_source, save
     from tamiz._study.graph import needs_graph, study_graph_builder
     from tamiz.runtime import parallel
     from tamiz.sources import split_dates
 
     with messenger.capture_messages(), parallel.thread_session(jobs):
-        criteria_of = lambda schema: [_choose_criterion(entries, schema, missing)[1]]  # noqa: E731
+        criteria_of = lambda schema: [choose_criterion(entries, schema, missing)[1]]  # noqa: E731
         print_read_plan(messenger, table, target, kinds, weight, memory, criteria_of, group=group, header=header)
         source = split_dates(
             open_source(table, target, kinds=kinds, weight=weight, groups=group, memory=memory, header=header)
         )
-        entry, criterion = _choose_criterion(entries, source.schema, missing)
+        entry, criterion = choose_criterion(entries, source.schema, missing)
         if needs_graph(criterion):
             criterion.set_params(graph=graph or study_graph_builder(source.schema.n_rows))
         chosen_correction = cast("Correction", correction.replace("-", "_"))
@@ -190,15 +195,9 @@ def _candidate_entries(requested: Entry | None, graph: GraphBuilder | None, *, w
     """Return the requested relevance, or all: with a graph, those that use one; with `--fdr`, those that have p-values."""
     listed = criteria.of_kind("relevance") if requested is None else [requested]
     if with_p_values:
-        from tamiz.method_lookup import relevances_with_p_values
-
-        testing = relevances_with_p_values()
-        listed = [entry for entry in listed if entry in testing]
-        if not listed and requested is not None:
-            names = ", ".join(map(command_name, testing))
-            raise click.UsageError(
-                f"--fdr needs p-values, and {command_name(requested)} has none: use --relevance with {names}."
-            )
+        if requested is not None:
+            _require_p_values(requested, "--fdr")
+        listed = [entry for entry in listed if entry.load().offers_p_values]
     if graph is None:
         return listed
     from tamiz._study.graph import needs_graph
@@ -209,7 +208,18 @@ def _candidate_entries(requested: Entry | None, graph: GraphBuilder | None, *, w
     return on_graphs
 
 
-def _choose_criterion(entries: list[Entry], schema: Schema, missing: str) -> tuple[Entry, Relevance]:
+def _require_p_values(relevance: Entry, option: str) -> None:
+    """Raise a usage error for an option that needs p-values where the relevance has none."""
+    if not relevance.load().offers_p_values:
+        from tamiz.method_lookup import relevances_with_p_values
+
+        names = ", ".join(map(command_name, relevances_with_p_values()))
+        raise click.UsageError(
+            f"{option} needs p-values, and {command_name(relevance)} has none: use --relevance with {names}."
+        )
+
+
+def choose_criterion(entries: list[Entry], schema: Schema, missing: str) -> tuple[Entry, Relevance]:
     """Return the first relevance that applies to the table, adapted to its schema."""
     for entry in entries:
         relevance = entry.load()().with_missing(missing)

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tamiz.criteria.base import Relevance, StatisticRelevance
+from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.weighted_scorers import WeightedScorers
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import check_accepts_weights, fit_weighted, native_rows, set_random_state
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings
-from tamiz.selection import Selector, SubsetSelector, score_columns
+from tamiz.selection import Selector, SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.views import as_training_source, select_rows, target_array, weight_array
@@ -125,7 +126,7 @@ class RelevanceHalves(HalfSelection):
     def _score_rows(self, half: Floats) -> Floats:
         with capture_warnings():
             rows = select_rows(self._source, np.flatnonzero(half))
-            return score_columns(clone(self._relevance), rows)[0][self._candidates]
+            return score_columns(clone(self._relevance), rows).scores[self._candidates]
 
 
 class SelectorHalves(HalfSelection):

@@ -26,7 +26,6 @@ from tamiz.selection import Selector
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.feature_checks import record_features
-from tamiz.sources.views import positive_weight_rows
 from tamiz.storage.invariants import BoolArray, FloatArray, Integer, Invariants, Number, OneOf
 
 _DEFAULT_THRESHOLD, _DEFAULT_MAX_FALSE = 0.75, 1.0
@@ -100,7 +99,8 @@ class StabilitySelector(Selector):
     for most noise numbers, which MDL does not cut, and positive for every category: use columns of one kind, or another relevance.
 
     Halves are drawn without classes, as in the paper, unless a class has fewer than 20 rows: each class is then halved. Of rows in
-    groups, whole groups are in one half. A row with a weight is in one half as a whole, and its weight counts in the selection.
+    groups, whole groups are in one half. Tables with row weights are refused: the halves of weighted rows are not those of as many
+    equal rows.
 
     Cost 2 B selections from half of the rows. For relevances that are functions of counts, for `TreeImportance` and for
     `LinearCoefficient`, columns are coded once, and a half is a weighting of the rows. Halves are fitted with warnings suppressed.
@@ -191,7 +191,7 @@ class StabilitySelector(Selector):
             )
         return self.selector
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Select columns from halves of the rows.
 
         Parameters
@@ -199,8 +199,6 @@ class StabilitySelector(Selector):
         X : array, sparse matrix, data frame or Source
         y : array of shape (n_samples,), default=None
             Ignored where the relevance or the selector needs no target.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows in the selections; rows of weight 0 are in no half.
         groups : array of shape (n_samples,), default=None
             Halves consist of whole groups.
         """
@@ -208,7 +206,8 @@ class StabilitySelector(Selector):
         self._check_bounds()
         rng = make_rng(self.random_state)
         with parallel.thread_session(self.n_jobs):
-            source = positive_weight_rows(self._open_source(X, y, sample_weight, groups))
+            source = self._open_source(X, y, None, groups)
+            _check_unweighted(source)
             halves, n_columns = self._make_halves(source, 2 * n_pairs)
             n_features = self._choose_n_features(n_columns)
             # Halves are drawn ahead of the selections, by as many as there are threads, so they have a generator of their own.
@@ -287,3 +286,11 @@ class StabilitySelector(Selector):
             f"The bound on false selections, {bound:.3g}, is not smaller than the {q:g} of {n_columns:,} columns that a half "
             f"selects, so it excludes nothing: use a threshold above {self.threshold_:g}, or select fewer columns from each half."
         ]
+
+
+def _check_unweighted(source: Source) -> None:
+    if source.schema.weight is not None:
+        raise DataError(
+            f"StabilitySelector does not support row weights ({source.schema.weight!r}): a row of weight 2 is in one half, and two "
+            "equal rows may be in both. Repeat the rows, or pass a table without weights."
+        )
