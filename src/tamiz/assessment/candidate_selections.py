@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.assessment.fold_scores import FoldScores, score_models
-from tamiz.assessment.nested_cv import run_with_progress
+from tamiz.assessment.repeated_searches import run_with_progress
 from tamiz.assessment.selector_adapters import SampledSelectorAdapter, SelectorAdapter, adapt_selector
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
