@@ -20,7 +20,7 @@ from tamiz.statistics.base import Floats
 
 # Rounds of estimation, of which the second half is averaged, and sweeps for a fresh draw with the estimate.
 _FIT_ROUNDS, _DRAW_SWEEPS = 40, 10
-# Rows for each column, below which the correlations are shrunk. With shrunk correlations, knockoffs have smaller correlations with the
+# Rows for each column, below which correlations are shrunk. With shrunk ones, knockoffs have smaller correlations with the
 # other columns than their columns have: of 200 rows and 30 columns, of which neighbours are correlated by 0.44, the false discovery
 # rate is 0.41 at a bound of 0.25, and 0.15 without shrinkage.
 MIN_ROWS_PER_COLUMN = 2.0
