@@ -1,5 +1,7 @@
 """IndependenceTest against definitions, scipy, scikit-learn and statsmodels; selection at a false discovery rate."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -206,7 +208,39 @@ def test_welchs_test_leaves_out_classes_of_one_row_and_accepts_a_class_without_v
     assert fit(x[:, None], y).p_values_ == pytest.approx(fit(x[:30, None], y[:30]).p_values_, rel=1e-12)
     same = np.where(y == "a", 2.0, x)[:30]
     expected = stats.ttest_1samp(same[y[:30] == "b"], 2.0).pvalue
-    assert fit(same[:, None], y[:30]).p_values_[0] == pytest.approx(expected, rel=1e-9)
+    with pytest.warns(UserWarning, match="p-values of 'x0' may be far too small, because Welch's test has groups"):
+        assert fit(same[:, None], y[:30]).p_values_[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_welchs_test_warns_of_groups_whose_variance_is_uncertain():
+    rng = np.random.default_rng(0)
+    # 3 rows of a class, of which a third of the columns have equal values: their p-values are below 1e-100.
+    X, rare = (rng.random((400, 30)) < 0.3) + 0.5, ["a"] * 397 + ["b"] * 3
+    levels, target = pd.DataFrame({"level": rng.integers(0, 300, 900).astype(str)}), rng.normal(size=900)
+    for table, y in ((X, rare), (levels, target)):
+        with pytest.warns(UserWarning, match="Merge rare levels, or use test='rank' or 'parametric'"):
+            found = RankSelector(IndependenceTest(test="welch")).fit(table, y)
+        assert found.p_values_.min() < 1e-15
+        assert RankSelector(IndependenceTest()).fit(table, y).p_values_.min() > 1e-3
+    # Groups of 10 rows, and classes that determine a column, need no warning.
+    exact, noise = np.repeat([1.5, 2.5, 4.5], 10), rng.normal(size=30)
+    found = RankSelector(IndependenceTest(test="welch")).fit(np.array([exact, noise]).T, np.repeat([*"abc"], 10))
+    assert found.p_values_[0] < 1e-100
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 8])
+def test_the_p_value_of_equal_ranks_is_that_of_the_permutation_test(n):
+    x = np.arange(n) + 0.5
+    found = RankSelector(IndependenceTest(test="rank")).fit(np.array([x, -x, x**3]).T, x**2)
+    np.testing.assert_allclose(found.p_values_, 2 / math.factorial(n), rtol=1e-12)
+
+
+def test_p_values_of_ranks_are_no_smaller_than_their_level_in_few_rows():
+    rng = np.random.default_rng(0)
+    for n in (4, 5):
+        p = RankSelector(IndependenceTest(test="rank")).fit(rng.normal(size=(n, 200)), rng.normal(size=n)).p_values_
+        # In 4 rows one of 12 independent columns has the order of the target, or the opposite one.
+        assert p.min() > 0.01
 
 
 def test_small_expected_counts_are_warned_of_by_name():

@@ -276,6 +276,14 @@ def test_small_classes_use_fewer_neighbours_with_a_warning():
         mutual_information(X[:, 0], y)
 
 
+def test_tables_of_numbers_with_fewer_rows_than_neighbours_are_warned_of():
+    X = np.random.default_rng(17).normal(size=(3, 2))
+    with pytest.warns(TamizWarning, match="^MutualInformation: column x0 with at most n_neighbors=3 values: each row"):
+        RankSelector(MutualInformation()).fit(X[:, :1], X[:, 1])
+    with pytest.warns(TamizWarning, match="^mutual_information: with n_neighbors=3 each of the 3 rows has all others"):
+        mutual_information(*X.T)
+
+
 def test_an_estimate_above_the_entropy_is_limited_to_it_with_a_warning():
     y = np.repeat([*"abcdefgh"], 4)
     X = np.repeat(np.arange(8.0), 4)[:, None] * 100 + np.random.default_rng(14).random((32, 1))

@@ -280,6 +280,16 @@ def test_rows_at_equal_distances_are_no_near_rows_of_multisurf():
     assert scores_of(MultiSURF(), frame, [*"aab"]).tolist() == [0] * 7
 
 
+@BOTH
+def test_scores_do_not_depend_on_the_unit_of_a_numeric_target(relevance):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = X[:, 0] + rng.normal(size=40)
+    expected = scores_of(relevance, X, y)
+    for unit in (2.0**-900, 2.0**400):
+        np.testing.assert_allclose(scores_of(relevance, X, y * unit), expected, rtol=1e-12)
+
+
 def test_a_constant_numeric_target_scores_0():
     X = np.random.default_rng(0).random((30, 2))
     for relevance in (ReliefF(), MultiSURF()):

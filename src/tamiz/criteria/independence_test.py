@@ -82,8 +82,10 @@ class IndependenceTest(StatisticRelevance):
 
     The score is finite where the p-value is below the smallest float: its logarithm is computed directly. A constant column, or
     one with too few rows or classes, cannot be tested: its score is 0 and its p-value 1. Welch's test leaves out classes of one
-    row. The chi-squared approximation is inaccurate if more than 20 % of the expected counts are below 5 (Cochran 1954): a
-    warning names the columns.
+    row, and its p-values are far too small with many groups of few rows, or with a group of equal values: where a group has fewer
+    than 10 rows or equal values, a warning names the columns. The chi-squared approximation is inaccurate if more than 20 % of
+    the expected counts are below 5 (Cochran 1954): a warning names the columns. The p-value of Spearman's correlation of n rows is
+    at least :math:`2 / n!`, the smallest one of the permutation test.
 
     With a target of L columns the p-value is the smallest of the L tests times L, at most 1 (Bonferroni over the outputs): a test
     of the hypothesis that the column is independent of each output. The statistic is that of the smallest p-value.
@@ -192,20 +194,26 @@ class IndependenceTest(StatisticRelevance):
         return (_GROUP_TESTS if schema.has_classes or not is_number else _CORRELATION_TESTS)[self.test]
 
     def test_warnings(self, tests: ColumnTests, schema: Schema) -> list[str]:
-        """Return warnings on columns that cannot be tested, and on chi-squared tests of small expected counts."""
+        """Return warnings on columns that cannot be tested, and on tests whose approximation is inaccurate."""
         used = schema.used.tolist()
         untested = [j for j in used if not tests.is_tested[j] and not schema.columns[j].constant]
         few = [j for j in used if tests.few_expected[j]]
+        uncertain = [j for j in used if tests.uncertain_variance[j]]
         warnings = []
         if untested:
             warnings.append(
                 f"IndependenceTest cannot test {_name_columns(untested, schema)}: the rows with a value have only one value of the "
-                "column or the target, or are too few. The p-value is 1."
+                "column or the target, are too few, or differ by less than 1e-150 (use another unit). The p-value is 1."
             )
         if few:
             warnings.append(
                 f"IndependenceTest: more than 20 % of the expected counts of {_name_columns(few, schema)} are below 5, so "
                 "the chi-squared approximation of the p-value is inaccurate. Merge rare levels."
+            )
+        if uncertain:
+            warnings.append(
+                f"IndependenceTest: the p-values of {_name_columns(uncertain, schema)} may be far too small, because Welch's test "
+                "has groups of fewer than 10 rows or of equal values. Merge rare levels, or use test='rank' or 'parametric'."
             )
         return warnings
 

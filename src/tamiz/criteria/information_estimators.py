@@ -39,7 +39,7 @@ class Estimate(NamedTuple):
     exceeds_limit : bool
         Whether the estimate exceeded the limit by more than 2 % before it was set to it.
     has_small_classes : bool
-        Whether a class (or a combination of categories) has too few rows for the number of neighbours.
+        Whether a class, a combination of categories, or the table without any, has too few rows for the number of neighbours.
     """
 
     bits: float = 0.0
@@ -366,7 +366,9 @@ def _information(arguments: dict[str, Any], n_neighbors: int, caller: str) -> fl
             used[0], used[1], used[2] if len(used) > 2 else None, n_neighbors, digamma_table(n)
         )
     warnings = []
-    if found.has_small_classes:
+    if found.has_small_classes and not any(variable.codes.any() for variable in used):
+        warnings.append(f"{caller}: with n_neighbors={n_neighbors} each of the {n} rows has all others as neighbours.")
+    elif found.has_small_classes:
         warnings.append(
             f"{caller}: categories or combinations of them with at most n_neighbors={n_neighbors} rows use their other rows as "
             "neighbours, and those with one row are left out."

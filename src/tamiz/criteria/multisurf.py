@@ -133,7 +133,9 @@ class _TargetGroups:
     """The segments of rows below, within and above one standard deviation of a numeric target; those within are group 0."""
 
     def __init__(self, rows: ComparedRows) -> None:
-        self._target = np.asarray(rows.target)
+        target = np.asarray(rows.target)
+        # Scaled by a power of 2, which is exact: squares of very small numbers underflow.
+        self._target = np.ldexp(target, -np.frexp(np.abs(target).max())[1])
         self._radius = np.std(self._target, ddof=1)
         self.shares: Floats = np.array([0.0, 1.0])
 

@@ -211,7 +211,14 @@ def _describe_estimates(found: dict[int, Estimate], schema: Schema, n_neighbors:
             f"MutualInformation: the estimates of {above} exceed the entropy of the target or of the column, and are set to it. "
             "Classes with few rows cause this; merge them, or use InformationGain."
         )
-    if small := _select_names(found, schema, lambda one: one.has_small_classes):
+    of_numbers = {j: one for j, one in found.items() if not schema.has_classes and schema.columns[j].is_number}
+    if short := _select_names(of_numbers, schema, lambda one: one.has_small_classes):
+        warnings.append(
+            f"MutualInformation: {short} with at most n_neighbors={n_neighbors} values: each row has all others as neighbours. Use "
+            "a smaller n_neighbors."
+        )
+    with_classes = {j: one for j, one in found.items() if j not in of_numbers}
+    if small := _select_names(with_classes, schema, lambda one: one.has_small_classes):
         kind = "classes of the target" if schema.has_classes else "levels of the column"
         warnings.append(
             f"MutualInformation: in {small}, {kind} with at most n_neighbors={n_neighbors} rows use their other rows as "

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from tamiz.error_control.gaussian_copula import MIN_ROWS_PER_COLUMN
 from tamiz.error_control.gaussian_knockoffs import KnockoffSampler
 from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import InstanceOf, Invariants, Nullable, Number
 
-# Rows for each column, below which the estimated correlations are too uncertain.
-_MIN_ROWS_PER_COLUMN = 2.0
 # Probability that a check fails where the assumption is true, for all pairs of columns together.
 _ERROR = 0.01
 # Correlations of squares vary a little more: in simulations of normal columns the largest difference was 1.03 times the limit.
@@ -76,20 +75,20 @@ def check_assumptions(
 
 
 def _check_rows(sampler: KnockoffSampler, n_rows: int) -> AssumptionCheck:
-    n_columns = len(sampler.columns)
+    n_columns = len(sampler.copula.correlation)
     ratio = n_rows / max(n_columns, 1)
     return AssumptionCheck(
         "rows",
-        ratio >= _MIN_ROWS_PER_COLUMN,
+        ratio >= MIN_ROWS_PER_COLUMN,
         ratio,
-        _MIN_ROWS_PER_COLUMN,
+        MIN_ROWS_PER_COLUMN,
         f"{n_rows:,} rows for the correlations of {n_columns:,} columns, {ratio:.3g} rows per column.",
     )
 
 
 def _report_shrinkage(sampler: KnockoffSampler) -> AssumptionCheck:
     intensity = sampler.copula.shrinkage
-    sentence = f"The correlations were shrunk to 0 by the share {intensity:.3g} (Ledoit and Wolf)."
+    sentence = f"The correlations were shrunk to 0 by the share {intensity:.3g}."
     return AssumptionCheck("shrinkage", None, intensity, None, sentence)
 
 

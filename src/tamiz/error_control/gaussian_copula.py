@@ -20,6 +20,12 @@ from tamiz.statistics.base import Floats
 
 # Rounds of estimation, of which the second half is averaged, and sweeps for a fresh draw with the estimate.
 _FIT_ROUNDS, _DRAW_SWEEPS = 40, 10
+# Rows for each column, below which correlations are shrunk. With shrunk ones, knockoffs have smaller correlations with the
+# other columns than their columns have: of 200 rows and 30 columns, of which neighbours are correlated by 0.44, the false discovery
+# rate is 0.41 at a bound of 0.25, and 0.15 without shrinkage.
+MIN_ROWS_PER_COLUMN = 2.0
+# The smallest eigenvalue of the correlation matrix, for nearly equal columns.
+_MIN_EIGENVALUE = 1e-3
 # Columns whose products are computed at once.
 _BLOCK_COLUMNS = 32
 
@@ -56,7 +62,8 @@ class GaussianCopula:
     mean_scores : ndarray of shape (n_rows, n_columns)
         Scores at the middle rank of ties, 0 where missing, with standard deviation 1.
     correlation : ndarray of shape (n_columns, n_columns)
-        Positive definite: the correlation matrix of the scores, shrunk to the identity by Ledoit and Wolf's intensity.
+        Positive definite: the correlation matrix of the scores. With fewer than two rows per column it is shrunk to the
+        identity by Ledoit and Wolf's intensity, otherwise only so far that no eigenvalue is below 0.001.
     shrinkage : float
         The intensity: 0 for none, 1 for uncorrelated columns.
 
@@ -97,10 +104,10 @@ class GaussianCopula:
         """Return the correlation matrix and the intensity of its shrinkage."""
         scores = self._start
         if not any(len(censored.rows) for censored in self._censored):
-            return _shrunk_correlation(scores)
+            return _estimate_correlation(scores)
         total, intensity, n_averaged = np.zeros((len(scores),) * 2), 0.0, 0
         for done in range(_FIT_ROUNDS):
-            correlation, shrinkage = _shrunk_correlation(scores)
+            correlation, shrinkage = _estimate_correlation(scores)
             if done >= _FIT_ROUNDS // 2:
                 total, intensity, n_averaged = total + correlation, intensity + shrinkage, n_averaged + 1
             precision = np.asarray(np.linalg.inv(correlation), dtype=np.float64)
@@ -149,14 +156,21 @@ def share_ranges(values: NDArray[Any]) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _shrunk_correlation(scores: Floats) -> tuple[Floats, float]:
+def _estimate_correlation(scores: Floats) -> tuple[Floats, float]:
+    """Return the correlation matrix, and the intensity of its shrinkage to the identity."""
     from sklearn.covariance import ledoit_wolf
 
     if not len(scores):
         return np.empty((0, 0)), 0.0
     standardized = scores / np.sqrt((scores**2).mean(axis=1))[:, None]
-    found, intensity = ledoit_wolf(standardized.T, assume_centered=True)
-    return np.asarray(found), float(intensity)
+    n_columns, n_rows = scores.shape
+    if n_rows < MIN_ROWS_PER_COLUMN * n_columns:
+        found, intensity = ledoit_wolf(standardized.T, assume_centered=True)
+        return np.asarray(found), float(intensity)
+    correlation = standardized @ standardized.T / n_rows
+    smallest = float(np.linalg.eigvalsh(correlation)[0])
+    share = (_MIN_EIGENVALUE - smallest) / (1 - smallest) if smallest < _MIN_EIGENVALUE else 0.0
+    return (1 - share) * correlation + share * np.eye(n_columns), share
 
 
 def _open_uniform(rng: np.random.Generator, n: int) -> Floats:

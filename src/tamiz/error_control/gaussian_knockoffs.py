@@ -67,10 +67,10 @@ def knockoffs(X: Any, *, method: str = "mvr", random_state: Seed = None) -> Any:
     The distribution of X is assumed to be a Gaussian copula: each column is a non-decreasing function of a score, and
     the scores of a row are jointly normal. Marginal distributions may be any. Levels of a category are ordered as in
     the schema, which is an assumption for more than two levels without an order. The scores of values with ties, of
-    levels and of missing values are drawn from their conditional distribution (see `GaussianCopula`); the correlations
-    are shrunk by Ledoit and Wolf's intensity. A knockoff has the values of its column in the order of the knockoff's
-    scores, and is missing where the column is missing; values are assumed to be missing at random. Rows are assumed to
-    be independent. The target is not read.
+    levels and of missing values are drawn from their conditional distribution (see `GaussianCopula`). With fewer than
+    two rows per column the correlations are shrunk by Ledoit and Wolf's intensity. A knockoff has the values of its
+    column in the order of the knockoff's scores, and is missing where the column is missing; values are assumed to be
+    missing at random. Rows are assumed to be independent. The target is not read.
 
     Constant columns, columns with one value beside missing ones, and columns of text or ids are returned unchanged.
 

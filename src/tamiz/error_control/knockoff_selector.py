@@ -131,7 +131,7 @@ class KnockoffSelector(Selector):
     >>> X, y = make_regression(300, 40, n_informative=12, noise=20.0, shuffle=False, random_state=0)
     >>> selector = KnockoffSelector(fdr=0.1, random_state=0).fit(X, y)
     >>> selector.get_support(indices=True)
-    array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11])
+    array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 19])
     >>> [check.name for check in selector.checks_ if check.passed]
     ['rows', 'collinearity', 'second moments', 'fourth moments', 'independence']
     """

@@ -7,19 +7,21 @@ has the statistic NaN and the p-value 1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.special import gammaln
 
 from tamiz.statistics.base import Floats
 from tamiz.statistics.multiple_testing import Correction, adjust_p_values
 from tamiz.statistics.tail_probabilities import log_chi2_sf, log_f_sf
+from tamiz.statistics.target_ranks import RankCovariance
 
 if TYPE_CHECKING:
     from tamiz.statistics.moments import ClassMoments
     from tamiz.statistics.target_moments import TargetCovariances
-    from tamiz.statistics.target_ranks import GroupRanks, RankCovariance
+    from tamiz.statistics.target_ranks import GroupRanks
 
 _MAX_FLOAT = float(np.finfo(np.float64).max)
 _EPS = float(np.finfo(np.float64).eps)
@@ -28,6 +30,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _MIN_VARIANCE_SHARE = 1e-30
 # Cochran's rule: the chi-squared approximation needs an expected count of at least 5 in 80 % of the cells.
 _MIN_EXPECTED, _MAX_SMALL_SHARE = 5.0, 0.2
+# Of independent normal columns, 5 % have p < 0.05 in Welch's test of 10 groups of this many rows, 10 % with 4 rows and 26 % with 2.
+_MIN_WELCH_ROWS = 10.0
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,9 @@ class ColumnTests:
         The total weight of the rows that are used.
     few_expected : ndarray of shape (n_columns,), bool
         Whether more than 20 % of the expected counts of a contingency table are below 5.
+    uncertain_variance : ndarray of shape (n_columns,), bool
+        Whether a group in Welch's test has fewer than 10 rows, or equal values where others have not, so that its variance may
+        be far too small.
     """
 
     statistic: Floats
@@ -54,12 +61,14 @@ class ColumnTests:
     log_p: Floats
     n_rows: Floats
     few_expected: Any
+    uncertain_variance: Any
 
     @classmethod
     def untested(cls, n: int) -> Self:
         """Return n columns without a test."""
         zeros = np.zeros((4, n))
-        return cls(np.full(n, np.nan), zeros[0], zeros[1], zeros[2], zeros[3], np.zeros(n, dtype=bool))
+        flags = np.zeros((2, n), dtype=bool)
+        return cls(np.full(n, np.nan), zeros[0], zeros[1], zeros[2], zeros[3], flags[0], flags[1])
 
     @classmethod
     def concatenate(cls, parts: Sequence[ColumnTests]) -> Self:
@@ -135,7 +144,7 @@ def welch(moments: ClassMoments) -> ColumnTests:
         \Lambda = \sum_c \frac{(1 - w_c / W)^2}{n_c - 1}, \qquad d_1 = k - 1, \quad d_2 = \frac{k^2 - 1}{3 \Lambda}
 
     with :math:`w_c = n_c / s_c^2`, their sum W and the mean :math:`\tilde\mu` weighted by them. Groups of fewer than two rows have
-    no variance, and are left out.
+    no variance, and are left out. A group of equal values has nearly infinite weight.
 
     Parameters
     ----------
@@ -162,7 +171,13 @@ def welch(moments: ClassMoments) -> ColumnTests:
     lam = np.where(kept, (1 - share) ** 2 / freedom, 0.0).sum(axis=0)
     k = np.maximum(k, 2.0)
     statistic = squares / (k - 1) / (1 + 2 * lam * (k - 2) / (k**2 - 1))
-    return _tests(statistic, k - 1, _divide(k**2 - 1, 3 * lam), total, testable & (lam > 0))
+    tests = _tests(statistic, k - 1, _divide(k**2 - 1, 3 * lam), total, testable & (lam > 0))
+    is_flat = variance <= floor
+    # Where every group is flat, the classes determine the column.
+    uncertain = (kept & (n < _MIN_WELCH_ROWS)).any(axis=0) | (
+        (kept & is_flat).any(axis=0) & (kept & ~is_flat).any(axis=0)
+    )
+    return replace(tests, uncertain_variance=uncertain & tests.is_tested)
 
 
 def kruskal_wallis(ranks: GroupRanks) -> ColumnTests:
@@ -193,7 +208,7 @@ def correlation(sums: TargetCovariances | RankCovariance) -> ColumnTests:
     .. math:: F = t^2 = (n - 2) \frac{r^2}{1 - r^2}
 
     with 1 and n - 2 degrees of freedom: Pearson's correlation of values, Spearman's of ranks. :math:`1 - r^2` is at least 2.2e-16,
-    its rounding error.
+    its rounding error. The p-value of Spearman's is at least :math:`2 / n!`, that of two equal or opposite orders of n rows.
 
     Parameters
     ----------
@@ -205,7 +220,12 @@ def correlation(sums: TargetCovariances | RankCovariance) -> ColumnTests:
     r = _divide(_divide(np.atleast_1d(sums.products), np.sqrt(xx)), np.sqrt(yy))
     share = np.minimum(r * r, 1 - _EPS)
     n = np.atleast_1d(sums.weight)
-    return _f_tests(share, 1 - share, np.ones_like(n), n - 2, n, testable)
+    tests = _f_tests(share, 1 - share, np.ones_like(n), n - 2, n, testable)
+    if not isinstance(sums, RankCovariance):
+        return tests
+    # The t approximation has p = 1e-16 for 4 rows in the same order, which is the order of 1 in 24 independent columns.
+    least = np.log(2) - gammaln(np.maximum(n, 2.0) + 1)
+    return replace(tests, log_p=np.maximum(tests.log_p, least))
 
 
 def contingency_test(table: Floats, *, likelihood_ratio: bool) -> ColumnTests:
@@ -274,11 +294,11 @@ def _tests(statistic: Floats, df_between: Floats, df_within: Floats, n_rows: Flo
     statistic = np.where(testable, np.minimum(statistic, _MAX_FLOAT), np.nan)
     safe = (np.where(testable, freedom, 1.0) for freedom in (df_between, df_within))
     log_p = np.where(testable, log_f_sf(np.where(testable, statistic, 0.0), *safe), 0.0)
-    return ColumnTests(statistic, df_between, df_within, log_p, n_rows, np.zeros(len(statistic), dtype=bool))
+    return ColumnTests(statistic, df_between, df_within, log_p, n_rows, *np.zeros((2, len(statistic)), dtype=bool))
 
 
 def _chi2_tests(statistic: Floats, df: Floats, n_rows: Floats, *, few_expected: bool = False) -> ColumnTests:
     tested = ~np.isnan(statistic)
     log_p = np.where(tested, log_chi2_sf(np.where(tested, statistic, 0.0), np.maximum(df, 1.0)), 0.0)
-    few = np.full(len(statistic), few_expected)
-    return ColumnTests(statistic, df, np.full(len(statistic), np.inf), log_p, n_rows, few)
+    few, uncertain = np.full(len(statistic), few_expected), np.zeros(len(statistic), dtype=bool)
+    return ColumnTests(statistic, df, np.full(len(statistic), np.inf), log_p, n_rows, few, uncertain)
