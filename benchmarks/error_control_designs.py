@@ -105,7 +105,7 @@ def block_truth(rng: np.random.Generator, n_relevant: int = N_RELEVANT) -> Truth
 
 
 def predictor(rng: np.random.Generator, columns: np.ndarray) -> np.ndarray:
-    """Return a linear function of standard deviation 1 of standardised columns; the largest coefficient is at most twice the smallest."""
+    """Return a linear function of standardised columns, scaled to variance 1, with coefficients of random signs."""
     if not columns.shape[1]:
         return np.zeros(len(columns))
     scale = columns.std(axis=0)
