@@ -181,7 +181,7 @@ PROCEDURES = [
         "marginal",
         "",
         math.nan,
-        5,
+        20,
         "boruta",
         ("independent", "imbalanced", "null"),
     ),
@@ -349,8 +349,9 @@ def markdown_table(
     ]
     for design in DESIGNS:
         row = [cell(cells.get((design.name, p.name)), p, design) for p in shown]
+        doubt = "" if design.normal or truth == "marginal" else " (not a Gaussian copula)"
         if any(row):
-            lines.append(f"| {design.text} | " + " | ".join(row) + " |")
+            lines.append(f"| {design.text}{doubt} | " + " | ".join(row) + " |")
     return "\n".join(lines)
 
 

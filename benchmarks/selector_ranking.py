@@ -231,7 +231,7 @@ def folds(table: Table, n_folds: int) -> Iterator[tuple[np.ndarray, np.ndarray]]
 
 def run(path: Path, tables: list[str], asked: argparse.Namespace) -> None:
     """Append the scores of each selector in each fold; the file is for one number of rows and folds."""
-    done = {(r["table"], r["noise"], r["seed"], r["fold"], r["method"]) for r in read(path)} if path.exists() else set()
+    done = {(*place(record), record["method"]) for record in read(path)} if path.exists() else set()
     methods = {name: method for name, method in METHODS.items() if find_spec(method.needs)}
     with path.open("a") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -240,10 +240,10 @@ def run(path: Path, tables: list[str], asked: argparse.Namespace) -> None:
                 for noise in NOISES:
                     table = read_table(name, noise, seed, asked.rows)
                     for number, (train, test) in enumerate(folds(table, asked.folds)):
-                        place = {"table": name, "noise": noise, "seed": seed, "fold": number}
+                        where = {"table": name, "noise": noise, "seed": seed, "fold": number}
                         fold = Fold(table, train, test)
-                        for method in [m for m in (*REFERENCES, *methods) if (*place.values(), m) not in done]:
-                            record = {**place, "method": method, **measure(fold, method, number)}
+                        for method in [m for m in (*REFERENCES, *methods) if (*where.values(), m) not in done]:
+                            record = {**where, "method": method, **measure(fold, method, number)}
                             file.write(json.dumps(record) + "\n")
                             file.flush()
 
@@ -297,8 +297,7 @@ def rank(records: list[dict[str, Any]], noises: tuple[str, ...], keys: tuple[str
         if record["noise"] in noises and record["method"] not in REFERENCES:
             for key in keys:
                 values[record["table"], record["noise"], record["seed"], key][record["method"]].append(record[key])
-    present = {record["method"] for record in records}
-    methods = [name for name in METHODS if name in present]
+    methods = [name for name in METHODS if any(record["method"] == name for record in records)]
     ranks: dict[str, list[np.ndarray]] = defaultdict(list)
     for (table, *_), scores in values.items():
         if set(scores) == set(methods):
@@ -306,8 +305,22 @@ def rank(records: list[dict[str, Any]], noises: tuple[str, ...], keys: tuple[str
     return Ranking(methods, {table: np.mean(found, axis=0) for table, found in ranks.items()})
 
 
+def complete(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the records of the folds that all methods have, so that their means are of the same folds."""
+    methods = {record["method"] for record in records}
+    present: dict[tuple[Any, ...], set[str]] = defaultdict(set)
+    for record in records:
+        present[place(record)].add(record["method"])
+    return [record for record in records if present[place(record)] == methods]
+
+
+def place(record: dict[str, Any]) -> tuple[Any, ...]:
+    return record["table"], record["noise"], record["seed"], record["fold"]
+
+
 def print_table(records: list[dict[str, Any]]) -> None:
     """Print a line for each selector, best mean rank first, and the references."""
+    records = complete(records)
     noises = tuple(noise for noise in NOISES if any(r["noise"] == noise for r in records))
     overall = rank(records, noises, MODELS)
     columns = {model: rank(records, noises, (model,)).mean() for model in MODELS}
