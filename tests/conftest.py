@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tamiz._study import mean_rank, models
+from tamiz.assessment import candidate_selections
 from tamiz.models import named_models
 
 # A shell has what it runs in the background ignore Ctrl-C; tests of it are not to depend on where they run.
@@ -51,13 +52,14 @@ def _few_resamples() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def few_models() -> Iterator[None]:
-    """Evaluate selections by models that are quick, beside few columns added, and leave nothing out by the clock.
+    """Evaluate few selections by models that are quick, beside few columns added, and leave nothing out by the clock.
 
     A study of 60 rows takes 2 s so, and 13 s with logistic regression and a random forest; they have tests of their own.
     """
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(named_models, "_CLASSIFIERS", ("naive_bayes", "knn"))
         patched.setattr(named_models, "_REGRESSORS", ("ridge", "knn"))
+        patched.setattr(candidate_selections, "_DEFAULTS", ("cfs", "naive_bayes", "ridge", "knn"))
         patched.setattr(models, "_N_ADDED_COLUMNS", (0, 5))
         patched.setattr(models, "MAX_SEARCH_SECONDS", 1e9)
         patched.setattr(models, "_MAX_SECONDS_PER_SEARCH", 1e9)

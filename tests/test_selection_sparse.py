@@ -36,8 +36,9 @@ def words(n=120, n_words=40):
 def test_scores(name):
     table, y = words()
     dense, from_sparse = (RankSelector(name, n_features=5).fit(X, y) for X in (table, sparse.csr_array(table)))
-    # The Laplacian score adds up the numbers that are not 0, and they alone.
-    np.testing.assert_allclose(from_sparse.scores_, dense.scores_, rtol=1e-12 if name == "laplacian_score" else 0)
+    # The Laplacian score and SPEC add up the numbers that are not 0, and they alone.
+    rtol = 1e-12 if name in ("laplacian_score", "spec") else 0
+    np.testing.assert_allclose(from_sparse.scores_, dense.scores_, rtol=rtol)
     kept = from_sparse.transform(sparse.csr_array(table))
     assert sparse.issparse(kept)
     np.testing.assert_array_equal(kept.toarray(), dense.transform(table))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -16,6 +17,7 @@ from sklearn.utils import get_tags
 from tamiz import MixedNB, RankSelector, SizeSearchCV, SubsetSelector, load, open_source, save, selection_report
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, LinearCoefficient, Variance
 from tamiz.exceptions import DataError
+from tamiz.models.refits import RefitBackend
 from tamiz.runtime import parallel
 from tamiz.search import Backward, Beam, BestFirst, Exhaustive, Forward
 from tamiz.subsets.candidates import Candidates
@@ -124,6 +126,17 @@ def test_frames_stay_frames_and_sources_and_names_of_models_are_taken():
     by_source = SizeSearchCV(RankSelector(InformationGain()), "naive_bayes", sizes=[2, 11]).fit(open_source(table, Y))
     assert by_source.n_features_ in (2, 11)
     assert by_source.score_name_ == "accuracy of naive Bayes"
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc"])
+def test_naive_bayes_by_its_fold_backend_scores_as_its_refits(monkeypatch, scoring):
+    y, table = Y == 1, pd.DataFrame(X).add_prefix("c").assign(word=np.where(X[:, 2] > 90, "large", "small"))
+    search = SizeSearchCV(RankSelector(InformationGain()), "naive_bayes", cv=3, scoring=scoring)
+    by_backend = clone(search).fit(open_source(table, y))
+    monkeypatch.setattr("tamiz.size_search.choose_backend", lambda task: (RefitBackend(task), RefitBackend.method))
+    by_refits = clone(search).fit(open_source(table, y))
+    for name, values in by_refits.cv_results_.items():
+        np.testing.assert_allclose(by_backend.cv_results_[name], values, rtol=0, atol=1e-12)
 
 
 def test_groups_and_weights_count_in_the_selection_and_in_the_score():

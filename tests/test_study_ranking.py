@@ -7,8 +7,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from tamiz import open_source, study
 from tamiz._study import mean_rank
-from tamiz._study.mean_rank import average_ranks, describe_mean_rank
+from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.ranking import RankingCriterion, describe_ranking
+from tamiz.assessment.resampling import average_ranks
 from tamiz.criteria import (
     Entropy,
     FisherScore,

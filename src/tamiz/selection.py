@@ -18,14 +18,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.criteria.base import (
-    Merit,
-    MultiOutputMerit,
-    Relevance,
-    RowRelevance,
-    StatisticRelevance,
-    gather_statistics,
-)
+from tamiz.criteria.base import Merit, MultiOutputMerit, Relevance, StatisticRelevance
+from tamiz.criteria.column_scores import score_columns, score_outputs
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_merit_and_search,
@@ -50,11 +44,10 @@ from tamiz.sources.date_parts import expand_dates, raw_date_warnings
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import check_features, mixed_table_tags, record_features
 from tamiz.sources.in_memory import eager_frame, is_frame, to_numpy
-from tamiz.sources.row_groups import untestable_reason, weight_groups_equally
+from tamiz.sources.row_groups import untestable_reason
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import frame_columns_at
 from tamiz.sources.views import has_all_rows
-from tamiz.statistics.base import Floats
 from tamiz.statistics.independence import ColumnTests
 from tamiz.statistics.multiple_testing import CORRECTIONS, Correction
 from tamiz.storage.invariants import (
@@ -182,6 +175,9 @@ class RankSelector(Selector):
         that cannot be tested has p-value 1 and statistic NaN, and does not count in the adjustment; an excluded one has NaN.
     relevance_ : Relevance
         The relevance as it was used.
+    scores_per_output_ : ndarray of shape (n_outputs, n_columns) or None
+        With a target of several columns, the scores with each of them as the target. `scores_` are their means, and for
+        `IndependenceTest` -log10 of the smallest of the p-values times n_outputs, at most 1. None with one column.
     ranking_ : ndarray of shape (n_columns,)
         Column numbers, best first; equal scores in column order, then constant columns, then excluded columns.
     schema_ : Schema
@@ -208,6 +204,7 @@ class RankSelector(Selector):
         "relevance_": InstanceOf(Relevance),
         "scores_": FloatArray("p"),
         "scores_std_": Nullable(FloatArray("p", low=0.0)),
+        "scores_per_output_": Nullable(FloatArray("outputs", "p")),
         "p_values_": Nullable(FloatArray("p", low=0.0, high=1.0, allow_missing=True)),
         "adjusted_p_values_": Nullable(FloatArray("p", low=0.0, high=1.0, allow_missing=True)),
         "statistics_": Nullable(FloatArray("p", low=0.0, allow_missing=True)),
@@ -230,8 +227,19 @@ class RankSelector(Selector):
         self.fdr = fdr
         self.correction = correction
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._supports_multioutput
+        return tags
+
     def _criterion(self) -> Relevance | None:
         return resolve_relevance(self.relevance)
+
+    @property
+    def _supports_multioutput(self) -> bool:
+        """Whether y may have several columns; where the table decides, the relevance is one of counts."""
+        relevance = self._criterion()
+        return relevance is None or relevance.supports_multioutput
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
         """Score the columns.
@@ -239,8 +247,9 @@ class RankSelector(Selector):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Source
-        y : array of shape (n_samples,), default=None
-            Ignored by a relevance that needs no target.
+        y : array or frame of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Ignored by a relevance that needs no target. Several columns are allowed for a relevance that is computed from
+            statistics, such as `InformationGain` or `IndependenceTest`; no value may then be missing.
         sample_weight : array of shape (n_samples,), default=None
             A row with weight 2 counts as two equal rows.
         groups : array of shape (n_samples,), default=None
@@ -249,11 +258,17 @@ class RankSelector(Selector):
         """
         check_choice("correction", self.correction, CORRECTIONS)
         with parallel.thread_session():
-            source = self._open_source(X, y, sample_weight, groups)
-            self.relevance_ = choose_relevance(self.relevance, source.schema, with_p_values=self.fdr is not None)
-            self.relevance_.check(source.schema)
+            outputs = read_multioutput(y) if self._supports_multioutput else None
+            source = self._open_source(X, y if outputs is None else None, sample_weight, groups)
+            tables = [source] if outputs is None else outputs.single_output_tables(source)
+            # Parameters that suit a numeric target suit classes, too.
+            schema = min((table.schema for table in tables), key=lambda one: one.has_classes)
+            self.relevance_ = choose_relevance(self.relevance, schema, with_p_values=self.fdr is not None)
+            for table in tables:
+                self.relevance_.check(table.schema)
             untestable = self._check_testable(source)
-            self.scores_, self.scores_std_, tests = score_columns(self.relevance_, source)
+            found = (score_columns if outputs is None else score_outputs)(self.relevance_, *tables)
+        self.scores_, self.scores_std_, tests, self.scores_per_output_ = found
         self._store_tests(None if untestable else tests, source.schema)
         record_features(self, X)
         self.schema_ = source.schema
@@ -329,14 +344,6 @@ class RankSelector(Selector):
             least = float(self.adjusted_p_values_[schema.used].min())
             warn_user([f"No column has an adjusted p-value of at most fdr={fdr:g}: the smallest is {least:.6g}."])
         return significant
-
-
-def score_columns(relevance: Relevance, source: Source) -> tuple[Floats, Floats | None, ColumnTests | None]:
-    """Return the scores of the columns; of scores that are means, their standard deviations; and tests of the columns."""
-    if isinstance(relevance, RowRelevance):
-        return *relevance.score_with_std(source), None
-    cache = gather_statistics([relevance], weight_groups_equally(source).reduce, source.schema)
-    return relevance.scores(cache, source.schema), None, relevance.column_tests(cache, source.schema)
 
 
 class SubsetSelector(Selector):
@@ -483,7 +490,8 @@ class SubsetSelector(Selector):
         X : array, sparse matrix, data frame or Source
         y : array or frame of shape (n_samples,) or (n_samples, n_outputs), default=None
             Ignored by a merit that needs no target, such as the score of a clusterer. Several columns are allowed for
-            `CrossValidated` with a model that predicts all of them at once.
+            `CrossValidated` with a model that predicts all of them at once, and for merits of the information family, such as
+            `JMI`, which are computed from the means over the columns of y.
         sample_weight : array of shape (n_samples,), default=None
             A row with weight 2 counts as two equal rows.
         groups : array of shape (n_samples,), default=None

@@ -13,7 +13,7 @@ from sklearn.utils import Tags, get_tags
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.models.evaluator import WrapperEvaluator
-from tamiz.models.refits import RefitBackend
+from tamiz.models.refits import RefitBackend, choose_backend
 from tamiz.models.task import make_task
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
@@ -212,12 +212,16 @@ class SizeSearchCV(Selector):
 
         Notes
         -----
-        It refits the estimator: there are few sets, most of them evaluated once.
+        It refits the estimator: there are few sets, most of them evaluated once. Naive Bayes on mixed columns is not refitted: its
+        backend needs one pass for all sets.
         """
         wrapper = self._cross_validated()
         table = source if wrapper.reads_target else without_target(source)
         seed = int(make_rng(self.random_state).integers(2**31))
-        task = make_task(wrapper.model(table.schema), table, cv=self.cv, scoring=self.scoring, seed=seed)
+        model = wrapper.model(table.schema)
+        task = make_task(model, table, cv=self.cv, scoring=self.scoring, seed=seed)
+        if model.reads_source:
+            return WrapperEvaluator(task, *choose_backend(task))
         return WrapperEvaluator(task, RefitBackend(task), RefitBackend.method)
 
     def _check_sizes(self) -> list[int] | None:
@@ -248,7 +252,7 @@ class SizeSearchCV(Selector):
                     f"{where}: the search evaluated no set of {size:,} column{'s' * (size > 1)}; use other sizes, or a search that "
                     "visits every size, such as Forward."
                 )
-        found = evaluator.fold_refit_scores(fold, np.array(list(sets.values())))
+        found = evaluator.scores_in_fold(fold, np.array(list(sets.values())))
         return dict(zip(sets, found.tolist(), strict=True))
 
     def _choose_size(self, results: dict[str, NDArray[Any]]) -> int:

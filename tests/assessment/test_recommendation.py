@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -14,13 +14,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from tests.assessment.tables import noise, signal
 
-from tamiz import SubsetSelector, open_source
+from tamiz import RankSelector, SizeSearchCV, SubsetSelector, open_source
 from tamiz.assessment import recommend_columns
 from tamiz.assessment.candidate_selections import CandidateSelection, default_candidates
 from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.recommendation import choose_candidate
 from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter
-from tamiz.criteria import CFS
+from tamiz.criteria import CFS, MRMR, IndependenceTest
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models.folds import draw_folds
 from tamiz.search import BestFirst, Forward
@@ -220,18 +220,26 @@ def test_a_selection_whose_columns_of_all_rows_lose_much_is_refused_with_a_note(
 def test_the_usual_candidates_suit_the_target():
     X, y = signal(n=40, p=4)
     weighted = open_source(X, y, weight=np.arange(40) + 1.0).schema
+    wide = open_source(np.random.default_rng(0).normal(size=(20, 1001)), y[:20]).schema
+    of_classes = ["cfs", "naive_bayes", "ridge", "knn", "mrmr"]
     cases = {
-        "two": (open_source(X, y).schema, ["cfs", "naive_bayes", "ridge", "knn"]),
-        "three": (open_source(X, np.arange(40) % 3).schema, ["cfs", "naive_bayes", "ridge", "knn"]),
-        "number": (open_source(X, X[:, 0] / 3).schema, ["cfs", "ridge", "knn"]),
-        "weights": (weighted, ["cfs", "naive_bayes", "ridge"]),
-        "wide": (open_source(np.random.default_rng(0).normal(size=(20, 1001)), y[:20]).schema, ["cfs", "naive_bayes"]),
+        "two": (open_source(X, y).schema, [*of_classes, "tests"]),
+        "three": (open_source(X, np.arange(40) % 3).schema, [*of_classes, "tests"]),
+        "number": (open_source(X, X[:, 0] / 3).schema, ["cfs", "ridge", "knn", "mrmr", "tests"]),
+        "weights": (weighted, ["cfs", "naive_bayes", "ridge", "mrmr"]),
+        "groups": (open_source(X, y, groups=np.arange(40) // 4).schema, of_classes),
+        "time": (open_source(X, y, time=np.arange(40)).schema, of_classes),
+        "wide": (wide, ["cfs", "naive_bayes", "mrmr", "tests"]),
     }
     for schema, names in cases.values():
         assert list(default_candidates(schema)) == names
     scorings = {case: default_candidates(cases[case][0])["naive_bayes"].merit.scoring for case in ("two", "three")}
     assert scorings == {"two": "roc_auc", "three": "balanced_accuracy"}
+    free = default_candidates(cases["two"][0], column_options={"start": None, "fixed": None})
+    assert list(free) == cases["two"][1]
     bound = default_candidates(cases["two"][0], n_features=2, column_options={"fixed": ["x1"]})
+    # Those that choose the number of columns among all columns are no candidates.
+    assert list(bound) == ["cfs", "naive_bayes", "ridge", "knn"]
     for name in ("cfs", "naive_bayes", "ridge"):
         assert (bound[name].n_features, bound[name].search.fixed) == (2, ["x1"])
 
@@ -240,7 +248,7 @@ def test_a_number_is_compared_by_r2():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     found = recommend_columns(X, y, models=["ridge"], n_splits=3)
     assert found.scorings == ("r2",)
-    assert list(found.candidates) == ["all_columns", "cfs", "ridge", "knn"]
+    assert list(found.candidates) == ["all_columns", "cfs", "ridge", "knn", "mrmr", "tests"]
     assert {"bmi", "s5"} <= set(found.columns)
     assert -0.05 < found.baseline["r2"].mean < 0
 
@@ -256,15 +264,55 @@ def test_a_candidate_that_fails_is_left_out_with_a_note():
 
 def test_a_wrapper_that_is_not_done_in_time_is_left_out_with_a_note():
     X, y = signal()
-    with pytest.warns(TamizWarning, match="is left out of the comparison: All rows: its search takes longer than"):
+    with pytest.warns(TamizWarning) as warned:
         found = recommend_columns(X, y, max_seconds=1e-9, **QUICK)
-    # The filter has no limit.
-    assert list(found.candidates) == ["all_columns", "cfs"]
+    assert [str(one.message) for one in warned] == list(found.notes)
+    # The filters CFS and tests have no limit.
+    assert list(found.candidates) == ["all_columns", "cfs", "tests"]
     assert [note.split(" is left")[0] for note in found.notes] == [
         "Naive Bayes wrapper",
         "Ridge wrapper",
         "Nearest neighbours wrapper",
+        "MRMR",
     ]
+    by_clock = "is left out of the comparison: All rows: its search takes longer than max_seconds."
+    assert all(note.endswith(by_clock) for note in found.notes[:-1])
+    # An estimate, which is the same on every machine.
+    assert found.notes[-1].endswith("its search on all rows takes about 0.077 s, more than 1e-09 s.")
+
+
+@pytest.mark.parametrize("kind", ["classes", "number"])
+def test_mrmr_and_tests_select_on_the_training_rows_of_each_fold_as_their_selectors_do(kind):
+    X, y = signal(n=120, p=5)
+    if kind == "number":
+        y = X[:, 0] + X[:, 1] + 0.5 * np.random.default_rng(3).normal(size=120)
+    model, scoring = ("naive_bayes", "roc_auc") if kind == "classes" else ("ridge", "r2")
+    by_size = SizeSearchCV(SubsetSelector(MRMR(), Forward()), model, sizes=range(1, 6), scoring=scoring)
+    selectors = {"mrmr": by_size, "tests": RankSelector(IndependenceTest(), fdr=0.05)}
+    candidates = {name: one for name, one in default_candidates(open_source(X, y).schema).items() if name in selectors}
+    assert list(candidates) == list(selectors)
+    found = recommend_columns(X, y, candidates=candidates, models=[model], n_splits=2, random_state=1)
+    folds = draw_folds(open_source(X, y), 2, np.random.default_rng(1))
+    for name, selector in selectors.items():
+        sets = [clone(selector).fit(X[fold.train], y[fold.train]).get_support().tolist() for fold in folds]
+        assert found.candidates[name].fold_sets.tolist() == sets
+        assert found.candidates[name].columns == tuple(clone(selector).fit(X, y).get_feature_names_out())
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_more_candidates_do_not_make_recommendations_of_pure_noise_claim_more():
+    few, claims = ["all_columns", "cfs", "naive_bayes", "ridge", "knn"], {"few": 0, "all": 0}
+    for seed in range(20):
+        X, y = noise(seed, n=100, p=10)
+        found = recommend_columns(X, y, models=["logistic", "naive_bayes"])
+        of_few = choose_candidate({name: found.candidates[name] for name in few}, "roc_auc")
+        for key, name in (("few", of_few), ("all", found.recommended)):
+            one = found.candidates[name]
+            claims[key] += any(one.scores[model, "roc_auc"].interval[0] > 0.5 for model in found.models)
+    assert claims["all"] <= claims["few"] + 1
+    # An interval of 95 % is above the baseline in one of 40 tables if there were no choice.
+    assert claims["all"] <= 3
 
 
 def test_weights_groups_and_samples_of_rows_are_respected():

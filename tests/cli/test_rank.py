@@ -211,3 +211,18 @@ def test_fdr_without_p_values_names_the_relevances_that_have_them(tamiz: Callabl
 def test_the_corrections_are_those_of_adjust_p_values() -> None:
     (option,) = (one for one in rank.params if one.name == "correction")
     assert [name.replace("-", "_") for name in option.type.choices] == list(CORRECTIONS)
+
+
+def test_stability_prints_the_interval_of_the_rank_and_the_share_of_the_samples(
+    tamiz: Callable[..., Result], iris: Path
+) -> None:
+    result = tamiz("rank", iris, "-t", "species", "-r", "fisher-score", "--top", 2, "--stability", 20)
+    header, *rows = [line.split("\t") for line in result.stdout.splitlines()]
+    assert header == ["column", "score", "rank", "rank_low", "rank_high", "top_share"]
+    assert [row[2] for row in rows] == ["1.0", "2.0"]
+    assert all(float(low) <= float(rank) <= float(high) for _, _, rank, low, high, _ in rows)
+    assert "(bootstrap: 150 rows drawn with replacement)" in result.stderr
+    shown = json.loads(tamiz("rank", iris, "-t", "species", "--stability", 20, "--json").stdout)
+    assert shown["stability"]["n_bootstrap"] == 20
+    assert len(shown["columns"]) == 4
+    assert shown["columns"][0]["top_share"] >= shown["columns"][3]["top_share"]

@@ -28,6 +28,7 @@ def test_chosen_columns_are_printed_one_a_line(tamiz: Callable[..., Result], iri
 def test_json_contains_columns_merit_evaluations_and_why_it_stopped(tamiz: Callable[..., Result], iris: Path) -> None:
     selector = SubsetSelector(CFS(), BestFirst()).fit(*load_iris(return_X_y=True))
     assert json.loads(tamiz("select", iris, "-t", "species", "--json", "-q").stdout) == {
+        "method": "search",
         "columns": CHOSEN,
         "merit": selector.merit_,
         "merit_name": "CFS",
@@ -240,6 +241,21 @@ def test_the_nested_cv_scores_are_those_of_the_selection_report(tamiz: Callable[
     selector = SubsetSelector(CFS(), BestFirst(), stop=Evaluations(6), random_state=0)
     report = selection_report(selector, open_source(iris, "species"))
     assert shown(tamiz(*rule, "--json", "-q"))["assessment"] == json.loads(json.dumps(report.to_dict()))
+
+
+def test_error_rates_are_part_of_an_assessment(tamiz: Callable[..., Result], iris: Path) -> None:
+    rule = ["select", iris, "-t", "species", "--max-evaluations", 6, "--semi-synthetic"]
+    printed = shown(tamiz(*rule, 2, "--assess", "--json", "-q"))
+    found = printed["assessment"]["error_rates"]
+    assert (found["n_draws"], found["n_true"], found["selector"]) == (2, len(printed["columns"]), "CFS by BestFirst")
+    assert "semi-synthetic targets of 150 rows." in tamiz(*rule, 2, "--assess").stderr
+    for options, message in (
+        ((2,), "--semi-synthetic is part of an assessment: add --assess."),
+        ((1, "--assess"), "at least 2 targets are needed, or 0 for none."),
+    ):
+        done = tamiz(*rule, *options)
+        assert done.exit_code == 2
+        assert message in " ".join(done.stderr.split())
 
 
 def test_the_score_of_an_assessment_need_not_be_that_of_the_merit(tamiz: Callable[..., Result], iris: Path) -> None:

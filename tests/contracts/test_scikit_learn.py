@@ -9,10 +9,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tamiz import RankSelector, SizeSearchCV, SubsetSelector
+from tamiz import RankSelector, RedundancyFilter, SizeSearchCV, SubsetSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
-from tamiz.criteria import CFS, CrossValidated, PermutationImportance
+from tamiz.criteria import CFS, JMI, CrossValidated, PermutationImportance
 from tamiz.criteria import registry as criteria
 from tamiz.error_control import BorutaSelector, KnockoffSelector, StabilitySelector
 from tamiz.models import MixedNB
@@ -37,10 +37,13 @@ ESTIMATORS = [
     RankSelector(),
     SubsetSelector(),
     SubsetSelector("cfs", "best-first:backward"),
+    SubsetSelector(JMI(), Forward(), n_features=1),
     SubsetSelector(CFS(convention="weka"), Forward(), n_features=1, stop=Evaluations(50)),
     *(SubsetSelector(CrossValidated(model, cv=2), Forward(), stop=Evaluations(5)) for model in MODELS),
     *(SizeSearchCV(RankSelector(), model, cv=2) for model in MODELS),
     SizeSearchCV(SubsetSelector(CFS(), Forward()), GaussianNB(), cv=2, sizes=[1], rule="one_standard_error"),
+    *(RedundancyFilter(measure) for measure in ("pearson", "linear", "symmetric_uncertainty")),
+    RedundancyFilter(relevance="symmetric-uncertainty"),
     BorutaSelector(max_iter=5),
     BorutaSelector("information-gain", max_iter=5),
     StabilitySelector(n_features=2, n_pairs=5),

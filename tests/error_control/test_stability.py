@@ -7,11 +7,11 @@ from sklearn.feature_selection import SelectKBest
 
 from tamiz import RankSelector, SubsetSelector, load, open_source, save
 from tamiz.criteria import CFS, FisherScore, GainRatio, InformationGain, LinearCoefficient, TreeImportance
+from tamiz.criteria.column_scores import score_columns
 from tamiz.error_control import BorutaSelector, StabilitySelector
 from tamiz.error_control.half_samples import RelevanceHalves, draw_half_pairs, select_highest
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import Forward
-from tamiz.selection import score_columns
 from tamiz.sources.views import select_rows
 
 from .test_boruta import table
@@ -59,7 +59,7 @@ def test_weighted_halves_have_the_scores_of_their_rows(relevance):
     halves = RelevanceHalves(relevance, source, 2)
     assert halves._scorers.names
     mask = next(draw_half_pairs(source, 1, np.random.default_rng(0)))
-    expected = [score_columns(relevance, select_rows(source, np.flatnonzero(half)))[0] for half in mask]
+    expected = [score_columns(relevance, select_rows(source, np.flatnonzero(half))).scores for half in mask]
     np.testing.assert_allclose(halves._scorers.scores(mask.astype(float))[:, 0], expected, rtol=1e-9, atol=1e-12)
 
 

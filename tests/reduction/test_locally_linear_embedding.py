@@ -379,3 +379,13 @@ def test_fifty_thousand_rows_are_unrolled_without_an_array_of_n_by_n():
         mapped = LocallyLinearEmbedding(method=method).fit(X)
         assert unrolled(mapped.embedding_, along)[0] > 0.98
         assert (mapped.residuals_ < 1e-11).all()
+
+
+@pytest.mark.parametrize("method", ["ltsa", "hessian"])
+def test_a_row_that_is_far_away_leaves_the_other_coordinates_exact(method):
+    # Its coordinate has an eigenvalue of 0 to rounding, beside which those of the roll must still be found.
+    X = make_swiss_roll(400, random_state=1)[0]
+    X[6, {"ltsa": 1, "hessian": 2}[method]] = 1e7
+    fitted = LocallyLinearEmbedding(2, method=method).fit(X)
+    assert (fitted.residuals_ < 1e-12).all()
+    assert fitted.eigenvalues_[0] < 1e-13 < 1e-3 < fitted.eigenvalues_[1]

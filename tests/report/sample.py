@@ -224,6 +224,7 @@ def mean_rank(scores: list[Any]) -> dict[str, Any]:
         "criteria": ["information_gain", "symmetric_uncertainty", "fisher_score"],
         "ranks": filled,
         "intervals": [None if r is None else [max(1.0, r - 1.25), min(float(n), r + 2.0)] for r in filled],
+        "criterion_intervals": {"fisher_score": [None if r is None else [1.0, float(n)] for r in filled]},
         "n_bootstrap": 60,
         "method": "The mean of a column's ranks by 3 criteria.",
     }

@@ -260,11 +260,26 @@ def test_the_scale_goes_from_the_first_rank_to_the_last(wine: dict[str, Any]) ->
     assert (shown["ash"]["interval"], shown["ash"]["start"], shown["ash"]["width"]) == ("", "50.0", "0.0")
 
 
+def test_the_rank_by_a_criterion_with_an_interval_is_the_title_of_its_score(wine: dict[str, Any]) -> None:
+    wine["ranking"]["mean_rank"]["criterion_intervals"] = {"fisher_score": [[1.0, 4.5], *[None] * 15]}
+    told = collected(wine)
+    ids = [one.id for one in told["criteria"]]
+    titles = {row["name"]: [score["title"] for score in row["scores"]] for row in told["rows"]}
+    alcohol = titles.pop(wine["ranking"]["columns"][0])
+    assert alcohol == ["rank 1 (1 to 4.5)" if one == "fisher_score" else "" for one in ids]
+    assert not any(map(any, titles.values()))
+    assert 'title="rank 1 (1 to 4.5)"' in render(wine)
+    assert "The tooltip of a score is" in render(wine)
+    wine["ranking"]["mean_rank"]["criterion_intervals"] = {}
+    assert "The tooltip of a score is" not in render(wine)
+
+
 def test_the_only_column_is_shown_at_the_start_of_the_scale(bare: dict[str, Any]) -> None:
     ranking = bare["ranking"]
     ranking["columns"], ranking["scores"] = ["alcohol"], {"variance": [0.5]}
     ranking["mean_rank"] = {
-        "criteria": ["variance"], "ranks": [1.0], "intervals": [[1.0, 1.0]], "n_bootstrap": 60, "method": "H.",
+        "criteria": ["variance"], "ranks": [1.0], "intervals": [[1.0, 1.0]],
+        "criterion_intervals": {}, "n_bootstrap": 60, "method": "H.",
     }  # fmt: skip
     assert collected(bare)["rows"][0]["mean_rank"]["at"] == "0.0"
 
@@ -289,7 +304,7 @@ def test_two_thousand_columns_are_collected_at_once() -> None:
         "scores": {one["id"]: [1 / (1 + (j * 7919 + k) % n) for j in range(n)] for k, one in
                    enumerate(result["ranking"]["criteria"])},
         "mean_rank": {"criteria": ["information_gain", "fisher_score"], "ranks": [float(j + 1) for j in range(n)],
-                     "intervals": [None] * n, "n_bootstrap": 0, "method": "H."},
+                     "intervals": [None] * n, "criterion_intervals": {}, "n_bootstrap": 0, "method": "H."},
     }  # fmt: skip
     told = collected(result)
     assert len(told["rows"]) == n

@@ -57,6 +57,22 @@ def test_every_interval_contains_its_mean_rank(monkeypatch):
     assert (ends[:, 1] > ends[:, 0]).all()
     assert ends.min() >= 1
     assert ends.max() <= 85
+    assert list(found["criterion_intervals"]) == found["criteria"]
+    for name, intervals in found["criterion_intervals"].items():
+        ends = np.array(intervals)
+        assert 1 <= ends.min() <= ends.max() <= 85, name
+        assert (ends[:, 1] >= ends[:, 0]).all(), name
+
+
+def test_the_intervals_of_a_criterion_by_itself_are_those_of_its_mean_rank():
+    rng, y = np.random.default_rng(0), np.arange(100) % 2
+    source = open_source(np.linspace(0, 1, 6) * y[:, None] + rng.normal(size=(100, 6)), y)
+    alone = combined_of(source, [FisherScore()])
+    both = combined_of(source, [FisherScore(), InformationGain()])["criterion_intervals"]
+    (intervals,) = alone["criterion_intervals"].values()
+    np.testing.assert_allclose(intervals, alone["intervals"], atol=0.05 + 1e-9)
+    assert both["fisher_score"] == intervals
+    assert both["information_gain"] != intervals
 
 
 def test_the_text_states_samples_rows_and_the_kind_of_bootstrap(monkeypatch):

@@ -1,87 +1,26 @@
 """The mean rank of every column over all criteria, with its bootstrap interval.
 
-A bootstrap sample is a count for every row, used as a weight: of single rows, of whole groups (cluster bootstrap), or of blocks of
-consecutive rows in time (block bootstrap). Every criterion ranks all columns again under these weights.
+A bootstrap sample is a count for every row, used as a weight. Every criterion ranks all columns again under these weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz._study.ranking import RankingCriterion
+from tamiz.assessment.resampling import Resampling, average_ranks, make_bootstrap, standard_interval
 from tamiz.criteria.weighted_scorers import WeightedScorers
 from tamiz.report.records.columns import MeanRank, RankingRecord
-from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import positive_weight_rows, weight_array
-from tamiz.statistics.base import Codes, Floats
-
-Counts: TypeAlias = "NDArray[np.int64]"
-
-# Fewer rows or groups have few different bootstrap samples.
-_MIN_UNITS = 10
-
-
-@dataclass(frozen=True)
-class Bootstrap:
-    """A scheme that draws bootstrap samples of a table.
-
-    Attributes
-    ----------
-    draw_counts : callable
-        Returns how often every row is drawn, given a Generator. The counts add up to the number of rows, or about that number if
-        groups differ in size.
-    description : str
-        The kind of bootstrap and what is drawn, in words.
-    """
-
-    draw_counts: Callable[[np.random.Generator], Counts]
-    description: str
-
-
-def make_bootstrap(source: Source) -> Bootstrap | str:
-    """Return the bootstrap scheme of a table, or the reason why there is none.
-
-    Rows of one group are dependent, so whole groups are drawn. Rows in time depend on their neighbours, so blocks of n^(1/3)
-    consecutive rows are drawn (the moving block bootstrap of Künsch, 1989).
-    """
-    n = source.schema.n_rows
-    if source.groups is not None:
-        return _cluster_bootstrap(source.groups)
-    if n < _MIN_UNITS:
-        return f"{n} rows are too few for bootstrap samples"
-    if source.time is not None:
-        order = np.argsort(source.time, kind="stable")
-        length = round(n ** (1 / 3))
-        n_blocks = -(-n // length)
-
-        def draw(rng: np.random.Generator) -> Counts:
-            starts = rng.integers(0, n - length + 1, n_blocks)
-            return np.bincount(order[(starts[:, None] + np.arange(length)).ravel()[:n]], minlength=n)
-
-        return Bootstrap(draw, f"block bootstrap: blocks of {length} consecutive rows in time, {n:,} rows in all")
-    return Bootstrap(
-        lambda rng: np.bincount(rng.integers(0, n, n), minlength=n), f"bootstrap: {n:,} rows drawn with replacement"
-    )
-
-
-def _cluster_bootstrap(groups: Codes) -> Bootstrap | str:
-    found, group = np.unique(groups, return_inverse=True)
-    n = len(found)
-    if n < _MIN_UNITS:
-        return f"{n} {'group is' if n == 1 else 'groups are'} too few for bootstrap samples"
-    return Bootstrap(
-        lambda rng: np.bincount(rng.integers(0, n, n), minlength=n)[group],
-        f"cluster bootstrap: {n:,} whole groups drawn with replacement, about {len(groups):,} rows in all",
-    )
+from tamiz.statistics.base import Floats
 
 
 def describe_mean_rank(
@@ -120,12 +59,15 @@ def describe_mean_rank(
     included = informative or included
     ranks = {one.name: ranks[one.name] for one in included}
     found = rank_intervals(source, included, ranks, seed, budget)
-    no_bounds = [None] * len(schema.used)
-    bounds: Sequence[Any] = no_bounds if found.bounds is None else list(map(tuple, found.bounds.tolist()))
+    bounds = [None] * len(schema.used) if found.bounds is None else _as_pairs(found.bounds)
     return MeanRank(
         criteria=tuple(ranks),
         ranks=_expand_to_all_columns(np.mean(list(ranks.values()), axis=0).tolist(), schema),
         intervals=_expand_to_all_columns(bounds, schema),
+        criterion_intervals={
+            name: _expand_to_all_columns(_as_pairs(intervals.round(_INTERVAL_DECIMALS)), schema)
+            for name, intervals in found.by_criterion.items()
+        },
         n_bootstrap=found.n_samples,
         method=" ".join(
             [*_criteria_sentences(ranking_criteria, included, uninformative, schema), *_interval_sentences(found)]
@@ -163,6 +105,10 @@ def _interval_sentences(intervals: RankIntervals) -> list[str]:
     return sentences
 
 
+def _as_pairs(intervals: Floats) -> list[Any]:
+    return list(map(tuple, intervals.tolist()))
+
+
 def _expand_to_all_columns(values: Sequence[Any], schema: Schema) -> tuple[Any, ...]:
     """Return values of the used columns as a tuple over all columns, None for the others."""
     of_used = dict(zip(schema.used.tolist(), values, strict=True))
@@ -196,17 +142,13 @@ def _join_labels(labels: Sequence[str]) -> str:
 
 # Bootstrap samples: with 200, the error of a standard error is about 5 %.
 N_BOOTSTRAP = 200
-# Of a 95 % interval.
-_NORMAL_QUANTILE = 1.959964
 # The most values that are counted per sample: fifteen million take 10 to 20 s for all samples on two cores. A category takes a
 # quarter of the time of a number. The fixed cost of a column equals that of so many rows, and more if the target is a number,
 # because cut points are then computed outside of kernels.
 _MAX_VALUES = 1.5e7
 _COLUMN_COST_ROWS, _NUMERIC_TARGET_COST_ROWS = 5_000, 15_000
-# Weights and samples in a batch.
-_BATCH_VALUES, _BATCH_SAMPLES = 2**22, 25
-# Scores that differ by less than this share of the largest are ties: iterative solvers stop at a tolerance.
-_TIE_TOLERANCE = 1e-9
+# Of the intervals of each criterion, of which a report has many.
+_INTERVAL_DECIMALS = 1
 
 
 @dataclass(frozen=True)
@@ -223,6 +165,8 @@ class RankIntervals:
     not_resampled, too_slow : list of str
         The labels of the criteria whose ranks are the same in all samples: those that are undefined with duplicated rows, and
         those that cannot be recomputed fast enough from row weights.
+    by_criterion : dict of name to ndarray of shape (n_used, 2)
+        The intervals of the ranks by each of the other criteria.
     """
 
     bounds: Floats | None
@@ -230,17 +174,7 @@ class RankIntervals:
     method: str
     not_resampled: Sequence[str] = ()
     too_slow: Sequence[str] = ()
-
-
-def average_ranks(scores: Floats) -> Floats:
-    """Return the rank of every score, 1 for the largest; equal scores share the mean of their ranks."""
-    order = np.argsort(-scores, kind="stable")
-    falls = -np.diff(scores[order]) > _TIE_TOLERANCE * np.abs(scores).max(initial=0.0)
-    tie_group = np.concatenate([[0], np.cumsum(falls)])
-    size = np.bincount(tie_group)
-    ranks = np.empty(len(scores))
-    ranks[order] = (np.cumsum(size) - (size - 1) / 2)[tie_group]
-    return ranks
+    by_criterion: Mapping[str, Floats] = field(default_factory=dict)
 
 
 def rank_intervals(
@@ -301,14 +235,19 @@ def rank_intervals(
     if not scorers.names:
         return RankIntervals(None, 0, "", undefined, slow)
     fixed = [ranks[one.name] for one in ranking_criteria if one.name not in scorers.names]
-    means = (bootstrap_ranks(scorers, drawn, seed).sum(axis=1) + sum(fixed)) / len(ranking_criteria)
+    sampled = bootstrap_ranks(scorers, drawn, seed)
+    means = (sampled.sum(axis=1) + sum(fixed)) / len(ranking_criteria)
     whole = np.mean([ranks[one.name] for one in ranking_criteria], axis=0)
-    reach = _NORMAL_QUANTILE * means.std(axis=0, ddof=1)
-    ends = np.column_stack([np.maximum(whole - reach, 1.0), np.minimum(whole + reach, len(whole))])
-    return RankIntervals(ends, N_BOOTSTRAP, drawn.description, undefined, slow)
+    errors = sampled.std(axis=0, ddof=1)
+    by_criterion = {
+        name: standard_interval(ranks[name], error, 1.0, len(whole))
+        for name, error in zip(scorers.names, errors, strict=True)
+    }
+    bounds = standard_interval(whole, means.std(axis=0, ddof=1), 1.0, len(whole))
+    return RankIntervals(bounds, N_BOOTSTRAP, drawn.description, undefined, slow, by_criterion)
 
 
-def bootstrap_ranks(scorers: WeightedScorers, bootstrap: Bootstrap, seed: int) -> Floats:
+def bootstrap_ranks(scorers: WeightedScorers, bootstrap: Resampling, seed: int) -> Floats:
     """Return the ranks of the used columns in every sample by every criterion, of shape (n_samples, n_criteria, n_used)."""
     base = weight_array(scorers.source)
 
@@ -316,15 +255,8 @@ def bootstrap_ranks(scorers: WeightedScorers, bootstrap: Bootstrap, seed: int) -
         scores = scorers.scores(counts if base is None else counts * base)
         return np.array([[average_ranks(one) for one in by_criterion] for by_criterion in scores])
 
-    rng = make_rng(seed)
-    size = int(np.clip(_BATCH_VALUES // scorers.source.schema.n_rows, 1, _BATCH_SAMPLES))
-    batches = parallel.block_ranges(N_BOOTSTRAP, size)
-    draws = (
-        np.array([bootstrap.draw_counts(rng) for _ in range(start, stop)], dtype=np.float64) for start, stop in batches
-    )
-    return np.concatenate(
-        list(progress.track_progress("Bootstrap samples", parallel.map_blocks(ranked, draws), len(batches)))
-    )
+    n_rows = scorers.source.schema.n_rows
+    return np.concatenate(list(bootstrap.map_samples(ranked, N_BOOTSTRAP, n_rows, make_rng(seed))))
 
 
 def bootstrap_cost(schema: Schema, budget: Budget) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,82 +12,20 @@ from scipy.spatial.distance import squareform
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz._study.sampling import sample_including
-from tamiz.criteria.base import StatisticsCache, gather_statistics
-from tamiz.criteria.discretization import ColumnCoder, EqualFrequency
+from tamiz.criteria.base import gather_statistics
+from tamiz.criteria.column_pairs import chance_corrected_uncertainties, pair_association, pair_uncertainties
+from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
-from tamiz.kernels.contingency import add_pair_weights, symmetric_uncertainty
 from tamiz.report.records.codec import Named
 from tamiz.report.records.columns import RankingRecord, RedundancyRecord, RedundantGroup
-from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_columns, select_rows, weight_array
-from tamiz.statistics.base import Codes, Floats
-
-# Below so many rows per cell of the contingency table, the uncertainty of two columns is corrected for chance.
-_SPARSE_ROWS_PER_CELL = 5
-
-
-def chance_corrected_uncertainty(
-    source: Source,
-    association: SymmetricUncertainty,
-    columns: NDArray[np.intp],
-    uncertainties: Floats,
-    threshold: float,
-) -> Floats:
-    """Return the symmetric uncertainties of pairs of columns, corrected for chance.
-
-    Columns of many values share much by chance, because hardly any pair of values occurs twice. As in the adjusted mutual
-    information, a value U becomes (U - E) / (1 - E), where E is the uncertainty after the rows of one column are shuffled. Only
-    pairs that reach the threshold, and have few rows per cell, are corrected.
-
-    Parameters
-    ----------
-    source : Source
-    association : SymmetricUncertainty
-        The measure of the values.
-    columns : ndarray of column numbers
-    uncertainties : ndarray of shape (n_pairs,)
-        Of the pairs (0, 1), (0, 2), .. of columns.
-    threshold : float
-    """
-    rule, levels = association.discretization, source.schema.n_levels
-    assert isinstance(rule, EqualFrequency)
-    sizes = np.array([levels.get(j, rule.n_bins) for j in columns.tolist()])
-    first, second = np.triu_indices(len(columns), 1)
-    crowded = sizes[first] * sizes[second] > source.schema.n_rows / _SPARSE_ROWS_PER_CELL
-    doubtful = np.flatnonzero(crowded & (uncertainties >= threshold))
-    if not len(doubtful):
-        return uncertainties
-    coder = ColumnCoder(rule, source.schema, with_target=False, caller="study")
-    known = StatisticsCache()
-    while wanted := coder.requires(known):
-        known.add(source.reduce(*wanted))
-    coding = coder.coding(known)
-    involved = np.union1d(first[doubtful], second[doubtful]).tolist()
-    codes: dict[int, Codes] = {}
-    for k in involved:
-        j = int(columns[k])
-        codes[k] = np.concatenate([coding.encode(block, j) for block in source.blocks([j])]).astype(np.int32)
-    weight = weight_array(source)
-    weight = np.ones(source.schema.n_rows) if weight is None else weight
-    shuffled = make_rng(0).permutation(len(weight))
-
-    def chance(pair: int) -> float:
-        a, b = int(first[pair]), int(second[pair])
-        counts = np.zeros([coding.sizes[int(columns[k])] + 1 for k in (a, b)])
-        add_pair_weights(codes[a], codes[b][shuffled], weight, counts)
-        return float(symmetric_uncertainty(counts, association.missing == "distribute", np.zeros(3)))
-
-    expected = np.fromiter(parallel.map_blocks(chance, doubtful.tolist()), dtype=np.float64, count=len(doubtful))
-    corrected = uncertainties.copy()
-    room = 1 - expected
-    corrected[doubtful] = np.where(room > 0, (uncertainties[doubtful] - expected) / np.where(room > 0, room, 1.0), 0.0)
-    return corrected
+from tamiz.sources.views import select_columns, select_rows
+from tamiz.statistics.base import Floats
 
 
 def complete_linkage_groups(
@@ -156,9 +93,6 @@ _MAX_COLUMNS, _MAX_WORK, _MIN_ROWS = 2000, 4_000_000_000, 1_000
 _MAX_CHOSEN, _MAX_NAMED = 1000, 3
 # Columns of the matrix in the report.
 _MAX_DRAWN = 100
-# Intervals of a numeric column: at most ten, and so few that a cell of the contingency table of two columns has five rows.
-_MAX_BINS, _MIN_BINS, _MIN_ROWS_PER_CELL = 10, 2, 5
-_TILE = 2**18
 
 
 @dataclass(frozen=True)
@@ -181,6 +115,13 @@ class ColumnPairs:
     uncertainties: Floats
     source: Source
     association: SymmetricUncertainty
+
+    def chance_corrected(self, threshold: float) -> Floats:
+        """Return the uncertainties, those from the threshold on corrected for chance where cells have few rows."""
+        first, second = (self.columns[side] for side in np.triu_indices(len(self.columns), 1))
+        return chance_corrected_uncertainties(
+            self.source, self.association, first, second, self.uncertainties, threshold
+        )
 
 
 def describe_redundancy(
@@ -214,9 +155,7 @@ def describe_redundancy(
         return None
     names = schema.names
     columns, values = compared.columns, compared.uncertainties
-    corrected = chance_corrected_uncertainty(
-        compared.source, compared.association, columns, values, REDUNDANCY_THRESHOLD
-    )
+    corrected = compared.chance_corrected(REDUNDANCY_THRESHOLD)
     groups = complete_linkage_groups(corrected, values, len(columns), REDUNDANCY_THRESHOLD)
     drawn = leaf_order(values, _MAX_DRAWN)
     numbered = [(sorted(columns[group].tolist()), least) for group, least in groups]
@@ -265,9 +204,7 @@ def redundant_pair_notes(
         return []
     try:
         compared = compare_column_pairs(source, columns, missing, budget)
-        corrected = chance_corrected_uncertainty(
-            compared.source, compared.association, compared.columns, compared.uncertainties, REDUNDANCY_THRESHOLD
-        )
+        corrected = compared.chance_corrected(REDUNDANCY_THRESHOLD)
     except (DataError, MemoryError) as error:
         warn_user([f"The redundancy of the selected columns was not computed: {error}"])
         return []
@@ -319,16 +256,9 @@ def compare_column_pairs(
     table = select_columns(source, columns)
     if size < n:
         table = select_rows(table, sample_including(np.arange(0), n, size, make_rng(0)))
-    bins = min(_MAX_BINS, max(_MIN_BINS, math.isqrt(size // _MIN_ROWS_PER_CELL)))
-    association = SymmetricUncertainty(missing=missing, discretization=EqualFrequency(bins))
-    pairs = association.pairwise(table.reduce, table.schema)
+    association = pair_association(size, missing)
     first, second = np.triu_indices(len(columns), 1)
-    n_pairs = len(first)
-    values = np.empty(n_pairs)
-    for start in range(0, n_pairs, _TILE):
-        here = slice(start, start + _TILE)
-        values[here] = pairs.associations(by_name[first[here]], by_name[second[here]])
-        progress.report_progress("Comparing columns", min(start + _TILE, n_pairs), n_pairs)
+    values = pair_uncertainties(table, association, by_name[first], by_name[second])
     return ColumnPairs(by_name, values, table, association)
 
 

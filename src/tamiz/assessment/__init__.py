@@ -7,15 +7,19 @@ from tamiz.runtime.registry import Registry
 registry = Registry(
     __name__,
     """
-    selection_report      nested_cv:selection_report             function   Apparent and nested CV score of a selection
-    SelectionReport       score_report:SelectionReport           record     Result of selection_report
-    stability             set_stability:stability                function   Stability of sets of columns
-    compare_columns       column_comparison:compare_columns      function   Effect of a selection on models
-    ColumnComparison      column_comparison:ColumnComparison     record     Result of compare_columns
-    run_noise_experiment  noise_experiment:run_noise_experiment  function   Noise experiment: scores as noise columns are added
-    NoiseExperiment       noise_experiment:NoiseExperiment       record     Result of run_noise_experiment
-    recommend_columns     recommendation:recommend_columns       function   Recommended one of several selections
-    Recommendation        recommendation:Recommendation          record     Result of recommend_columns
+    selection_report       nested_cv:selection_report               function   Apparent and nested CV score of a selection
+    SelectionReport        score_report:SelectionReport             record     Result of selection_report
+    stability              set_stability:stability                  function   Stability of sets of columns
+    ranking_stability      rank_stability:ranking_stability         function   Stability of a ranking over samples of the rows
+    RankingStability       ranking_report:RankingStability          record     Result of ranking_stability
+    compare_columns        column_comparison:compare_columns        function   Effect of a selection on models
+    ColumnComparison       column_comparison:ColumnComparison       record     Result of compare_columns
+    run_noise_experiment   noise_experiment:run_noise_experiment    function   Noise experiment: scores as noise columns are added
+    NoiseExperiment        noise_experiment:NoiseExperiment         record     Result of run_noise_experiment
+    selection_error_rates  semi_synthetic:selection_error_rates     function   True and false positive rates of a selection
+    SelectionErrorRates    error_rates:SelectionErrorRates          record     Result of selection_error_rates
+    recommend_columns      recommendation:recommend_columns         function   Recommended one of several selections
+    Recommendation         recommendation:Recommendation            record     Result of recommend_columns
     """,
 )
 

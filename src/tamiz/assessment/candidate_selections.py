@@ -10,11 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.assessment.fold_scores import FoldScores, score_models
-from tamiz.assessment.nested_cv import run_with_progress
-from tamiz.assessment.selector_adapters import SampledSelectorAdapter, SelectorAdapter, adapt_selector
+from tamiz.assessment.repeated_searches import run_with_progress
+from tamiz.assessment.selector_adapters import (
+    LimitedSelectorAdapter,
+    SampledSelectorAdapter,
+    SelectorAdapter,
+    adapt_selector,
+)
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.independence_test import IndependenceTest
+from tamiz.criteria.mrmr import MRMR
 from tamiz.exceptions import DataError
 from tamiz.models.folds import Folds
 from tamiz.models.named_models import Model
@@ -23,7 +30,8 @@ from tamiz.search.base import SetSize
 from tamiz.search.best_first import BestFirst
 from tamiz.search.forward import Forward
 from tamiz.search.stopping import Seconds
-from tamiz.selection import SubsetSelector
+from tamiz.selection import RankSelector, SubsetSelector
+from tamiz.size_search import SizeSearchCV
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import as_training_source, select_rows
@@ -35,13 +43,21 @@ _LABELS = {
     "naive_bayes": "Naive Bayes wrapper",
     "ridge": "Ridge wrapper",
     "knn": "Nearest neighbours wrapper",
+    "mrmr": "MRMR",
+    "tests": "Independence tests",
 }
+# The default candidates that a comparison uses if they suit the table.
+_DEFAULTS = tuple(_LABELS)
 # With more coordinates the searches by ridge regression and nearest neighbours are too slow for a default.
 _MAX_COORDINATES = 1_000
 # Folds of the wrappers inside each fold of the comparison.
 _INNER_FOLDS = 5
 # The cost of nearest neighbours is quadratic in the rows: the search uses at most this number of rows.
 _MAX_NEIGHBOR_ROWS = 1_000
+# Numbers of columns that MRMR is compared with: small ones differ most in their scores.
+_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24)
+# The largest false discovery rate of the independence tests.
+_FDR = 0.05
 
 
 @dataclass(frozen=True)
@@ -89,13 +105,18 @@ def default_candidates(
     ----------
     schema : Schema
     missing : {"distribute", "category"}, default="distribute"
-        How CFS treats missing values.
+        How CFS and MRMR treat missing values.
     max_seconds : float, default=None
-        Time limit of the search of a wrapper.
+        Time limit of the search of a wrapper. MRMR is left out if the estimate of its time is longer.
     n_features : int, float or (least, most), default=None
         As in `SubsetSelector`.
     column_options : dict, default=None
         Parameters of the searches that restrict the columns: `start`, `fixed`, `excluded`, `column_groups`.
+
+    Notes
+    -----
+    MRMR and the independence tests choose their number of columns themselves, among all columns: they are no candidates where
+    `n_features` or a column option is set. The tests need independent rows: they are none for rows with weights, groups or times.
     """
     column_options = column_options or {}
     stop = None if max_seconds is None else Seconds(max_seconds)
@@ -105,17 +126,44 @@ def default_candidates(
         return SubsetSelector(merit, Forward(**column_options), n_features=n_features, stop=stop, random_state=0)
 
     by_cfs = SubsetSelector(CFS(missing=missing), BestFirst(**column_options), n_features=n_features, random_state=0)
+    # For more than two classes ROC AUC needs a pass per class; balanced accuracy is not dominated by frequent classes either.
+    class_scoring = "balanced_accuracy" if schema.n_classes > 2 else "roc_auc"
     found: dict[str, Any] = {"cfs": by_cfs}
     if schema.has_classes:
-        # For more than two classes ROC AUC needs a pass per class; balanced accuracy is not dominated by frequent classes either.
-        found["naive_bayes"] = wrapper("naive_bayes", "balanced_accuracy" if schema.n_classes > 2 else "roc_auc")
-    if schema.n_coordinates > _MAX_COORDINATES:
-        return found
-    found["ridge"] = wrapper("ridge")
-    if schema.weight is None:
-        by_neighbors = wrapper("knn", "balanced_accuracy" if schema.has_classes else "r2")
-        found["knn"] = SampledSelectorAdapter(adapt_selector(by_neighbors), _MAX_NEIGHBOR_ROWS)
-    return found
+        found["naive_bayes"] = wrapper("naive_bayes", class_scoring)
+    if schema.n_coordinates <= _MAX_COORDINATES:
+        found["ridge"] = wrapper("ridge")
+        if schema.weight is None:
+            by_neighbors = wrapper("knn", "balanced_accuracy" if schema.has_classes else "r2")
+            found["knn"] = SampledSelectorAdapter(adapt_selector(by_neighbors), _MAX_NEIGHBOR_ROWS)
+    if n_features is None and all(value is None for value in column_options.values()):
+        by_mrmr = adapt_selector(_size_search(schema, missing, class_scoring))
+        limit = np.inf if max_seconds is None else max_seconds
+        found["mrmr"] = LimitedSelectorAdapter(by_mrmr, _mrmr_seconds(schema), limit)
+        if schema.weight is None and schema.groups is None and schema.time is None:
+            found["tests"] = RankSelector(IndependenceTest(), fdr=_FDR)
+    return {name: selector for name, selector in found.items() if name in _DEFAULTS}
+
+
+def _size_search(schema: Schema, missing: MissingRule, class_scoring: str) -> SizeSearchCV:
+    """Return the forward selection by MRMR, with the number of columns by cross-validation of naive Bayes or ridge regression."""
+    # A column with few values may have none in a fold, which is then a column fewer to choose from.
+    n_columns = sum(2 * schema.columns[j].n_missing < schema.n_rows for j in schema.used.tolist())
+    sizes = [size for size in _SIZES if size <= n_columns] or [1]
+    model, scoring = ("naive_bayes", class_scoring) if schema.has_classes else ("ridge", "r2")
+    search = SubsetSelector(MRMR(missing=missing), Forward())
+    return SizeSearchCV(search, model, sizes=sizes, cv=_INNER_FOLDS, scoring=scoring)
+
+
+def _mrmr_seconds(schema: Schema) -> float:
+    """Return the approximate seconds of the size search by MRMR.
+
+    Fitted to tables of 60 to 3,000 rows and 3 to 1,000 columns. The number of columns that are selected is bounded, so that the
+    cost is linear in the number of columns. Ridge regression is refitted for every size.
+    """
+    n_columns = len(schema.used)
+    refits = 0.0 if schema.has_classes else 0.1
+    return 0.05 + refits + 3.3e-3 * n_columns + 6e-7 * schema.n_rows * n_columns
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_models
-from tamiz.assessment.nested_cv import select_in_folds
+from tamiz.assessment.repeated_searches import select_in_folds
 from tamiz.assessment.score_report import SelectionReport
 from tamiz.assessment.selector_adapters import adapt_selector
 from tamiz.exceptions import DataError

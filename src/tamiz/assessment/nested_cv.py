@@ -2,24 +2,27 @@
 
 The selection is repeated on the training rows of every fold. Its nested CV score is compared with the apparent score of the columns
 that were selected on all rows, with the baseline score, with the score on all columns, and with the permutation null distribution.
+On request the selection is also repeated with semi-synthetic targets, whose true columns are known.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
 from tamiz.assessment.permutation_null import PermutationNull, default_n_permutations, target_shuffle
+from tamiz.assessment.repeated_searches import run_with_progress, select_in_folds
 from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter, adapt_selector
+from tamiz.assessment.semi_synthetic import report_error_rates
 from tamiz.exceptions import DataError
 from tamiz.models.fold_scorer import SetScores, score_folds
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights
@@ -31,16 +34,8 @@ from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
-from tamiz.sources.views import as_training_source, select_rows, with_target
+from tamiz.sources.views import with_target
 
-ItemType = TypeVar("ItemType")
-OutputType = TypeVar("OutputType")
-
-# Tables up to this size are searched on one thread. Much of such a search is Python code under the GIL, where threads slow each
-# other down: 1,000 x 20 takes 1.4 s on one thread and 2.7 s on two, 2,600 x 500 takes 4.2 s and 5.7 s. A merit that needs at least
-# `_HIGH_COST` microseconds per set uses several threads for any table.
-_SMALL_BYTES = 2**26
-_HIGH_COST = 1000.0
 # The step that scores the model on the selected columns, then on all columns.
 _SCORES_LABEL = "Model scores"
 
@@ -57,6 +52,7 @@ def selection_report(
     scoring: Any = None,
     n_splits: int = 10,
     n_permutations: int | None = None,
+    semi_synthetic: int = 0,
     random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> SelectionReport:
@@ -93,6 +89,9 @@ def selection_report(
     n_permutations : int, default=None
         Shuffled targets for which the search is repeated. None is 99 for a table of up to 200,000 values, and 19 for a larger one,
         the smallest number for which p can be 0.05.
+    semi_synthetic : int, default=0
+        Semi-synthetic targets, computed from known columns, for which the search is repeated, to estimate its true and false
+        positive rates as `selection_error_rates` does with random true columns. At least 2; 0 leaves them out.
     random_state : int, default=0
         Seed of the folds and shuffles, and of searches that have no seed of their own.
     n_jobs : int, default=None
@@ -113,7 +112,7 @@ def selection_report(
     The permutation test compares the merit of the selected set with the merits of the sets selected for shuffled targets. If the
     selector has no merit that reads the target, as for scikit-learn's selectors, it compares the apparent score.
 
-    Cost: 1 + n_splits + n_permutations searches.
+    Cost: 1 + n_splits + n_permutations searches; with semi-synthetic targets one for each, and 50 to determine their signal.
 
     References
     ----------
@@ -136,6 +135,8 @@ def selection_report(
     adapter = adapt_selector(selector)
     if n_permutations is not None:
         check_integer("n_permutations", n_permutations, low=0)
+    if semi_synthetic != 0:
+        check_integer("semi_synthetic", semi_synthetic, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
         table = as_source(X, y, sample_weight, groups=groups, time=time)
         source, weight_notes = drop_zero_weights(table)
@@ -165,6 +166,11 @@ def selection_report(
         scores, fit_notes = assessment.score_roles(choice.support, fold_sets)
         n_shuffles = default_n_permutations(source) if n_permutations is None else n_permutations
         null = assessment.permutation_null(choice, n_shuffles, rng) if n_shuffles else None
+        error_rates = (
+            report_error_rates(source, adapter, choice.support, folds, fold_sets, semi_synthetic, rng)
+            if semi_synthetic
+            else None
+        )
     input_notes = [*table.schema.dropped_row_notes, *weight_notes]
     messages = list(dict.fromkeys([*input_notes, *search_warnings, *folds.fold_warnings, *scoring_notes, *fit_notes]))
     warn_user(messages)
@@ -195,6 +201,7 @@ def selection_report(
         fold_sets=fold_sets,
         candidate_mask=candidate_mask,
         null=null,
+        error_rates=error_rates,
         notes=tuple(notes),
         seed=int(random_state) if isinstance(random_state, Integral) else None,
     )
@@ -283,68 +290,9 @@ class _Assessment:
         return PermutationNull(null_values, statistic(source, choice), name, shuffle.description)
 
 
-def select_in_folds(
-    selector: SelectorAdapter, source: Source, folds: Folds
-) -> tuple[NDArray[np.bool_], list[list[str]]]:
-    """Return the columns selected on the training rows of every fold, of shape (n_folds, n_columns), and the messages of each."""
-    results = run_with_progress(
-        "Folds",
-        source,
-        lambda at: selector.select(as_training_source(select_rows(source, folds[at].train)), folds.seeds[at]).support,
-        range(len(folds)),
-        lambda at: f"Fold {at + 1} of {len(folds)}",
-        evaluation_cost=selector.evaluation_cost,
-    )
-    return np.stack([support for support, _ in results]), [messages for _, messages in results]
-
-
 def _count_messages(fold_messages: Sequence[Sequence[str]], known_messages: set[str]) -> list[str]:
     """Return messages of the searches in folds that are not known from the whole table, each with the number of folds."""
     counts = Counter(
         message for messages in fold_messages for message in dict.fromkeys(messages) if message not in known_messages
     )
     return [f"In {n} of {len(fold_messages)} folds: {message}" for message, n in counts.items()]
-
-
-def run_with_progress(
-    label: str,
-    source: Source,
-    work: Callable[[ItemType], OutputType],
-    items: Sequence[ItemType],
-    item_name: Callable[[int], str],
-    *,
-    evaluation_cost: float,
-) -> list[tuple[OutputType, list[str]]]:
-    """Return the result of the work for every item, with its warnings; errors name the item.
-
-    `evaluation_cost` is the approximate number of microseconds per column set.
-    """
-    n_bytes = 8 * source.schema.n_rows * max(len(source.schema.used), 1)
-    use_threads = n_bytes > _SMALL_BYTES or evaluation_cost >= _HIGH_COST
-    results: list[tuple[OutputType, list[str]]] = []
-    for at, item in enumerate(progress.track_progress(label, items, total=len(items))):
-        threads = nullcontext() if use_threads else parallel.single_threaded()
-        # The progress of the work itself is not shown, only the number of finished items.
-        with (
-            threads,
-            progress.use_listener(None),
-            capture_warnings() as messages,
-            _error_context(item_name(at)),
-        ):
-            results.append((work(item), messages))
-    return results
-
-
-@contextmanager
-def _error_context(where: str) -> Iterator[None]:
-    """Prefix an error with where it occurred."""
-    try:
-        yield
-    except MemoryError as error:
-        raise MemoryError(f"{where}: {error}") from error
-    except TypeError as error:
-        raise TypeError(f"{where}: {error}") from error
-    except ValueError as error:
-        raise DataError(f"{where}: {error}") from error
-    except Exception as error:
-        raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error

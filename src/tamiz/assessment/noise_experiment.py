@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_models
-from tamiz.assessment.nested_cv import run_with_progress
+from tamiz.assessment.repeated_searches import run_with_progress
 from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS

@@ -153,7 +153,9 @@ def recommend_columns(
         The selections to compare with all columns; the name "all_columns" is reserved. None is CFS by best-first search, and
         forward searches by the cross-validated score of naive Bayes (ROC AUC; for more than two classes balanced accuracy), ridge
         regression and 5 nearest neighbours. Naive Bayes is omitted for a numeric target, and the last two if a row has more than
-        1,000 numbers and indicators.
+        1,000 numbers and indicators. Two more select in other ways: a forward search by MRMR, of which `SizeSearchCV` chooses 1 to
+        24 columns with naive Bayes (ridge regression for a numeric target); and `IndependenceTest` with a false discovery rate of
+        0.05, for independent rows without weights.
     models : list of str, default=None
         Names of models, as in `CrossValidated`. None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest
         for classes, and ridge regression, 5 nearest neighbours and a random forest for a numeric target.
@@ -165,7 +167,8 @@ def recommend_columns(
     max_rows : int, default=None
         A larger table is sampled to this number of rows.
     max_seconds : float, default=None
-        A default candidate is left out, with a note, if its search on all rows takes longer.
+        A default candidate is left out, with a note, if its search on all rows takes longer: a wrapper by the clock, MRMR by an
+        estimate from the shape of the table.
     keep_all : bool, default=True
         Whether all columns may be recommended; they are always compared.
     random_state : int, default=0

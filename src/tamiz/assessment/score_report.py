@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.assessment.error_rates import SelectionErrorRates
 from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.permutation_null import PermutationNull
 from tamiz.assessment.set_stability import Stability, stability
@@ -85,6 +86,8 @@ class SelectionReport:
     other_scores : dict of RoleScores
         Other scores of the same models by name: for classes those of ROC AUC, balanced accuracy and accuracy that are not
         `scoring`.
+    error_rates : SelectionErrorRates or None
+        True and false positive rates on semi-synthetic targets.
     """
 
     selector: str
@@ -110,6 +113,7 @@ class SelectionReport:
     notes: tuple[str, ...]
     seed: int | None
     other_scores: dict[str, RoleScores] = field(default_factory=dict)
+    error_rates: SelectionErrorRates | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -203,6 +207,7 @@ class SelectionReport:
             ],
             "stability": {**vars(self.stability), "sentence": self.stability.sentence},
             "null": None if self.null is None else self.null.to_dict(),
+            "error_rates": None if self.error_rates is None else self.error_rates.to_dict(),
             "helps": self.beats_baseline,
             "beats_chance": self.beats_chance,
             "verdict": self.verdict,
@@ -240,17 +245,23 @@ class SelectionReport:
             shuffles = f"{n_shuffles} target{'s' * (n_shuffles != 1)} {null.description}"
             meaning = f"{null.statistic} {null.observed:.4g}; {values} for {shuffles}"
             lines.append(("shuffled targets", f"p = {null.p_value:.2g}", meaning))
+        if self.error_rates is not None:
+            lines += self.error_rates.lines()
         return lines
+
+    def _sentences(self) -> list[str]:
+        rates = self.error_rates
+        return [self.verdict, *([] if rates is None else [rates.verdict, *rates.notes]), *self.notes]
 
     def __repr__(self) -> str:
         lines = self._lines()
         widths = [max(len(line[k]) for line in lines if len(line[k]) <= 40) for k in range(2)]
         table = [f"{name:{widths[0]}}  {value:{widths[1]}}  {meaning}".rstrip() for name, value, meaning in lines]
-        return "\n".join([self._heading(), *table, self.verdict, *self.notes])
+        return "\n".join([self._heading(), *table, *self._sentences()])
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines())
-        paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in (self.verdict, *self.notes))
+        paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in self._sentences())
         return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>{paragraphs}"
 
 

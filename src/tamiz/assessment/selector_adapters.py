@@ -210,6 +210,30 @@ class SampledSelectorAdapter(SelectorAdapter):
         return choice
 
 
+class LimitedSelectorAdapter(SelectorAdapter):
+    """Runs another adapter where the estimate of its seconds is within a limit, without reading the clock."""
+
+    def __init__(self, selector: SelectorAdapter, estimated_seconds: float, max_seconds: float) -> None:
+        self._selector = selector
+        self._estimated_seconds = estimated_seconds
+        self._max_seconds = max_seconds
+        self.label = selector.label
+
+    def check(self, schema: Schema) -> None:
+        """Raise DataError if the estimate exceeds the limit, or for a table that the other adapter does not support."""
+        if self._estimated_seconds > self._max_seconds:
+            raise DataError(
+                f"its search on all rows takes about {self._estimated_seconds:.2g} s, more than {self._max_seconds:.2g} s."
+            )
+        self._selector.check(schema)
+
+    def select(self, source: Source, seed: int) -> SelectedColumns:
+        """Return the columns that the other adapter selects."""
+        choice = self._selector.select(source, seed)
+        self.label, self.evaluation_cost = self._selector.label, self._selector.evaluation_cost
+        return choice
+
+
 class _SklearnSelectorAdapter(SelectorAdapter):
     """A selector with scikit-learn's interface, or a pipeline that ends in one; it gets the rows in the user's type."""
 

@@ -27,8 +27,8 @@ from tamiz.cli.terminal import Messenger, show_json
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tamiz.cli.options import Selector
     from tamiz.reduction.base import Reducer
+    from tamiz.selection import Selector
     from tamiz.sources.base import Source
     from tamiz.sources.schema import Schema
 

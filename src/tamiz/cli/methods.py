@@ -13,6 +13,7 @@ from tamiz.cli.command import DataCommand
 from tamiz.cli.map_options import list_maps
 from tamiz.cli.options import json_flag
 from tamiz.cli.search_options import list_searches, list_wrappers
+from tamiz.cli.select_methods import list_selectors
 from tamiz.cli.terminal import show_json, show_table
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
@@ -33,7 +34,8 @@ def methods(as_json: bool) -> None:
     tamiz methods
     tamiz methods --json | jq '.[] | select(.kind == "search")'
 
-    List every criterion, search, graph, map, clustering and file format: kind, name on the command line, label and summary.
+    List every criterion, search, selection with error control, graph, map, clustering and file format: kind, name on the command
+    line, label and summary.
     """
     listed = json.loads((files("tamiz.cli") / METHODS_FILE).read_text(encoding="utf-8"))
     if as_json:
@@ -51,6 +53,7 @@ def list_methods() -> list[dict[str, str]]:
         *_registry_rows(criteria),
         *list_wrappers(),
         *list_searches(),
+        *list_selectors(),
         *builders,
         *list_maps(),
         *_registry_rows(clusters),

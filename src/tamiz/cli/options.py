@@ -5,27 +5,54 @@ The names of methods are read from the registries, which are text, so that no me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from tamiz.cli.files import STDOUT, TableFile
 from tamiz.runtime.memory import parse_size
 from tamiz.runtime.registry import Entry, Registry, command_name, find_entry, suggestion
 
 if TYPE_CHECKING:
-    from tamiz import RankSelector, SubsetSelector
     from tamiz.cli.terminal import Messenger
     from tamiz.criteria.base import Relevance
     from tamiz.reduction.base import Reducer
+    from tamiz.selection import Selector
     from tamiz.sources.schema import Kind, Schema
-
-    Selector: TypeAlias = RankSelector | SubsetSelector
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def bundle_options(
+    argument: str, kind: type[Any], options: Sequence[Callable[[Command], Command]]
+) -> Callable[[Command], Command]:
+    """Return a decorator that adds options; the command receives their values as one argument, a dataclass with these fields."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_bundle(*arguments: Any, **values: Any) -> Any:
+            own = {field.name: values.pop(field.name) for field in fields(kind)}
+            return command(*arguments, **{argument: kind(**own)}, **values)
+
+        decorated: Any = with_bundle
+        return _apply_options(decorated, options)
+
+    return decorate
+
+
+def find_used_options(context: click.Context, names: Collection[str]) -> list[click.Parameter]:
+    """Return the options among these parameters that the command line or a configuration file sets."""
+    return [
+        param
+        for param in context.command.params
+        if param.name in names and context.get_parameter_source(param.name) is not ParameterSource.DEFAULT
+    ]
 
 
 def assessment_options(default_text: str, folds_text: str) -> Callable[[Command], Command]:
@@ -246,13 +273,14 @@ def read_model(path: Path) -> Selector | Reducer:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    from tamiz import RankSelector, SubsetSelector, load
+    from tamiz import load
     from tamiz.exceptions import DataError
     from tamiz.reduction.base import Reducer
+    from tamiz.selection import Selector
 
     loaded: Any = load(path)
     name = type(loaded).__name__
-    if not isinstance(loaded, RankSelector | SubsetSelector | Reducer):
+    if not isinstance(loaded, Selector | Reducer):
         raise DataError(
             f"{path} contains a {name}, which is neither a selection nor a map. Write one by --model of `tamiz select`, "
             "`rank` or `reduce`, or by save() in Python."

@@ -12,6 +12,7 @@ from tamiz.cli.files import check_output_paths
 from tamiz.cli.graph_options import GraphChoice, graph_options, make_graph_builder
 from tamiz.cli.options import (
     MethodParam,
+    find_used_options,
     jobs_option,
     json_flag,
     model_option,
@@ -25,10 +26,12 @@ from tamiz.runtime.registry import Entry, command_name
 
 if TYPE_CHECKING:
     from tamiz import RankSelector
+    from tamiz.assessment import RankingStability
     from tamiz.criteria.base import Relevance
     from tamiz.graphs.builder import GraphBuilder
     from tamiz.sources.base import Source
     from tamiz.sources.schema import Kind, Schema
+    from tamiz.statistics.base import Floats
     from tamiz.statistics.multiple_testing import Correction
 
 _relevances = MethodParam(criteria, "relevance")
@@ -75,13 +78,22 @@ _CORRECTIONS = ("benjamini-hochberg", "benjamini-yekutieli", "holm", "bonferroni
     help="The column with the group of each row, such as a patient. Where the target is constant within each group, a group "
     "counts as one row. The column is excluded from the features.",
 )
+@click.option(
+    "--stability",
+    "n_bootstrap",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Also print the rank of each column with its 95 % interval over N samples of the rows, such as 200, and the share of the "
+    "samples in which the column is among the best K (of --top).",
+)
 @graph_options
 @model_option
 @json_flag
 @jobs_option
-@click.pass_obj
+@click.pass_context
 def rank(
-    messenger: Messenger,
+    context: click.Context,
+    /,
     table: Path,
     target: str | None,
     kinds: dict[str, Kind] | None,
@@ -94,6 +106,7 @@ def rank(
     fdr: float | None,
     correction: str,
     group: str | None,
+    n_bootstrap: int | None,
     graph_choice: GraphChoice | None,
     kernel_width: float | None,
     model: Path | None,
@@ -106,6 +119,7 @@ def rank(
     tamiz rank data.csv --relevance laplacian-score --graph knn:5
     tamiz rank large.csv --target class --memory 1GB
     tamiz rank data.csv --target class --group patient
+    tamiz rank data.csv --target class --top 10 --stability 200
     tamiz rank data.csv --target class --json | jq .columns
     tamiz rank data.csv --target class --top 10 --model best.tamiz
 
@@ -117,23 +131,27 @@ def rank(
     check_output_paths([model], table)
     graph = make_graph_builder(graph_choice, kernel_width, target)
     entries = _candidate_entries(relevance, graph, with_p_values=fdr is not None)
+    if find_used_options(context, ("correction",)):
+        _require_p_values(entries[0], "--correction")
+    messenger: Messenger = context.obj
     from tamiz import RankSelector, open_source, save
     from tamiz._study.graph import needs_graph, study_graph_builder
     from tamiz.runtime import parallel
     from tamiz.sources import split_dates
 
     with messenger.capture_messages(), parallel.thread_session(jobs):
-        criteria_of = lambda schema: [_choose_criterion(entries, schema, missing)[1]]  # noqa: E731
+        criteria_of = lambda schema: [choose_criterion(entries, schema, missing)[1]]  # noqa: E731
         print_read_plan(messenger, table, target, kinds, weight, memory, criteria_of, group=group, header=header)
         source = split_dates(
             open_source(table, target, kinds=kinds, weight=weight, groups=group, memory=memory, header=header)
         )
-        entry, criterion = _choose_criterion(entries, source.schema, missing)
+        entry, criterion = choose_criterion(entries, source.schema, missing)
         if needs_graph(criterion):
             criterion.set_params(graph=graph or study_graph_builder(source.schema.n_rows))
         chosen_correction = cast("Correction", correction.replace("-", "_"))
         selector = RankSelector(criterion, n_features=n_features, fdr=fdr, correction=chosen_correction).fit(source)
-    names, ranked = _rows_to_print(selector)
+        resampled = None if n_bootstrap is None else _resample_ranking(source, criterion, n_bootstrap, n_features)
+    names, ranked = _rows_to_print(selector, resampled)
     print_column_notes(messenger, source)
     if model is not None:
         messenger.write_line(f"Written: {save(selector, model)}")
@@ -145,21 +163,59 @@ def rank(
             **({"correction": correction} if "p_value" in names else {}),
             "columns": [dict(zip(names, row, strict=True)) for row in ranked],
         }
+        if resampled is not None:
+            agreement = resampled.to_dict()
+            shown["stability"] = {
+                name: agreement[name]
+                for name in ("n_bootstrap", "top", "spearman", "kendall", "top_stability", "method")
+            }
         show_json(shown)
         return
+    if resampled is not None:
+        messenger.write_line(f"{resampled.sentence} {resampled.method}")
     messenger.write_line(f"{entry.label}{f', {criterion.unit}' if criterion.unit else ''}")
     show_table(names, ranked)
 
 
-def _rows_to_print(selector: RankSelector) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return the header and the rows of the selected columns, best first; with p-values where there are any."""
+def _resample_ranking(source: Source, criterion: Relevance, n_samples: int, top: int | None) -> RankingStability:
+    from tamiz.assessment import ranking_stability
+
+    n_candidates = sum(not source.schema.columns[j].constant for j in source.schema.used.tolist())
+    return ranking_stability(
+        source, None, criterion, n_bootstrap=n_samples, top=None if top is None else min(top, max(n_candidates, 1))
+    )
+
+
+def _rows_to_print(
+    selector: RankSelector, resampled: RankingStability | None
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return the header and the rows of the selected columns, best first; with p-values and ranks where there are any."""
     kept = selector.get_support()
     order = selector.ranking_[kept[selector.ranking_]]
     printed: dict[str, Any] = {"score": selector.scores_}
     if selector.p_values_ is not None:
         printed |= {"p_value": selector.p_values_, "adjusted_p_value": selector.adjusted_p_values_}
+    if resampled is not None:
+        printed |= {
+            name: _expand_columns(values, selector.schema_)
+            for name, values in (
+                ("rank", resampled.ranks),
+                ("rank_low", resampled.rank_intervals[:, 0]),
+                ("rank_high", resampled.rank_intervals[:, 1]),
+                ("top_share", resampled.top_shares),
+            )
+        }
     names = [selector.schema_.columns[j].name for j in order.tolist()]
     return ["column", *printed], list(zip(names, *(values[order].tolist() for values in printed.values()), strict=True))
+
+
+def _expand_columns(values: Floats, schema: Schema) -> Floats:
+    """Return values of the used columns as an array over all columns, of which only the used ones are printed."""
+    import numpy as np
+
+    expanded = np.zeros(schema.n_columns)
+    expanded[schema.used] = values
+    return expanded
 
 
 def print_column_notes(messenger: Messenger, source: Source) -> None:
@@ -190,15 +246,9 @@ def _candidate_entries(requested: Entry | None, graph: GraphBuilder | None, *, w
     """Return the requested relevance, or all: with a graph, those that use one; with `--fdr`, those that have p-values."""
     listed = criteria.of_kind("relevance") if requested is None else [requested]
     if with_p_values:
-        from tamiz.method_lookup import relevances_with_p_values
-
-        testing = relevances_with_p_values()
-        listed = [entry for entry in listed if entry in testing]
-        if not listed and requested is not None:
-            names = ", ".join(map(command_name, testing))
-            raise click.UsageError(
-                f"--fdr needs p-values, and {command_name(requested)} has none: use --relevance with {names}."
-            )
+        if requested is not None:
+            _require_p_values(requested, "--fdr")
+        listed = [entry for entry in listed if entry.load().offers_p_values]
     if graph is None:
         return listed
     from tamiz._study.graph import needs_graph
@@ -209,7 +259,18 @@ def _candidate_entries(requested: Entry | None, graph: GraphBuilder | None, *, w
     return on_graphs
 
 
-def _choose_criterion(entries: list[Entry], schema: Schema, missing: str) -> tuple[Entry, Relevance]:
+def _require_p_values(relevance: Entry, option: str) -> None:
+    """Raise a usage error for an option that needs p-values where the relevance has none."""
+    if not relevance.load().offers_p_values:
+        from tamiz.method_lookup import relevances_with_p_values
+
+        names = ", ".join(map(command_name, relevances_with_p_values()))
+        raise click.UsageError(
+            f"{option} needs p-values, and {command_name(relevance)} has none: use --relevance with {names}."
+        )
+
+
+def choose_criterion(entries: list[Entry], schema: Schema, missing: str) -> tuple[Entry, Relevance]:
     """Return the first relevance that applies to the table, adapted to its schema."""
     for entry in entries:
         relevance = entry.load()().with_missing(missing)

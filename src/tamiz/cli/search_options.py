@@ -7,13 +7,13 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.options import FILE, Command, MethodParam
+from tamiz.cli.options import FILE, Command, MethodParam, bundle_options
 from tamiz.criteria import registry as criteria
 from tamiz.method_lookup import (
     SHORTHAND_PARAMETERS,
@@ -269,19 +269,7 @@ def require_merit_target(subset_search: SubsetSearch, target: str | None) -> Non
 def search_options(seconds_help: str) -> Callable[[Command], Command]:
     """Add the options of a subset search; the command receives them as one argument, `subset_search`."""
     seconds = click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help=seconds_help)
-
-    def add_options(command: Command) -> Command:
-        @functools.wraps(command)
-        def with_subset_search(*arguments: Any, **options: Any) -> Any:
-            own = {field.name: options.pop(field.name) for field in fields(SubsetSearch)}
-            return command(*arguments, subset_search=SubsetSearch(**own), **options)
-
-        decorated: Any = with_subset_search
-        for decorate in reversed([*_OPTIONS, seconds]):
-            decorated = decorate(decorated)
-        return decorated
-
-    return add_options
+    return bundle_options("subset_search", SubsetSearch, [*_OPTIONS, seconds])
 
 
 def list_searches() -> list[tuple[Entry, str, str, str]]:

@@ -24,21 +24,32 @@ from tamiz.cli.options import (
 )
 from tamiz.cli.rank import print_column_notes
 from tamiz.cli.row_output import escape_option
-from tamiz.cli.search_options import SubsetSearch, require_merit_target, search_options
+from tamiz.cli.search_options import SubsetSearch, search_options
+from tamiz.cli.select_methods import ErrorControl, make_method, method_options
 from tamiz.cli.terminal import Messenger, show_json, show_lines, show_text
 
 if TYPE_CHECKING:
-    from tamiz import SubsetSelector
     from tamiz.assessment import SelectionReport
     from tamiz.criteria.entropy_relevance import MissingRule
     from tamiz.search.runner import SearchPlan
+    from tamiz.selection import Selector
     from tamiz.sources.schema import Kind
 
 
-@click.command(cls=DataCommand, short_help="Select the subset of columns with the highest merit.")
+@click.command(cls=DataCommand, short_help="Select columns: the best subset, or with error control.")
 @table_options
+@method_options
 @search_options("Stop the search after S seconds.")
 @assessment_options("no", "10 folds")
+@click.option(
+    "--semi-synthetic",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="With --assess, also estimate the true and false positive rates of the selection on N targets, at least 2, that are "
+    "computed from random columns of the table.",
+)
 @click.option(
     "-o",
     "--output",
@@ -63,10 +74,12 @@ def select(
     missing: MissingRule,
     memory: int | None,
     header: bool | None,
+    error_control: ErrorControl,
     subset_search: SubsetSearch,
     assess: bool | None,
     group: str | None,
     time: str | None,
+    semi_synthetic: int,
     output: Path | None,
     escape: bool,
     model: Path | None,
@@ -82,37 +95,41 @@ def select(
     tamiz select data.csv --target class --search branch-and-bound --max-seconds 60
     tamiz select data.csv --target class --search genetic --dry-run
     tamiz select data.csv --target class --assess --group patient
+    tamiz select data.csv --target class --assess --semi-synthetic 20
+    tamiz select data.csv --target class --method boruta
+    tamiz select data.csv --target class --method knockoffs --fdr 0.2
+    tamiz select data.csv --target class --method stability --max-false 1
 
-    Search TABLE for the subset of columns with the highest merit, and print the names of its columns, one per line. Ctrl-C
-    prints the best subset so far.
+    Search TABLE for the subset of columns with the highest merit, or select columns with error control, and print their
+    names, one per line. Ctrl-C prints the best subset so far of a search; the other methods have no result before they end.
     """
     check_table_output(output, "The selected columns")
-    require_merit_target(subset_search, target)
+    method = make_method(context, error_control, subset_search, missing, seed)
+    method.check(target)
     check_assess_target(assess, target)
+    _check_semi_synthetic(semi_synthetic, assess=bool(assess))
     check_output_paths([output, model, subset_search.journal], table)
     from tamiz import open_source, save
     from tamiz.runtime import parallel
-    from tamiz.runtime.registry import method_label
-    from tamiz.search import registry as searches
     from tamiz.sources import split_dates
 
     messenger: Messenger = context.obj
     subset_search.check_scoring(assess=bool(assess))
-    # Errors of the command line are raised before the table is read.
-    subset_search.make_merit(missing), subset_search.make_search()
     with messenger.capture_messages(), parallel.thread_session(jobs):
         print_read_plan(messenger, table, target, kinds, weight, memory, group=group, time=time, header=header)
         opened = open_source(
             table, target, kinds=kinds, weight=weight, groups=group, time=time, memory=memory, header=header
         )
         source = split_dates(opened)
-        selector = subset_search.make_selector(missing, seed, source.schema, journal=not dry_run)
+        selector = method.make_selector(source.schema, journal=not dry_run)
         if dry_run:
             print_column_notes(messenger, source)
             show_search_plan(selector.plan(source), as_json=as_json)
             return
-        interrupted = _fit_selector(selector, source)
-        report = None if interrupted or not assess else _assess_selector(selector, source, subset_search.scoring, seed)
+        interrupted = _fit_selector(messenger, selector, source)
+        report = None
+        if assess and not interrupted:
+            report = _assess_selector(selector, source, subset_search.scoring, seed, semi_synthetic)
     print_column_notes(messenger, source)
     selected = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
     if interrupted:
@@ -122,19 +139,16 @@ def select(
         messenger.write_note("Interrupted after the columns were selected and before their score was assessed.")
     if output is not None:
         roles = [name for name in (target, weight, group, time) if name is not None]
-        _write_selected_columns(table, selected, roles, kinds, header, output, escape=escape)
-        messenger.write_line(f"Written: {output}")
+        if selected or roles:
+            _write_selected_columns(table, selected, roles, kinds, header, output, escape=escape)
+            messenger.write_line(f"Written: {output}")
+        else:
+            messenger.write_note(f"No column is selected and the table has no target, so {output} is not written.")
     if model is not None:
         messenger.write_line(f"Written: {save(selector, model)}")
-    _print_selection(selected, selector, report, as_json)
-    messenger.write_line(
-        f"{selector.merit_name_} {selector.merit_:.4g} by {method_label(searches, selector.search_)['label'].lower()}, "
-        f"{selector.n_evaluations_:,} evaluations: {selector.archive_.stop_reason}."
-    )
-    if selector.merit_method_:
-        messenger.write_line(selector.merit_method_)
-    if selector.certificate_ is not None:
-        messenger.write_line(f"Certificate: {selector.certificate_}.")
+    _print_selection(selected, error_control.method, method.to_dict(selector), report, as_json)
+    for sentence in method.describe(selector):
+        messenger.write_line(sentence)
     if report is not None:
         for line in repr(report).splitlines():
             messenger.write_line(line)
@@ -142,23 +156,34 @@ def select(
         context.exit(INTERRUPTED)
 
 
-def _fit_selector(selector: SubsetSelector, source: Any) -> bool:
-    """Run the search; return True where Ctrl-C ended it after a subset was found."""
+def _fit_selector(messenger: Messenger, selector: Selector, source: Any) -> bool:
+    """Fit the selector; return True where Ctrl-C ended a search after a subset was found."""
     try:
         selector.fit(source)
     except KeyboardInterrupt:
         if "support_" not in vars(selector):
+            messenger.write_note("Interrupted before the selection was complete: no column is selected.")
             raise
         return True
     return False
 
 
-def _assess_selector(selector: SubsetSelector, source: Any, scoring: str | None, seed: int) -> SelectionReport | None:
-    """Return the nested cross-validation and permutation test of the selection; None where Ctrl-C interrupted them."""
+def _check_semi_synthetic(n_draws: int, *, assess: bool) -> None:
+    """Raise a usage error for one semi-synthetic target, which has no standard error, and for any without `--assess`."""
+    if n_draws == 1:
+        raise click.BadParameter("at least 2 targets are needed, or 0 for none.", param_hint="'--semi-synthetic'")
+    if n_draws and not assess:
+        raise click.UsageError("--semi-synthetic is part of an assessment: add --assess.")
+
+
+def _assess_selector(
+    selector: Selector, source: Any, scoring: str | None, seed: int, semi_synthetic: int
+) -> SelectionReport | None:
+    """Return the assessment of the selection; None where Ctrl-C interrupted it."""
     from tamiz import selection_report
 
     try:
-        return selection_report(selector, source, scoring=scoring, random_state=seed)
+        return selection_report(selector, source, scoring=scoring, semi_synthetic=semi_synthetic, random_state=seed)
     except KeyboardInterrupt:
         return None
 
@@ -197,19 +222,10 @@ def show_search_plan(plan: SearchPlan, *, as_json: bool = False) -> None:
 
 
 def _print_selection(
-    selected: list[str], selector: SubsetSelector, report: SelectionReport | None, as_json: bool
+    selected: list[str], method: str, numbers: dict[str, Any], report: SelectionReport | None, as_json: bool
 ) -> None:
     if not as_json:
         show_lines(selected)
         return
-    certificate = selector.certificate_
-    shown = {
-        "columns": selected,
-        "merit": selector.merit_,
-        "merit_name": selector.merit_name_,
-        "n_evaluations": selector.n_evaluations_,
-        "stopped": selector.archive_.stop_reason,
-        **({} if certificate is None else {"bound": certificate.bound, "proven": certificate.is_optimal}),
-        **({} if report is None else {"assessment": report.to_dict()}),
-    }
-    show_json(shown)
+    assessment = {} if report is None else {"assessment": report.to_dict()}
+    show_json({"method": method, "columns": selected, **numbers, **assessment})

@@ -11,9 +11,12 @@ registry = Registry(
     fisher_score            fisher:FisherScore                            relevance       Fisher score
     independence_test       independence_test:IndependenceTest            relevance       Independence test
     laplacian_score         laplacian:LaplacianScore                      relevance       Laplacian score
+    mcfs                    mcfs:MCFS                                     relevance       Multi-cluster feature selection
+    spec                    spec:SPEC                                     relevance       Spectral feature selection
     mutual_information      neighbor_information:MutualInformation        relevance       Mutual information
     entropy                 shannon_entropy:Entropy                       relevance       Entropy
     variance                variance:Variance                             relevance       Variance
+    completeness            completeness:Completeness                     relevance       Completeness
     tree_importance         tree_importance:TreeImportance                relevance       Tree importance
     linear_coefficient      linear_coefficient:LinearCoefficient          relevance       Linear coefficient
     permutation_importance  permutation_importance:PermutationImportance  relevance       Permutation importance

@@ -109,6 +109,11 @@ class Relevance(Criterion):
     supports_bootstrap: ClassVar[bool] = True
     needs_whole_weights: ClassVar[bool] = False
 
+    @property
+    def supports_multioutput(self) -> bool:
+        """Whether a target with several columns is accepted with the current parameters."""
+        return False
+
     def adapt_to(self, schema: Schema) -> Relevance | None:
         """Return the relevance with parameters that suit the table, None where it is not defined there."""
         try:
@@ -119,7 +124,21 @@ class Relevance(Criterion):
 
 
 class StatisticRelevance(Relevance):
-    """A relevance that is a function of statistics, which several criteria fill in the same passes over the rows."""
+    """A relevance that is a function of statistics, which several criteria fill in the same passes over the rows.
+
+    With a target of L columns the score of a column is the mean of its scores with each of them as the target (binary relevance;
+    Spolaôr, Cherman, Monard and Lee 2013, A comparison of multi-label feature selection methods using the problem transformation
+    approach, ENTCS 292), unless `combine_outputs` is overridden.
+    """
+
+    @property
+    def supports_multioutput(self) -> bool:
+        """Whether a target is read."""
+        return self.reads_target
+
+    def combine_outputs(self, scores: Floats) -> Floats:
+        """Return one score per column from those with each output as the target, of shape (n_outputs, n_columns)."""
+        return scores.mean(axis=0)
 
     @abstractmethod
     def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:

@@ -85,6 +85,9 @@ class IndependenceTest(StatisticRelevance):
     row. The chi-squared approximation is inaccurate if more than 20 % of the expected counts are below 5 (Cochran 1954): a
     warning names the columns.
 
+    With a target of L columns the p-value is the smallest of the L tests times L, at most 1 (Bonferroni over the outputs): a test
+    of the hypothesis that the column is independent of each output. The statistic is that of the smallest p-value.
+
     A row with weight 2 counts as two equal rows. p-values assume independent rows that count once; with weights that are not whole
     numbers, with groups of several rows, and with rows in time, `RankSelector` computes the scores for a ranking, but no p-values.
     A small p-value is evidence of dependence, not of a strong one: with many rows, weak effects have small p-values.
@@ -148,6 +151,10 @@ class IndependenceTest(StatisticRelevance):
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
         """Return -log10 p of every column."""
         return np.abs(self.column_tests(cache, schema).log_p) / np.log(10)
+
+    def combine_outputs(self, scores: Floats) -> Floats:
+        """Return -log10 of the smallest p-value of each column times the number of outputs (Bonferroni), at least 0."""
+        return np.maximum(scores.max(axis=0) - np.log10(len(scores)), 0.0)
 
     def column_tests(self, cache: StatisticsCache, schema: Schema) -> ColumnTests:
         """Return the test of every column."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -9,13 +10,18 @@ import numpy as np
 from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.discretization import Discretization
 from tamiz.criteria.entropy_relevance import MissingRule, divide_or_zero
-from tamiz.criteria.information_merit import GreedyEvaluator, InformationMerit, PairSumEvaluator, PairTerms
+from tamiz.criteria.information_merit import (
+    GreedyEvaluator,
+    InformationEvaluator,
+    InformationMerit,
+    PairSumEvaluator,
+    PairTerms,
+)
 from tamiz.criteria.joint_information import PairInformation
 from tamiz.runtime.validation import check_real
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-from tamiz.subsets.evaluator import Evaluator
 
 
 class MIM(InformationMerit):
@@ -60,14 +66,14 @@ class MIM(InformationMerit):
     label: ClassVar[str] = "MIM"
     uses_conditional: ClassVar[bool] = False
 
-    def _pair_terms(self, source: Source) -> PairTerms:
+    def _pair_terms(self, tables: Sequence[Source]) -> PairTerms:
         """Return the relevances; no pair is counted."""
-        return PairTerms(super()._pair_terms(source).relevances, 0.0, lambda i, j: np.zeros(max(i.size, j.size)))
+        return PairTerms(super()._pair_terms(tables).relevances, 0.0, lambda i, j: np.zeros(max(i.size, j.size)))
 
     def _terms(self, pairs: PairInformation) -> Floats:
         return np.zeros_like(pairs.redundancies)
 
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> Evaluator:
+    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
         return PairSumEvaluator(self.label, relevances, matrix, weight=0.0, by_size=False)
 
 
@@ -137,7 +143,7 @@ class MIFS(InformationMerit):
     def _terms(self, pairs: PairInformation) -> Floats:
         return pairs.redundancies
 
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> Evaluator:
+    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
         return PairSumEvaluator(self.label, relevances, matrix, weight=float(self.beta), by_size=False)
 
 
@@ -188,7 +194,7 @@ class CIFE(InformationMerit):
     def _terms(self, pairs: PairInformation) -> Floats:
         return pairs.redundancies - pairs.conditional
 
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> Evaluator:
+    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
         return PairSumEvaluator(self.label, relevances, matrix, weight=1.0, by_size=False)
 
 
@@ -237,7 +243,7 @@ class ICAP(InformationMerit):
     def _terms(self, pairs: PairInformation) -> Floats:
         return np.maximum(pairs.redundancies - pairs.conditional, 0.0)
 
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> Evaluator:
+    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
         return PairSumEvaluator(self.label, relevances, matrix, weight=1.0, by_size=False)
 
 
@@ -288,7 +294,7 @@ class JMI(InformationMerit):
     def _terms(self, pairs: PairInformation) -> Floats:
         return pairs.redundancies - pairs.conditional
 
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> Evaluator:
+    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
         return PairSumEvaluator(self.label, relevances, matrix, weight=1.0, by_size=True)
 
 
@@ -340,7 +346,7 @@ class DISR(InformationMerit):
         joint = pairs.relevances - pairs.redundancies + pairs.conditional
         return pairs.relevances - divide_or_zero(joint, pairs.joint_entropies)
 
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> Evaluator:
+    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
         return PairSumEvaluator(self.label, relevances, matrix, weight=1.0, by_size=True)
 
 
@@ -394,5 +400,5 @@ class CMIM(InformationMerit):
         # I(j; Y | i) is the relevance of j minus this.
         return pairs.redundancies - pairs.conditional
 
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> Evaluator:
+    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
         return GreedyEvaluator(self.label, relevances, matrix, by_quotient=False)

@@ -7,18 +7,19 @@ than its columns alone. Some merits sum the terms of all pairs, others add the c
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.criteria.association_matrix import AssociationMatrix, SetSums
-from tamiz.criteria.base import Merit, PairwiseAssociations
+from tamiz.criteria.base import MultiOutputMerit, PairwiseAssociations
 from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
-from tamiz.criteria.joint_information import JointInformation, PairInformation, read_coded_rows
+from tamiz.criteria.joint_information import MeanInformation, PairInformation, read_coded_rows
 from tamiz.kernels.greedy_merits import greedy_merits
+from tamiz.models.multioutput import MultiOutputTarget
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice
 from tamiz.sources.base import Source
@@ -34,8 +35,25 @@ _TASK_CANDIDATES = 256
 _ROUNDING_MARGIN = 1e-9
 
 
-class InformationMerit(Merit):
-    """A merit of relevances I(j; Y) and terms of pairs of columns, by default computed from their joint counts.
+class InformationMerit(MultiOutputMerit):
+    r"""A merit of relevances I(j; Y) and terms of pairs of columns, by default computed from their joint counts.
+
+    With a target of L columns (labels, or several numbers) the information of the definition is replaced by its means over the
+    outputs,
+
+    .. math::
+        \frac{1}{L} \sum_l I(j; Y_l), \quad \frac{1}{L} \sum_l I(i; j | Y_l), \quad \frac{1}{L} \sum_l H(i, j, Y_l),
+
+    each with the codes and weights of the table whose only target is :math:`Y_l` (binary relevance). I(i; j) depends on the outputs
+    only by the cut points of MDL, and is then a mean, too. So are the F statistics and correlations of `MRMR("correlation")`. A
+    merit that is linear in the information (MIM, MIFS, CIFE, MRMR by differences, JMI) is therefore the mean of the merits of the
+    single outputs. Dependence between outputs is not used. The cost is L times that of one output; pairs are counted once where
+    neither I(i; j | Y) nor MDL is used.
+
+    References
+    ----------
+    Spolaôr, Cherman, Monard and Lee (2013), A comparison of multi-label feature selection methods using the problem transformation
+    approach, Electronic Notes in Theoretical Computer Science 292.
 
     Attributes
     ----------
@@ -68,18 +86,30 @@ class InformationMerit(Merit):
         rule = self.discretization or (MDL() if schema.has_classes else EqualFrequency(10))
         return ColumnCoder(rule, schema, with_target=True, caller=type(self).__name__)
 
-    def bind(self, source: Source, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002 - nothing is drawn
-        """Return the evaluator for one table."""
-        self.check(source.schema)
-        pairs = self._pair_terms(weight_groups_equally(source))
+    def bind(
+        self,
+        source: Source,
+        rng: np.random.Generator,  # noqa: ARG002 - nothing is drawn
+        outputs: MultiOutputTarget | None = None,
+    ) -> Evaluator:
+        """Return the evaluator for one table, with `outputs` in place of its target where there are any."""
+        tables = [source] if outputs is None else outputs.single_output_tables(source)
+        for table in tables:
+            self.check(table.schema)
+        pairs = self._pair_terms([weight_groups_equally(table) for table in tables])
         matrix = AssociationMatrix(pairs, source.schema.n_columns, source.schema.used, pairs.bound)
-        return self._make_evaluator(pairs.relevances, matrix)
+        evaluator = self._make_evaluator(pairs.relevances, matrix)
+        evaluator.outputs = outputs
+        return evaluator
 
-    def _pair_terms(self, source: Source) -> PairTerms:
-        """Return the relevances and the terms of pairs of one table."""
+    def _pair_terms(self, tables: Sequence[Source]) -> PairTerms:
+        """Return the relevances and the terms of pairs of a table, which is passed once with each output as its target."""
         conditional = self.uses_conditional
-        rows = read_coded_rows(self._coder(source.schema), source.reduce, source.schema, conditional=conditional)
-        information = JointInformation(rows, distribute=self.missing == "distribute", conditional=conditional)
+        coded = [
+            read_coded_rows(self._coder(table.schema), table.reduce, table.schema, conditional=conditional)
+            for table in tables
+        ]
+        information = MeanInformation(coded, distribute=self.missing == "distribute", conditional=conditional)
         # A term is a sum of at most two relevances, or a difference of two kinds of information of a pair.
         return PairTerms(
             information.relevances, 4.0 * information.max_entropy, lambda i, j: self._terms(information.of_pairs(i, j))
@@ -90,7 +120,7 @@ class InformationMerit(Merit):
         """Return the terms of pairs."""
 
     @abstractmethod
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> Evaluator:
+    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
         """Return the evaluator of relevances and terms."""
 
 
@@ -120,7 +150,45 @@ class PairTerms(PairwiseAssociations):
         return np.zeros(len(columns))
 
 
-class PairSumEvaluator(Evaluator):
+class InformationEvaluator(Evaluator):
+    """Base class of the evaluators of relevances and terms of pairs.
+
+    Parameters
+    ----------
+    label : str
+    relevances : ndarray of shape (n_columns,)
+    matrix : AssociationMatrix
+        The terms of pairs.
+
+    Attributes
+    ----------
+    outputs : MultiOutputTarget or None
+        The target, where it has several columns. A target of one column is part of the table.
+    """
+
+    def __init__(self, label: str, relevances: Floats, matrix: AssociationMatrix) -> None:
+        self._label = label
+        self._relevances = relevances
+        self._matrix = matrix
+        self.outputs: MultiOutputTarget | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the merit."""
+        return self._label
+
+    def max_bytes(self) -> float:
+        """Return the memory of all terms in bytes."""
+        return 8.0 * len(self._relevances) ** 2
+
+    def identity_fields(self) -> dict[str, Any]:
+        """Return a hash of a target with several columns."""
+        from tamiz.models.evaluator import stable_repr
+
+        return {} if self.outputs is None else {"outputs": stable_repr(self.outputs.values)}
+
+
+class PairSumEvaluator(InformationEvaluator):
     """The sum of the relevances of a set, minus the terms of its pairs times a weight.
 
     Parameters
@@ -137,15 +205,10 @@ class PairSumEvaluator(Evaluator):
     def __init__(
         self, label: str, relevances: Floats, matrix: AssociationMatrix, *, weight: float, by_size: bool
     ) -> None:
-        self._label = label
+        super().__init__(label, relevances, matrix)
         self._sums = SetSums(relevances, matrix)
         self._weight = weight
         self._by_size = by_size
-
-    @property
-    def name(self) -> str:
-        """Name of the merit."""
-        return self._label
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merit of every candidate."""
@@ -156,10 +219,10 @@ class PairSumEvaluator(Evaluator):
 
     def upper_bounds(self, masks: Masks) -> Floats | None:
         """Return the sum of what each column can add to the merit of a subset, with the terms that are best for it."""
-        terms, relevances = -self._weight / 2.0 * self._sums.matrix.to_dense(), self._sums.relevances
+        terms = -self._weight / 2.0 * self._matrix.to_dense()
         bounds = np.zeros(len(masks))
         for k, mask in enumerate(masks):
-            own, pairs = relevances[mask], terms[np.ix_(mask, mask)]
+            own, pairs = self._relevances[mask], terms[np.ix_(mask, mask)]
             if not len(own):
                 continue
             if self._by_size:
@@ -171,12 +234,8 @@ class PairSumEvaluator(Evaluator):
                 bounds[k] = np.maximum(own + np.maximum(pairs, 0.0).sum(axis=1), 0.0).sum()
         return bounds + _ROUNDING_MARGIN * np.abs(bounds)
 
-    def max_bytes(self) -> float:
-        """Return the memory of all terms in bytes."""
-        return 8.0 * len(self._sums.relevances) ** 2
 
-
-class GreedyEvaluator(Evaluator):
+class GreedyEvaluator(InformationEvaluator):
     """The sum of the gains of the columns of a set, added in the order of their gains, the first column of equals first.
 
     The first gain is the relevance of a column. Later gains are the relevance minus the largest term with a column before it, or
@@ -202,16 +261,9 @@ class GreedyEvaluator(Evaluator):
         by_quotient: bool,
         least_term: float = -np.inf,
     ) -> None:
-        self._label = label
-        self._relevances = relevances
-        self._matrix = matrix
+        super().__init__(label, relevances, matrix)
         self._by_quotient = by_quotient
         self._least_term = least_term
-
-    @property
-    def name(self) -> str:
-        """Name of the merit."""
-        return self._label
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merit of every candidate."""
@@ -246,7 +298,3 @@ class GreedyEvaluator(Evaluator):
             least = pairs.min(axis=1, initial=np.inf)
             bounds[k] = (own / least if self._by_quotient else np.maximum(own - least, 0.0)).sum()
         return bounds + _ROUNDING_MARGIN * np.abs(bounds)
-
-    def max_bytes(self) -> float:
-        """Return the memory of all terms in bytes."""
-        return 8.0 * len(self._relevances) ** 2

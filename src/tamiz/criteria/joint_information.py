@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -203,6 +203,46 @@ class JointInformation:
             count = kernels.pair_information_by_counting_16
         count(*rows, first, second, self._distribute, out)
         return out
+
+
+class MeanInformation:
+    """The means over the outputs of a target of the information of columns and of their pairs, in bits.
+
+    Parameters
+    ----------
+    tables : list of CodedRows
+        The same columns, and in each table another output as the target. With MDL the codes of the columns differ, too.
+    distribute : bool
+        Whether counts of missing values are distributed.
+    conditional : bool
+        Whether pairs are also counted within the classes. Otherwise pairs are counted once where the codes of the columns and the
+        weights of the rows are the same for all outputs.
+
+    Attributes
+    ----------
+    relevances : ndarray of shape (n_columns,)
+        The mean of I(j; Y) of every column of the schema, 0 for a column that is not used.
+    max_entropy : float
+        The largest entropy of a column; no information of a pair is larger.
+    """
+
+    def __init__(self, tables: Sequence[CodedRows], *, distribute: bool, conditional: bool) -> None:
+        outputs = [JointInformation(rows, distribute=distribute, conditional=conditional) for rows in tables]
+        self.relevances = np.mean([one.relevances for one in outputs], axis=0)
+        self.max_entropy = max(one.max_entropy for one in outputs)
+        count_once = not conditional and all(_same_columns(tables[0], rows) for rows in tables[1:])
+        self._counted = outputs[:1] if count_once else outputs
+
+    def of_pairs(self, i: NDArray[Any], j: NDArray[Any]) -> PairInformation:
+        """Return the mean information of pairs of columns of the schema."""
+        found = [one.of_pairs(i, j) for one in self._counted]
+        _, redundancies, conditional, joint_entropies = np.mean(found, axis=0)
+        return PairInformation(self.relevances[i] + self.relevances[j], redundancies, conditional, joint_entropies)
+
+
+def _same_columns(a: CodedRows, b: CodedRows) -> bool:
+    """Whether two tables have the same weights, and the same codes of all columns but the target."""
+    return np.array_equal(a.weight, b.weight) and np.array_equal(a.codes[:-1], b.codes[:-1])
 
 
 def _bounds(sizes: NDArray[Any]) -> NDArray[np.int64]:

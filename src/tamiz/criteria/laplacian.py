@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.criteria.base import RowRelevance
+from tamiz.criteria.column_variation import column_variation, laplacian_ratio, robust_variation
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import resolve_builder
-from tamiz.graphs.variation import Variation, as_row_major, rescale_columns
+from tamiz.graphs.variation import as_row_major
 from tamiz.neighbors.row_encoders import describe_rows
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import ImputationNote, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
-from tamiz.sources.sparse import find_sparse_matrix
 from tamiz.statistics.base import Floats
-from tamiz.statistics.cross_products import LevelIndicators, design_matrix
-
-# Values of a block of columns that is gathered into one matrix, where the table itself is not stored as a matrix.
-_BLOCK_VALUES = 2**23
-# Sums of squares below this are computed again after rescaling: their terms lose digits to underflow.
-_MIN_TOTAL = 1e-300
 
 
 class LaplacianScore(RowRelevance):
@@ -84,7 +75,7 @@ class LaplacianScore(RowRelevance):
     def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after building the graph where it is not built yet."""
         graph = resolve_builder(self.graph, source).build(source, fill_missing=True)
-        return 1.0 - _laplacian_ratio(_column_variation(source, graph))
+        return 1.0 - laplacian_ratio(column_variation(source, graph, "LaplacianScore"))
 
 
 def laplacian_score(X: Any, graph: Graph) -> Floats:
@@ -134,15 +125,9 @@ def laplacian_score(X: Any, graph: Graph) -> Floats:
         if sparse.issparse(X):
             rows = as_row_major(X)
             _check_finite(rows)
-            return _laplacian_ratio(_robust_variation(graph.build(rows), rows))
+            return laplacian_ratio(robust_variation(graph.build(rows), rows))
         source = as_source(X)
-        return _laplacian_ratio(_column_variation(source, graph.build(source)))
-
-
-def _laplacian_ratio(variation: Variation) -> Floats:
-    """Return L: 2 for a constant column."""
-    varies = ~variation.constant & (variation.total != 0)
-    return np.divide(variation.along_edges, variation.total, out=np.full(len(varies), 2.0), where=varies)
+        return laplacian_ratio(column_variation(source, graph.build(source), "LaplacianScore"))
 
 
 def _check_finite(rows: sparse.csr_array) -> None:
@@ -155,74 +140,3 @@ def _check_finite(rows: sparse.csr_array) -> None:
         f"{describe_rows(bad_rows)} a NaN or an infinite value, {where}; the Laplacian score needs finite values. "
         "Replace such values or remove such rows."
     )
-
-
-def _robust_variation(graph: Graph, rows: Any, row_weight: Floats | None = None) -> Variation:
-    """Return the variation of columns; columns whose squares overflow or underflow float64 are rescaled first."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = graph.variation(rows, row_weight)
-        out = ~((found.total >= _MIN_TOTAL) & np.isfinite(found.total + found.along_edges))
-    columns = np.flatnonzero(out & ~found.constant)
-    if not columns.size:
-        return found
-    weight = np.ones(graph.n_samples) if row_weight is None else row_weight
-    again = graph.variation(rescale_columns(rows[:, columns], weight * graph.dot(weight) > 0), row_weight)
-    within, total = found.along_edges.copy(), found.total.copy()
-    within[columns], total[columns] = again.along_edges, again.total
-    return Variation(within, total, found.constant)
-
-
-def _column_variation(source: Source, graph: Graph) -> Variation:
-    """Return the variation of every source column, computed in blocks of columns."""
-    schema = source.schema
-    row_weight = (
-        None if schema.weight is None else np.concatenate([block.weight_or_ones for block in source.blocks([])])
-    )
-    if (matrix := find_sparse_matrix(source)) is not None:
-        return _robust_variation(graph, as_row_major(matrix), row_weight)
-    within, total = np.zeros(schema.n_columns), np.zeros(schema.n_columns)
-    constant = np.ones(schema.n_columns, dtype=bool)
-    for owners, rows in _column_blocks(source, row_weight):
-        found = _robust_variation(graph, rows, row_weight)
-        np.add.at(within, owners, found.along_edges)
-        np.add.at(total, owners, found.total)
-        constant[owners[~found.constant]] = False
-    return Variation(within, total, constant)
-
-
-def _column_blocks(source: Source, weight: Floats | None) -> Iterator[tuple[NDArray[np.intp], Floats]]:
-    """Yield blocks of mean-imputed columns, each with the source columns that they belong to."""
-    schema = source.schema
-    n_missing = sum(schema.columns[j].n_missing for j in schema.used.tolist())
-    if n_missing:
-        values = "missing value counts" if n_missing == 1 else "missing values count"
-        text = f"LaplacianScore: {n_missing:,} {values} as the mean of the column."
-        warn_user([ImputationNote(text, "the Laplacian score")])
-    blocks = list(source.blocks())
-    if len(blocks) == 1 and blocks[0].numeric_matrix is not None and not n_missing:
-        yield np.array(schema.numeric, dtype=np.intp), blocks[0].matrix(schema.numeric)
-        return
-    n_per_block = max(1, _BLOCK_VALUES // schema.n_rows)
-    for start, stop in parallel.block_ranges(len(schema.numeric), n_per_block):
-        columns = schema.numeric[start:stop]
-        yield (
-            np.array(columns, dtype=np.intp),
-            _impute_means([block.matrix(columns) for block in source.blocks(columns)], weight),
-        )
-    for j, n_levels in schema.n_levels.items():
-        level = (LevelIndicators(j, n_levels),)
-        rows = _impute_means([design_matrix(block, (), level) for block in source.blocks([j])], weight)
-        # The mean of an indicator is the share of the level; mean imputation does not change it.
-        share = np.average(rows, axis=0, weights=weight)
-        yield np.full(n_levels, j), rows / np.sqrt(np.where(share > 0, share, 1.0))
-
-
-def _impute_means(parts: list[Floats], weight: Floats | None) -> Floats:
-    rows = np.ascontiguousarray(np.concatenate(parts) if len(parts) > 1 else parts[0])
-    missing = np.isnan(rows)
-    if not missing.any():
-        return rows
-    present_weight = np.where(missing, 0.0, (np.ones(len(rows)) if weight is None else weight)[:, None])
-    total = present_weight.sum(axis=0)
-    mean = (present_weight * np.where(missing, 0.0, rows)).sum(axis=0) / np.where(total > 0, total, 1.0)
-    return np.where(missing, mean, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -11,7 +12,13 @@ from tamiz.criteria.base import gather_statistics
 from tamiz.criteria.discretization import Discretization
 from tamiz.criteria.entropy_relevance import MissingRule, divide_or_zero
 from tamiz.criteria.fisher import FisherScore
-from tamiz.criteria.information_merit import GreedyEvaluator, InformationMerit, PairSumEvaluator, PairTerms
+from tamiz.criteria.information_merit import (
+    GreedyEvaluator,
+    InformationEvaluator,
+    InformationMerit,
+    PairSumEvaluator,
+    PairTerms,
+)
 from tamiz.criteria.joint_information import PairInformation
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_choice, check_memory
@@ -20,7 +27,6 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.moments import ClassMoments
-from tamiz.subsets.evaluator import Evaluator
 
 PairMeasure = Literal["information", "correlation"]
 Scheme = Literal["difference", "quotient"]
@@ -120,22 +126,38 @@ class MRMR(InformationMerit):
                 f"{schema.columns[schema.categorical[0]].name!r} is categorical. Use association='information'."
             )
 
-    def _pair_terms(self, source: Source) -> PairTerms:
-        return super()._pair_terms(source) if self.uses_counts else _correlation_terms(source)
+    def _pair_terms(self, tables: Sequence[Source]) -> PairTerms:
+        return super()._pair_terms(tables) if self.uses_counts else _correlation_terms(tables)
 
     def _terms(self, pairs: PairInformation) -> Floats:
         return pairs.redundancies
 
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> Evaluator:
+    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
         if self.scheme == "difference":
             return PairSumEvaluator(self.label, relevances, matrix, weight=1.0, by_size=True)
         return GreedyEvaluator(self.label, relevances, matrix, by_quotient=True, least_term=_LEAST_REDUNDANCY)
 
 
-def _correlation_terms(source: Source) -> PairTerms:
-    """Return F statistics and the absolute correlations of numeric columns."""
-    schema = source.schema
+def _correlation_terms(tables: Sequence[Source]) -> PairTerms:
+    """Return F statistics and the absolute correlations of numeric columns, as means over the outputs."""
+    schema = tables[0].schema
     columns = np.array(schema.numeric, dtype=np.intp)
+    statistics, correlations = np.zeros(len(columns)), np.zeros((len(columns), len(columns)))
+    for table in tables:
+        of_columns, of_pairs = _f_and_correlations(table)
+        statistics += of_columns
+        correlations += of_pairs
+    correlations /= len(tables)
+    relevances = np.zeros(schema.n_columns)
+    relevances[columns] = statistics / len(tables)
+    position = np.zeros(schema.n_columns, dtype=np.intp)
+    position[columns] = np.arange(len(columns))
+    return PairTerms(relevances, 1.0, lambda i, j: correlations[position[i], position[j]])
+
+
+def _f_and_correlations(source: Source) -> tuple[Floats, Floats]:
+    """Return the F statistics of the numeric columns with the target, and the absolute correlations of the columns."""
+    schema = source.schema
     numbers = schema.numeric if schema.has_classes else (*schema.numeric, schema.n_columns)
     check_memory(
         ScatterMatrix.work_bytes(len(numbers)),
@@ -145,15 +167,10 @@ def _correlation_terms(source: Source) -> PairTerms:
     incomplete = tuple(j for j in schema.numeric if schema.columns[j].n_missing)
     (products,) = source.reduce(ScatterMatrix(numbers, (), incomplete))
     correlations = _absolute_correlations(products.matrix)
-    relevances = np.zeros(schema.n_columns)
     if schema.has_classes:
-        relevances[columns] = _class_f_statistics(source)
-    else:
-        shares = correlations[:-1, -1] ** 2
-        relevances[columns] = _f_statistics(shares, np.ones(len(shares)), products.total_weight - 2.0)
-    position = np.zeros(schema.n_columns, dtype=np.intp)
-    position[columns] = np.arange(len(columns))
-    return PairTerms(relevances, 1.0, lambda i, j: correlations[position[i], position[j]])
+        return _class_f_statistics(source), correlations
+    shares = correlations[:-1, -1] ** 2
+    return _f_statistics(shares, np.ones(len(shares)), products.total_weight - 2.0), correlations[:-1, :-1]
 
 
 def _absolute_correlations(products: Floats) -> Floats:

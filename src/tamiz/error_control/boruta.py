@@ -230,8 +230,8 @@ def _describe_tentative(schema: Schema, sign: NDArray[np.int8], n_iter: int) -> 
     more = f" and {len(tentative) - _MAX_NAMED:,} more" if len(tentative) > _MAX_NAMED else ""
     are = "column is" if len(tentative) == 1 else "columns are"
     return [
-        f"{len(tentative):,} {are} tentative after {n_iter:,} iterations and not selected: {names}{more}. Increase max_iter, or "
-        "decide by medians with rough_fix=True."
+        f"{len(tentative):,} {are} tentative after {n_iter:,} iterations and not selected: {names}{more}. Increase max_iter "
+        "(--max-iter), or decide by medians with rough_fix=True."
     ]
 
 

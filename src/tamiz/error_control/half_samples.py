@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tamiz.criteria.base import Relevance, StatisticRelevance
+from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.weighted_scorers import WeightedScorers
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import check_accepts_weights, fit_weighted, native_rows, set_random_state
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings
-from tamiz.selection import Selector, SubsetSelector, score_columns
+from tamiz.selection import Selector, SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.views import as_training_source, select_rows, target_array, weight_array
@@ -45,19 +46,29 @@ def draw_half_pairs(source: Source, n_pairs: int, rng: np.random.Generator) -> I
         raise DataError(f"Stability selection needs at least 4 {what}, and there are {n_units}.")
     stratum = np.zeros(n_units, dtype=np.intp)
     if source.groups is None and source.schema.has_classes:
-        classes, codes, counts = np.unique(target_array(source), return_inverse=True, return_counts=True)
-        if len(classes) > 1 and counts.min() < _MIN_CLASS_ROWS:
-            stratum = codes
+        stratum = class_strata(target_array(source))
+    for halves in islice(halve_units(n_units, stratum, rng), n_pairs):
+        # C order, as kernels require; indexing alone returns the transpose.
+        yield np.ascontiguousarray(halves[:, unit])
+
+
+def class_strata(classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the class of each row where a class has fewer than 20 rows, so that each class is halved; otherwise 0."""
+    found, codes, counts = np.unique(classes, return_inverse=True, return_counts=True)
+    return codes if len(found) > 1 and counts.min() < _MIN_CLASS_ROWS else np.zeros(len(classes), dtype=np.intp)
+
+
+def halve_units(n_units: int, stratum: NDArray[np.intp], rng: np.random.Generator) -> Iterator[Masks]:
+    """Yield pairs of disjoint random halves of units, as masks of shape (2, n_units), without end; each stratum is halved."""
     n_strata = int(stratum.max()) + 1
-    for _ in range(n_pairs):
+    while True:
         order = rng.permutation(n_units)
         # A random order of the strata: the unit that is left out is of a random one.
         order = order[np.argsort(rng.permutation(n_strata)[stratum[order]], kind="stable")]
         halves = np.zeros((2, n_units), dtype=bool)
         for half in range(2):
             halves[half, order[half : n_units // 2 * 2 : 2]] = True
-        # C order, as kernels require; indexing alone returns the transpose.
-        yield np.ascontiguousarray(halves[:, unit])
+        yield halves
 
 
 def select_highest(scores: Floats, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -125,7 +136,7 @@ class RelevanceHalves(HalfSelection):
     def _score_rows(self, half: Floats) -> Floats:
         with capture_warnings():
             rows = select_rows(self._source, np.flatnonzero(half))
-            return score_columns(clone(self._relevance), rows)[0][self._candidates]
+            return score_columns(clone(self._relevance), rows).scores[self._candidates]
 
 
 class SelectorHalves(HalfSelection):

@@ -6,20 +6,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tamiz.criteria.base import RowRelevance
-from tamiz.criteria.model_relevance import TrainingData, make_training_data
+from tamiz.criteria.model_relevance import ModelRelevance, TrainingData, make_training_data
 from tamiz.exceptions import ConvergenceWarning, DataError
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
 # Steps of coordinate descent for one penalty.
 _MAX_ITERATIONS = 2000
+# Values, of rows and of columns without their knockoffs, that take about a minute.
+_MAX_VALUES = 2**22
 
 
-class LassoCoefficient(RowRelevance):
+class LassoCoefficient(ModelRelevance):
     """Norm of a column's coefficients in a lasso of all columns, whose penalty is chosen by cross-validation.
 
     .. math:: \\min_B \\frac{1}{2 n} \\|Y - X B\\|_F^2 + \\alpha \\sum_l \\|b_l\\|_2, \\qquad
@@ -35,8 +37,10 @@ class LassoCoefficient(RowRelevance):
     ----------
     cv : int, default=5
         Number of folds of shuffled rows.
+    max_rows : int, default=None
+        Number of rows that the lasso is fitted to, a random sample; None uses all.
     random_state : int, Generator or RandomState, default=0
-        Seed of the folds.
+        Seed of the folds, and of the sample.
 
     Raises
     ------
@@ -64,9 +68,14 @@ class LassoCoefficient(RowRelevance):
 
     supports_bootstrap: ClassVar[bool] = False
 
-    def __init__(self, *, cv: int = 5, random_state: Seed = 0) -> None:
+    def __init__(self, *, cv: int = 5, max_rows: int | None = None, random_state: Seed = 0) -> None:
         self.cv = cv
+        self.max_rows = max_rows
         self.random_state = random_state
+
+    def max_study_values(self, schema: Schema) -> int:
+        """Return how many values a lasso is fitted to where its time is limited: every class has coefficients of its own."""
+        return _MAX_VALUES // max(schema.n_classes if schema.has_classes else 1, 1)
 
     def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after fitting models to its rows."""
@@ -74,7 +83,7 @@ class LassoCoefficient(RowRelevance):
         if source.schema.weight is not None:
             raise DataError("LassoCoefficient does not support row weights; pass a table without them.")
         scores = np.zeros(source.schema.n_columns)
-        rows = make_training_data(source, None, 0, "distribute", "LassoCoefficient")
+        rows = make_training_data(source, self.max_rows, self.random_state, "distribute", "LassoCoefficient")
         if rows is not None:
             np.add.at(scores, rows.source_columns, rows.present_share * self._squared_coefficients(rows))
         return np.sqrt(scores)

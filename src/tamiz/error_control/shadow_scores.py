@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tamiz.criteria.base import Relevance, RowRelevance, ShadowScorer
-from tamiz.selection import score_columns
+from tamiz.criteria.column_scores import score_columns
 from tamiz.sources.appended_columns import AppendedColumns
 from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
@@ -45,5 +45,5 @@ class _TableScorer:
             relevance.set_params(encode=True)
         rejected = np.setdiff1d(self._schema.used, columns).tolist()
         table = self._own.table(shadows, excluded=rejected, reason="it is rejected")
-        scores = score_columns(relevance, table)[0]
+        scores = score_columns(relevance, table).scores
         return np.concatenate([scores[columns], scores[self._schema.n_columns :]])

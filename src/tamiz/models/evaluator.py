@@ -139,8 +139,15 @@ class WrapperEvaluator(Evaluator):
             halves = np.array_split(np.arange(n), 2)
             return np.concatenate([self.fold_scores(candidates[half]) for half in halves])
 
-    def fold_refit_scores(self, fold: int, masks: Masks) -> Floats:
-        """Return the score of every set in one fold, by refits; minus infinity if a fit fails on a constant column."""
+    def scores_in_fold(self, fold: int, masks: Masks) -> Floats:
+        """Return the score of every set in one fold; minus infinity if a fit fails on a constant column."""
+        if isinstance(self.backend, RefitBackend):
+            return self._refit_scores_in_fold(fold, masks)
+        needed = np.zeros((len(masks), len(self.task.folds)), dtype=bool)
+        needed[:, fold] = True
+        return self._scorer.scores(Candidates.from_masks(masks), needed)[0, :, fold]
+
+    def _refit_scores_in_fold(self, fold: int, masks: Masks) -> Floats:
         scorer, sets = self._scorer, [np.flatnonzero(mask) for mask in masks]
         config, refit = get_config(), self.backend.fold_refitter(np.flatnonzero(masks.any(axis=0)), fold)
 

@@ -1,4 +1,4 @@
-"""A target of several columns, for models that predict all of them at once."""
+"""A target of several columns, for models that predict all of them at once and for criteria of one target at a time."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from sklearn.base import is_classifier
 from sklearn.utils.multiclass import type_of_target
 
 from tamiz.exceptions import DataError
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
-from tamiz.sources.in_memory import eager_frame, is_frame, to_numpy
+from tamiz.sources.in_memory import eager_frame, is_frame, to_numpy, to_raw_column
+from tamiz.sources.kinds import encode_target
 from tamiz.sources.schema import Column, Schema
+from tamiz.sources.table import present_target
 from tamiz.sources.views import n_original_rows, with_target
 
 _CLASS_TYPES = ("multilabel-indicator", "multiclass-multioutput")
@@ -48,6 +51,29 @@ class MultiOutputTarget:
         """Return a table whose target is one number per distinct combination of outputs, from which folds are made."""
         numbers = np.unique(self.values[source.row_numbers], axis=0, return_inverse=True)[1].ravel()
         return with_target(source, numbers.astype(np.float64), Column("y", "numeric"))
+
+    def single_output_tables(self, source: Source) -> list[Source]:
+        """Return views of a table without a target, each with one column of y as its target (binary relevance).
+
+        Each column is read as a target of its own: integers of up to 20 distinct values are classes, other numbers are numeric.
+
+        Raises
+        ------
+        DataError
+            When y and the table have different numbers of rows, or a column of y is constant.
+        TypeError
+            When the source has a target.
+        """
+        self.check_rows(source)
+        tables = []
+        for number, values in enumerate(self.values.T):
+            raw = to_raw_column(values, f"y{number}")
+            # No value is missing: all rows are present.
+            target, _, _ = present_target(raw, encode_target(raw, None, lambda at: f"row {at}"))
+            assert target.values is not None
+            warn_user(list(target.warnings))
+            tables.append(with_target(source, target.values[source.row_numbers], target.column))
+        return tables
 
     def check_rows(self, source: Source) -> None:
         """Raise an error for a table with another number of rows, or with a target of its own."""

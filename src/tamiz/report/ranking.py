@@ -78,6 +78,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         ),
     )
     n_ranked = sum(score is not None for score in first_scores)
+    titles = [_rank_titles(ranking, criterion) for criterion in criteria]
     rows = [
         {
             "name": names[j],
@@ -89,7 +90,10 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
             # An excluded column has no score, which differs from a score of 0.
             "zero_scores": first_scores[j] == 0,
             "mean_rank": None if mean_rank is None else _mean_rank_cell(ranks[j], mean_rank.intervals[j], n_ranked),
-            "scores": [_score_cell(column[j], top) for column, top in zip(scores, tops, strict=True)],
+            "scores": [
+                {**_score_cell(column[j], top), "title": title[j]}
+                for column, top, title in zip(scores, tops, titles, strict=True)
+            ],
             "p_value": _p_value_cell(tests, j),
             "cuts": _cut_points_text(ranking.cut_points.get(names[j])),
         }
@@ -113,6 +117,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         "mean_rank": mean_rank,
         "ranked_by": "" if mean_rank is None else _criteria_text(counted, criteria[len(counted) :]),
         "has_intervals": mean_rank is not None and any(mean_rank.intervals),
+        "has_criterion_intervals": mean_rank is not None and bool(mean_rank.criterion_intervals),
         "n_ranked": n_ranked,
         "n_zero_scores": sum(row["zero_scores"] for row in rows),
         "zero_scores_by": label_in_sentence(criteria[0].label),
@@ -326,10 +331,7 @@ def _disagreement_text(ranking: RankingRecord, mean_rank: MeanRank, criteria: Se
     used = [j for j, rank in enumerate(mean_rank.ranks) if rank is not None]
     if len(criteria) < 2 or len(used) < _FEW_COLUMNS:
         return ""
-    of = []
-    for one in criteria:
-        scores = ranking.scores[one.id]
-        of.append(_ranks([-math.inf if score is None else score for score in scores], used))
+    of = [_ranks(ranking.scores[one.id], used) for one in criteria]
     spread = {j: max(ranks[j] for ranks in of) - min(ranks[j] for ranks in of) for j in used}
     most = max(used, key=lambda j: (spread[j], -j))
     if spread[most] < _MIN_DISAGREEMENT * len(used):
@@ -342,8 +344,21 @@ def _disagreement_text(ranking: RankingRecord, mean_rank: MeanRank, criteria: Se
     )
 
 
-def _ranks(scores: Sequence[float], column_numbers: Sequence[int]) -> dict[int, float]:
+def _rank_titles(ranking: RankingRecord, criterion: CriterionInfo) -> list[str]:
+    """Return the rank of every column by a criterion and its interval, "" without an interval."""
+    mean_rank = ranking.mean_rank
+    intervals = {} if mean_rank is None else mean_rank.criterion_intervals
+    found = {j: one for j, one in enumerate(intervals.get(criterion.id, ())) if one is not None}
+    ranks = _ranks(ranking.scores[criterion.id], list(found))
+    titles = [""] * len(ranking.columns)
+    for j, (low, high) in found.items():
+        titles[j] = f"rank {ranks[j]:g} ({low:g} to {high:g})"
+    return titles
+
+
+def _ranks(values: Sequence[float | None], column_numbers: Sequence[int]) -> dict[int, float]:
     """Return the rank of every used column; equal scores share the mean of their ranks."""
+    scores = [-math.inf if value is None else value for value in values]
     ranks: dict[int, float] = {}
     above = 0
     for _, alike in groupby(sorted(column_numbers, key=lambda j: -scores[j]), key=lambda j: scores[j]):

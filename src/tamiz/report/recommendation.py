@@ -28,6 +28,12 @@ _ALL_COLUMNS = "all_columns"
 # Parts of a sentence are never cut.
 _FULL_WIDTH = 200
 _MAX_NAMED = 12
+# What selections by other methods prefer.
+_OTHER_METHODS = {
+    "mrmr": "; MRMR (minimum redundancy, maximum relevance) adds the column with the most information on the target, less that "
+    "shared with those selected before, and cross-validation chooses the number of columns",
+    "tests": "; independence tests keep every column that is associated with the target, at a false discovery rate of 5%",
+}
 
 
 def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
@@ -55,7 +61,8 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
         else [],
         "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}. Every selection is repeated inside each fold, on its "
         "training rows: CFS (correlation-based feature selection) prefers columns that are associated with the target but not with "
-        "each other; a wrapper prefers columns with which its model has the best cross-validated score. Below each score is its "
+        "each other; a wrapper prefers columns with which its model has the best cross-validated score"
+        f"{''.join(_OTHER_METHODS[one.id] for one in found.candidates if one.id in _OTHER_METHODS)}. Below each score is its "
         "difference from the score with all columns, computed before rounding.",
         "models": [model.label for model in found.models],
         "groups": [_score_rows(found, k) for k in range(len(found.scores))],

@@ -366,6 +366,15 @@ def _read_target(
     encoded = encode_target(raw, kinds.get(raw.name), describe_row)
     if options.is_head:
         return EncodedColumn(replace(encoded.column, n_missing=0, constant=False, exclusion_reason=None), None), None, 0
+    return present_target(raw, encoded)
+
+
+def present_target(raw: RawColumn, encoded: EncodedColumn) -> tuple[EncodedColumn, NDArray[np.intp] | None, int]:
+    """Return an encoded target in the rows in which it is present, the positions of these rows, and the number of the other rows.
+
+    The positions are None if the target is present in all rows. Raise DataError for a target that is missing in all rows or
+    constant.
+    """
     values = encoded.values
     if values is None or encoded.column.exclusion_reason is not None:
         raise DataError(f"Target {raw.name!r} is missing in every row.")

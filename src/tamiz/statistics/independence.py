@@ -75,6 +75,23 @@ class ColumnTests:
                 getattr(whole, one.name)[list(columns)] = getattr(tests, one.name)
         return whole
 
+    @classmethod
+    def over_outputs(cls, tests: Sequence[ColumnTests]) -> Self:
+        """Return the test with the smallest p-value of each column, its p-value times the number of outputs (Bonferroni).
+
+        Parameters
+        ----------
+        tests : list of ColumnTests
+            The tests of the same columns with each output of a target. An output with which a column cannot be tested counts; the
+            expected counts of a column are small if they are with any output.
+        """
+        log_p = np.stack([np.where(one.is_tested, one.log_p, np.inf) for one in tests])
+        best = log_p.argmin(axis=0), np.arange(log_p.shape[1])
+        found = {one.name: np.stack([getattr(test, one.name) for test in tests])[best] for one in fields(cls)}
+        found["log_p"] = np.minimum(found["log_p"] + np.log(len(tests)), 0.0)
+        found["few_expected"] = np.any([test.few_expected for test in tests], axis=0)
+        return cls(**found)
+
     def select(self, columns: Sequence[int]) -> ColumnTests:
         """Return the tests of some columns."""
         return ColumnTests(*(getattr(self, one.name)[list(columns)] for one in fields(self)))

@@ -176,11 +176,15 @@ class UncutColumns:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeanRank:
-    """The mean rank of every column over some criteria, with 95 % intervals from bootstrap samples."""
+    """The mean rank of every column over some criteria, with 95 % intervals from bootstrap samples.
+
+    `criterion_intervals` has the intervals of the ranks by each criterion that was computed again in every sample.
+    """
 
     criteria: tuple[str, ...]
     ranks: tuple[float | None, ...]
     intervals: tuple[Interval | None, ...]
+    criterion_intervals: dict[str, tuple[Interval | None, ...]]
     n_bootstrap: int
     method: str
 
@@ -208,6 +212,9 @@ class RankingRecord:
             check_lengths(columns=self.columns, ranks=self.mean_rank.ranks, intervals=self.mean_rank.intervals)
             for name in self.mean_rank.criteria:
                 check_known("the criterion", name, self.scores)
+            for name, intervals in self.mean_rank.criterion_intervals.items():
+                check_known("the criterion", name, self.scores)
+                check_lengths(columns=self.columns, intervals=intervals)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

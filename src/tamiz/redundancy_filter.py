@@ -1,0 +1,350 @@
+"""A selector that drops columns which the kept columns determine."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.criteria.base import Relevance
+from tamiz.criteria.column_pairs import chance_corrected_uncertainties, pair_association, pair_uncertainties
+from tamiz.method_lookup import resolve_relevance
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice, check_memory, check_positive, check_real
+from tamiz.selection import RankSelector, Selector
+from tamiz.sources.base import Source
+from tamiz.sources.date_parts import raw_date_warnings
+from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
+from tamiz.sources.feature_checks import record_features
+from tamiz.sources.views import select_columns, select_rows, weight_array, without_target
+from tamiz.statistics.base import Floats
+from tamiz.statistics.cross_products import ScatterMatrix
+from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
+
+_MEASURES = ("pearson", "linear", "symmetric_uncertainty")
+# An association that differs from 1 by less is 1: sums of many rows are rounded.
+_ROUNDING = 1e-10
+
+
+class RedundancyFilter(Selector):
+    r"""Drop the columns that are determined by columns that are kept.
+
+    The columns are visited in an order of preference, and one is dropped if its association with the columns kept before it is at
+    least `threshold`. The order is: the fewest missing values, then the highest score of `relevance`, then the order in the table.
+
+    Parameters
+    ----------
+    measure : {"pearson", "linear", "symmetric_uncertainty"}, default="pearson"
+        The association of a column with the kept columns. "pearson" is the largest absolute correlation with one of them. "linear"
+        is the coefficient of determination R2 of its regression on all of them, which also finds sums such as total = a + b. With
+        both, a pair with a categorical column has its symmetric uncertainty. "symmetric_uncertainty" is the largest symmetric
+        uncertainty with one of them, for columns of any kind: it finds relations of any form.
+    threshold : float, default=0.95
+        Smallest association of a dropped column, above 0; 1 drops only what is determined exactly, up to rounding.
+    relevance : Relevance or str, default=None
+        Of columns with equally many missing values, the one with the higher score is preferred, as in `RankSelector`. With None the
+        target is not used.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_columns,), bool
+        The kept columns.
+    determined_by_ : dict of str to tuple of str
+        For each dropped column the kept columns that determine it: none for a constant column, several only with "linear".
+    associations_ : ndarray of shape (n_columns,)
+        The association of each column with the columns kept before it, 1 for constant columns and 0 for excluded ones.
+    schema_ : Schema
+        Names and kinds of the columns as they were used.
+
+    Raises
+    ------
+    ValueError
+        When the table or a parameter cannot be used.
+
+    Notes
+    -----
+    Constant columns, exact duplicates, and columns that are excluded as an id or as text are dropped whatever the measure. A
+    missing number counts as the mean of its column, which lowers the correlation with columns that have other missing values. A
+    column of one value and missing ones is kept. The symmetric uncertainty is that of the report of a study: numbers are cut into
+    at most ten intervals of equal frequency, missing values are distributed, and values from the threshold on are corrected for
+    chance in small tables.
+
+    The R2 of "linear" is computed from a Cholesky factorisation of the correlation matrix, to which each kept column adds a row:
+
+    .. math:: R^2_j = \sum_k l_{kj}^2, \qquad l_{kj} = \frac{r_{kj} - \sum_{m<k} l_{mk} l_{mj}}{l_{kk}}
+
+    A column is kept only while the squared pivot, 1 - R2, is above 1 - `threshold`. The columns in `determined_by_` are chosen by
+    forward selection until their R2 reaches the threshold, or 1 for an exact relation, without those that are not needed for it.
+
+    With row weights, sums are weighted, as if rows were repeated; the number of intervals and the correction for chance depend on
+    the number of rows.
+
+    Cost O(n p^2) for p columns, and O(p k^2) for k kept ones with "linear".
+
+    References
+    ----------
+    Hall (1999), Correlation-based feature selection for machine learning, for the symmetric uncertainty of two columns; Golub and
+    Van Loan (2013), Matrix Computations, sections 4.2 and 5.4, for the factorisation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from tamiz import RedundancyFilter
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.normal(size=(100, 2)), columns=["a", "b"])
+    >>> table["total"] = table["a"] + table["b"]
+    >>> table["cents"] = 100 * table["b"]
+    >>> RedundancyFilter().fit(table).determined_by_
+    {'cents': ('b',)}
+    >>> exact = RedundancyFilter("linear").fit(table)
+    >>> exact.determined_by_
+    {'total': ('a', 'b'), 'cents': ('b',)}
+    >>> exact.transform(table).columns.tolist()
+    ['a', 'b']
+    """
+
+    invariants: ClassVar[Invariants] = {
+        "measure": OneOf(*_MEASURES),
+        "threshold": Number(0.0, 1.0),
+        "relevance": Nullable(InstanceOf(Relevance, str)),
+        "support_": BoolArray("p"),
+        "determined_by_": InstanceOf(dict),
+        "associations_": FloatArray("p", low=0.0, high=1.0),
+    }
+    _needs_target: ClassVar[bool] = False
+
+    def __init__(
+        self, measure: str = "pearson", *, threshold: float = 0.95, relevance: Relevance | str | None = None
+    ) -> None:
+        self.measure = measure
+        self.threshold = threshold
+        self.relevance = relevance
+
+    def _criterion(self) -> Relevance | None:
+        return resolve_relevance(self.relevance)
+
+    @property
+    def _reads_target(self) -> bool:
+        return self.relevance is not None and super()._reads_target
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Find the columns to keep.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Source
+        y : array of shape (n_samples,), default=None
+            Ignored unless there is a relevance that needs a target.
+        sample_weight : array of shape (n_samples,), default=None
+            A row with weight 2 counts as two equal rows.
+        groups : array of shape (n_samples,), default=None
+            For the relevance, as in `RankSelector`.
+        """
+        measure = check_choice("measure", self.measure, _MEASURES)
+        threshold = check_real("threshold", check_positive("threshold", self.threshold), high=1.0)
+        with parallel.thread_session():
+            source = self._open_source(X, y, sample_weight, groups)
+            schema = source.schema
+            if self.relevance is None:
+                scores = np.zeros(schema.n_columns)
+                warn_user([*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema)])
+            else:
+                scores = RankSelector(self.relevance).fit(source).scores_
+            table = _rows_of_positive_weight(without_target(source))
+            varied = np.array([j for j in table.schema.used.tolist() if not table.schema.columns[j].constant], np.intp)
+            order = np.lexsort((-scores[varied], _missing_weights(table)[varied]))
+            kept, values, determined = _ColumnAssociations(table, varied, measure, threshold).visit(order)
+        self.support_ = self._support = np.zeros(schema.n_columns, dtype=bool)
+        self.support_[varied[kept]] = True
+        self.associations_ = np.zeros(schema.n_columns)
+        self.associations_[schema.used] = 1.0
+        self.associations_[varied] = values
+        names = schema.names
+        by_column = dict(zip(varied.tolist(), determined, strict=True))
+        self.determined_by_ = {
+            names[j]: tuple(names[varied[i]] for i in by_column.get(j, []))
+            for j in schema.used.tolist()
+            if not self.support_[j]
+        }
+        record_features(self, X)
+        self.schema_ = schema
+        return self
+
+
+def _rows_of_positive_weight(source: Source) -> Source:
+    weight = weight_array(source)
+    return source if weight is None or (weight > 0).all() else select_rows(source, np.flatnonzero(weight > 0))
+
+
+def _missing_weights(source: Source) -> Floats:
+    """Return the total weight of the missing values of each column."""
+    schema = source.schema
+    missing = np.array([float(column.n_missing) for column in schema.columns])
+    weight = weight_array(source)
+    if weight is not None:
+        for j in np.flatnonzero(missing):
+            values = np.concatenate([block.column(int(j)) for block in source.blocks([int(j)])])
+            missing[j] = weight[np.isnan(values) if schema.columns[j].is_number else values < 0].sum()
+    return missing
+
+
+class _ColumnAssociations:
+    """The associations of columns with each other, and the decision which of them to keep.
+
+    Columns are numbered from 0 among those that vary.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (p, p)
+        Associations of two columns; 0 for those that the regression replaces.
+    correlations : ndarray of shape (m, m) or None
+        Correlations of the numeric columns, for regressions.
+    """
+
+    def __init__(self, source: Source, varied: NDArray[np.intp], measure: str, threshold: float) -> None:
+        p = len(varied)
+        check_memory(
+            40.0 * p * p,
+            f"The associations of {p:,} columns with each other",
+            "Keep fewer columns first, with RankSelector.",
+        )
+        self.threshold = min(threshold, 1.0 - _ROUNDING)
+        self.pairs = np.zeros((p, p))
+        self.correlations = None
+        is_number = np.array([source.schema.columns[j].is_number for j in varied.tolist()], dtype=bool)
+        self.numeric = np.flatnonzero(is_number)
+        if measure != "symmetric_uncertainty" and len(self.numeric):
+            correlations = _correlations(source, varied[self.numeric])
+            if measure == "linear":
+                self.correlations = correlations
+            else:
+                self.pairs[np.ix_(self.numeric, self.numeric)] = np.abs(correlations)
+        first, second = np.triu_indices(p, 1)
+        if measure != "symmetric_uncertainty":
+            mixed = ~(is_number[first] & is_number[second])
+            first, second = first[mixed], second[mixed]
+        if len(first):
+            table = select_columns(source, varied.tolist())
+            columns = varied[first], varied[second]
+            association = pair_association(source.schema.n_rows, "distribute")
+            values = pair_uncertainties(table, association, *columns)
+            values = chance_corrected_uncertainties(table, association, *columns, values, self.threshold)
+            self.pairs[first, second] = self.pairs[second, first] = np.clip(values, 0.0, 1.0)
+        self._add_duplicates(source, varied)
+
+    def _add_duplicates(self, source: Source, varied: NDArray[np.intp]) -> None:
+        """Set the association of exact duplicates to 1: numbers that are nearly constant may lie in one interval."""
+        fingerprints = compute_fingerprints(source, rows=False, distinct_values=False).columns
+        position = {j: k for k, j in enumerate(varied.tolist())}
+        equal: dict[int, list[int]] = {}
+        for later, first in find_duplicate_columns(source, fingerprints).items():
+            equal.setdefault(position[first], [position[first]]).append(position[later])
+        for columns in equal.values():
+            self.pairs[np.ix_(columns, columns)] = 1.0
+
+    def visit(self, order: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats, list[list[int]]]:
+        """Return the kept columns, each column's association when it was visited, and the columns that determine it."""
+        p = len(self.pairs)
+        strongest, partner = np.zeros(p), np.zeros(p, dtype=np.intp)
+        regression = None if self.correlations is None else _StepwiseRegression(self.correlations)
+        position = np.full(p, -1)
+        position[self.numeric] = np.arange(len(self.numeric))
+        kept: list[int] = []
+        values = np.zeros(p)
+        determined: list[list[int]] = [[] for _ in range(p)]
+        for i in order.tolist():
+            r2 = 0.0 if regression is None or position[i] < 0 else regression.r2(position[i])
+            values[i] = max(strongest[i], r2)
+            if strongest[i] >= self.threshold:
+                determined[i] = [int(partner[i])]
+            elif r2 >= self.threshold:
+                assert regression is not None
+                # An exact relation is described exactly.
+                r2_needed = 1.0 - _ROUNDING if r2 >= 1.0 - _ROUNDING else self.threshold
+                determined[i] = self.numeric[regression.explain(position[i], r2_needed)].tolist()
+            else:
+                kept.append(i)
+                closer = self.pairs[i] > strongest
+                strongest[closer], partner[closer] = self.pairs[i, closer], i
+                if regression is not None and position[i] >= 0:
+                    regression.add(position[i])
+        return np.array(sorted(kept), dtype=np.intp), values, determined
+
+
+def _correlations(source: Source, columns: NDArray[np.intp]) -> Floats:
+    """Return the correlations of numeric columns, where missing values count as the mean of their column."""
+    n = len(columns)
+    check_memory(
+        ScatterMatrix.work_bytes(n), f"{n:,} x {n:,} cross products", "Keep fewer columns first, with RankSelector."
+    )
+    numeric = tuple(columns.tolist())
+    incomplete = tuple(j for j in numeric if source.schema.columns[j].n_missing)
+    (scatter,) = source.reduce(ScatterMatrix(numeric, (), incomplete))
+    norms = np.sqrt(scatter.matrix.diagonal())
+    # Squares of numbers below 1e-150 underflow to 0: such a column is kept, unless it is an exact duplicate.
+    inverse = np.divide(1.0, norms, out=np.zeros(n), where=norms > 0)
+    correlations = np.clip(scatter.matrix * inverse[:, None] * inverse, -1.0, 1.0)
+    np.fill_diagonal(correlations, 1.0)
+    return correlations
+
+
+class _StepwiseRegression:
+    """Regressions of all columns on a growing set of columns, from their correlations.
+
+    Attributes
+    ----------
+    columns : list of int
+        The columns of the set.
+    """
+
+    def __init__(self, correlations: Floats) -> None:
+        self._correlations = correlations
+        self.columns: list[int] = []
+        # The Cholesky factor, with a row for each column of the set, and the share of variance that the set does not explain.
+        self._factor = np.empty(correlations.shape)
+        self._unexplained = np.ones(len(correlations))
+
+    def r2(self, column: int) -> float:
+        """Return the share of the variance of a column that the set explains."""
+        return float(np.clip(1.0 - self._unexplained[column], 0.0, 1.0))
+
+    def add(self, column: int) -> None:
+        """Add a column to the set."""
+        k = len(self.columns)
+        factor = self._factor[:k]
+        row = (self._correlations[column] - factor[:, column] @ factor) / np.sqrt(self._unexplained[column])
+        self._factor[k] = row
+        self._unexplained -= row**2
+        self.columns.append(column)
+
+    def explain(self, column: int, threshold: float) -> list[int]:
+        """Return few columns of the set, ascending, that explain a column up to the threshold of R2."""
+        inner = self._correlations[np.ix_(self.columns, self.columns)]
+        outer = self._correlations[self.columns, column]
+        forward, partial = _StepwiseRegression(inner), outer.copy()
+        explained = 0.0
+        while explained < threshold and len(forward.columns) < len(outer):
+            gains = np.divide(
+                partial**2, forward._unexplained, out=np.zeros(len(outer)), where=forward._unexplained > _ROUNDING
+            )
+            gains[forward.columns] = -1.0
+            best = int(np.argmax(gains))
+            if gains[best] <= 0:
+                break
+            slope = partial[best] / np.sqrt(forward._unexplained[best])
+            explained += slope**2
+            forward.add(best)
+            partial -= slope * forward._factor[len(forward.columns) - 1]
+        chosen = forward.columns
+        for one in list(chosen):
+            rest = [other for other in chosen if other != one]
+            if rest and _r2(inner[np.ix_(rest, rest)], outer[rest]) >= threshold:
+                chosen = rest
+        return sorted(self.columns[k] for k in chosen)
+
+
+def _r2(correlations: Floats, with_target: Floats) -> float:
+    return float(with_target @ np.linalg.solve(correlations, with_target))
