@@ -308,15 +308,17 @@ def test_the_empty_set_and_constant_and_excluded_columns_score_0(name):
 
 
 @every_merit
-def test_a_numeric_target_is_cut_into_ten_intervals_with_the_columns(name):
+def test_a_numeric_target_is_cut_into_intervals_of_equal_frequency_with_the_columns(name):
     table = make_mixed(3, n=80)
     y = np.random.default_rng(0).normal(size=80) + table.classes
     source = table.source(target=y)
     masks = Candidates.from_masks(random_masks(np.random.default_rng(1), 20, 6))
     ours = prepare(source, MERITS[name]()).evaluate(masks)
     assert ours.max() > 0
+    # The cube root of 80 / 5 is 2.5.
+    n_intervals = 3 if MERITS[name]().uses_conditional else 10
     np.testing.assert_array_equal(
-        ours, prepare(source, MERITS[name](discretization=EqualFrequency(10))).evaluate(masks)
+        ours, prepare(source, MERITS[name](discretization=EqualFrequency(n_intervals))).evaluate(masks)
     )
 
 
@@ -396,3 +398,14 @@ def test_codes_and_correlations_that_exceed_the_memory_are_refused(monkeypatch):
     for merit in (JMI(), MRMR("correlation")):
         with pytest.raises(MemoryError, match=r"100 B are free. (Keep fewer|Exclude) columns"):
             prepare(source, merit)
+
+
+@pytest.mark.parametrize("name", ["JMI", "CMIM"])
+def test_few_rows_of_a_numeric_target_are_cut_into_few_intervals_so_that_noise_does_not_win(name):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 4, (120, 3)), rng.normal(size=(120, 20))])
+    y = X[:, :3] @ [1.0, 1.0, 1.0] + 0.3 * rng.normal(size=120)
+    selected = SubsetSelector(MERITS[name](), Forward(), n_features=3).fit(X, y).get_support(indices=True).tolist()
+    assert selected == [0, 1, 2]
+    ten = MERITS[name](discretization=EqualFrequency(10))
+    assert SubsetSelector(ten, Forward(), n_features=3).fit(X, y).get_support(indices=True).tolist() != [0, 1, 2]

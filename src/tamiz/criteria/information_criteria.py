@@ -157,8 +157,8 @@ class CIFE(InformationMerit):
     missing : {"distribute", "category"}, default="distribute"
         Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
-        for a numeric target.
+        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
+        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
 
     Raises
     ------
@@ -208,8 +208,8 @@ class ICAP(InformationMerit):
     missing : {"distribute", "category"}, default="distribute"
         Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
-        for a numeric target.
+        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
+        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
 
     Raises
     ------
@@ -257,8 +257,8 @@ class JMI(InformationMerit):
     missing : {"distribute", "category"}, default="distribute"
         Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
-        for a numeric target.
+        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
+        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
 
     Raises
     ------
@@ -308,8 +308,8 @@ class DISR(InformationMerit):
     missing : {"distribute", "category"}, default="distribute"
         Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
-        for a numeric target.
+        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
+        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
 
     Raises
     ------
@@ -360,8 +360,8 @@ class CMIM(InformationMerit):
     missing : {"distribute", "category"}, default="distribute"
         Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
-        for a numeric target.
+        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
+        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
 
     Raises
     ------

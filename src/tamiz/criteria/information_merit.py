@@ -83,8 +83,17 @@ class InformationMerit(MultiOutputMerit):
         self._coder(schema)
 
     def _coder(self, schema: Schema) -> ColumnCoder:
-        rule = self.discretization or (MDL() if schema.has_classes else EqualFrequency(10))
+        rule = self.discretization or (
+            MDL() if schema.has_classes else EqualFrequency(self._n_intervals(schema.n_rows))
+        )
         return ColumnCoder(rule, schema, with_target=True, caller=type(self).__name__)
+
+    def _n_intervals(self, n_rows: int) -> int:
+        """Return the number of intervals for a numeric target, so few that tables of three have about five rows in a cell.
+
+        In sparser tables every column seems informative together with another, and noise in full intervals most.
+        """
+        return min(max(round((n_rows / 5) ** (1 / 3)), 3), 10) if self.uses_conditional else 10
 
     def bind(
         self,
