@@ -361,7 +361,7 @@ def test_a_ranking_keeps_its_best_columns_in_a_model(tamiz: Callable[..., Result
     assert sorted(kept.columns) == sorted(shown(done)["column"])
     done = tamiz("rank", iris, "-t", "species", "--model", "all.tamiz")
     assert done.exit_code == 2
-    assert "--model needs the number of columns to keep: set it with --top." in done.stderr
+    assert "--model needs the number of columns to keep, set with --top, or --fdr." in done.stderr
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")

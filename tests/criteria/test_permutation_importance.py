@@ -181,9 +181,10 @@ def test_warnings_of_refits_are_reported_once():
 def test_a_study_ranks_by_it_only_when_asked_to():
     X, y = IRIS
     parts = {"maps": [], "assess": False}
+    assert not PermutationImportance.used_by_default
     usual = study(X, y, **parts).to_dict()["ranking"]
     assert [one["id"] for one in usual["criteria"]] == [
-        entry.name for entry in registry.of_kind("relevance") if entry.name != "permutation_importance"
+        entry.name for entry in registry.of_kind("relevance") if entry.load().used_by_default
     ]
     asked = study(X, y, relevances=[PermutationImportance(cv=3)], **parts).to_dict()["ranking"]
     assert asked["scores"] == {"permutation_importance": scores_of(PermutationImportance(cv=3), X, y).tolist()}

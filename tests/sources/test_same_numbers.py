@@ -217,6 +217,8 @@ def relevances():
         "permutation_importance": {"cv": 2, "n_repeats": 1},
         "tree_importance": {"n_rounds": 1},
         "linear_coefficient": {"max_rows": 2000},
+        "relieff": {"max_rows": 1000},
+        "multisurf": {"max_rows": 1000},
     }
     for entry in criteria.registry.of_kind("relevance"):
         part = entry.load()()
@@ -224,14 +226,17 @@ def relevances():
             continue
         for missing in ("distribute", "category") if "missing" in part.get_params() else ("",):
             few = few_of.get(entry.name, {})
-            given = {"missing": missing} if missing else {}
             marks = pytest.mark.slow if few else ()
             yield pytest.param(
-                clone(part).set_params(**given, **few), id=f"{entry.name} {missing}".strip(), marks=marks
+                clone(part).with_missing(missing).set_params(**few), id=f"{entry.name} {missing}".strip(), marks=marks
             )
 
 
-@pytest.mark.filterwarnings("ignore:Criteria that fit a model", "ignore:LinearCoefficient reads 2,000 of")
+@pytest.mark.filterwarnings(
+    "ignore:Criteria that fit a model",
+    "ignore:(LinearCoefficient|ReliefF|MultiSURF) reads [12],000 of",
+    "ignore:IndependenceTest",
+)
 @pytest.mark.parametrize("relevance", list(relevances()))
 def test_every_relevance_scores_a_file_piece_by_piece_as_the_table_in_memory(both, relevance):
     for expected, source in both:
