@@ -6,7 +6,10 @@ import pytest
 
 collect_ignore_glob = ["*.py", "_build", "examples", "methods"]
 
-LONG_PAGES = ("autoencoder.md", "effect-on-models.md", "honest-numbers.md", "t-sne.md", "umap.md", "wrappers.md")
+LONG_PAGES = (
+    *("autoencoder.md", "effect-on-models.md", "honest-numbers.md", "judging-maps.md", "laplacian-eigenmaps.md"),
+    *("locally-linear-embedding.md", "t-sne.md", "umap.md", "wrappers.md"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

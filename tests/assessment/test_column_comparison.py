@@ -51,7 +51,12 @@ def pipelines(models):
 
 
 @pytest.mark.parametrize(
-    ("load", "area"), [(load_breast_cancer, "roc_auc"), (load_wine, "roc_auc_ovr_weighted")], ids=["cancer", "wine"]
+    ("load", "area"),
+    [
+        pytest.param(load_breast_cancer, "roc_auc", marks=pytest.mark.slow),
+        (load_wine, "roc_auc_ovr_weighted"),
+    ],
+    ids=["cancer", "wine"],
 )
 def test_every_figure_of_classes_is_that_of_cross_validate_with_a_pipeline(load, area):
     X, y = load(return_X_y=True)

@@ -321,6 +321,7 @@ def test_the_signal_of_the_real_target_is_estimated_without_selection_bias():
     assert noise.signal < 0.2
 
 
+@pytest.mark.slow
 def test_the_signal_includes_what_the_selection_misses():
     # In few rows the selection misses columns, so that the R2 on new rows is far below the signal: about 0.2.
     signals = []

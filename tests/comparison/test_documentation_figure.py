@@ -3,11 +3,13 @@
 import doctest
 from pathlib import Path
 
+import pytest
 from matplotlib import image
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_page_is_the_one_that_its_code_draws(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     text = (DOCS / "laplacian-eigenmaps.md").read_text(encoding="utf-8")

@@ -64,6 +64,7 @@ def test_the_p_value_counts_the_permutations_that_are_as_good_and_what_was_found
     assert tested.p_value == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 2000))
 
 
+@pytest.mark.slow
 def test_tables_of_independent_columns_have_p_values_of_every_size():
     rng = np.random.default_rng(5)
     found = [stress_test(rng.normal(size=(10, 3)), n_permutations=9, random_state=k).p_value for k in range(24)]

@@ -16,7 +16,7 @@ from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import MDS, ClassicalMDS, Isomap, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
 from tamiz.reduction.stochastic_descent import KERNEL_METRICS
 
-from .test_scikit_learn import ESTIMATORS
+from .test_scikit_learn import ESTIMATORS, VARIANTS
 
 METRICS = [entry.name for entry in metrics]
 MEASURED = [
@@ -52,7 +52,7 @@ def fits(estimator, X):
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, *MEASURED, *SCORED], ids=repr)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *VARIANTS, *MEASURED, *SCORED], ids=repr)
 def test_sparse_rows_missing_values_and_distances_are_accepted_as_the_tags_declare(estimator):
     tags, X = get_tags(estimator).input_tags, table_of(estimator)
     assert fits(estimator, X)

@@ -80,6 +80,7 @@ def test_log_loss_is_that_of_refits(kind, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_ties_between_equal_classes_are_broken_as_in_scikit_learn(kind):
     # Three classes of as many rows each; the rows of the second are those of the first, or the columns changed about.
     rng = np.random.default_rng(0)

@@ -171,6 +171,7 @@ def test_an_estimator_that_cannot_be_sent_is_refitted_here(answers):
     assert not answers
 
 
+@pytest.mark.slow
 def test_unfinished_work_of_workers_that_end_is_done_in_the_main_process(monkeypatch, answers):
     alone, _ = scores_of(1, X, Y, LOGISTIC)
     ask = workers._Worker.run_request

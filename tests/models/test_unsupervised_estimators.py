@@ -166,6 +166,7 @@ def test_estimators_that_read_a_target_still_need_one():
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.slow
 def test_a_study_without_a_target_searches_and_reports(tmp_path):
     table = pd.DataFrame(X[::2], columns=list("abcd"))
     result = study(table, merit=CrossValidated(GaussianMixture(1), FOLDS), search=Forward(), maps=())

@@ -143,6 +143,7 @@ def test_few_rows_are_searched_rightly(n, k):
     assert (near.distances == exact.distances).all()
 
 
+@pytest.mark.slow
 def test_many_columns_are_searched_along_fewer_directions_and_measured_in_all():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(2500, 8)) @ rng.normal(size=(8, 200)) + 0.05 * rng.normal(size=(2500, 200))
@@ -161,6 +162,7 @@ def test_many_columns_without_leading_directions_are_all_kept():
     assert index._result._reduced_rows.directions is None
 
 
+@pytest.mark.slow
 def test_noise_of_many_columns_ends_in_comparing_all_pairs():
     values = np.random.default_rng(0).normal(size=(2000, 60))
     index = NNDescent(random_state=0, recall=1.0).fit(EuclideanPoints(values))

@@ -257,6 +257,7 @@ def test_few_rows_are_searched_for_beyond_their_neighbours(monkeypatch):
     assert sum(counts) < 20
 
 
+@pytest.mark.slow
 def test_far_clusters_cost_products_of_few_rows(monkeypatch):
     compared = []
 

@@ -97,7 +97,7 @@ def some_distances(kind, n):
 
 
 @pytest.mark.parametrize("kind", ["euclidean", "cityblock", "chebyshev"])
-@pytest.mark.parametrize("n", [30, 700])
+@pytest.mark.parametrize("n", [30, pytest.param(700, marks=pytest.mark.slow)])
 def test_the_coordinates_are_those_of_the_dense_problem(kind, n):
     D = some_distances(kind, n)
     values, places = plain.classical(D, 3)
@@ -302,6 +302,7 @@ def test_more_coordinates_than_columns_are_zero_and_reported():
     np.testing.assert_array_equal(mapped.embedding_[:, 2:], 0.0)
 
 
+@pytest.mark.slow
 def test_single_precision_distances_are_read_where_they_lie():
     D = some_distances("cityblock", 600).astype(np.float32)
     mapped = of_distances(D)
@@ -511,6 +512,7 @@ def test_a_warning_that_is_made_an_error_comes_after_all_is_set():
     np.testing.assert_array_equal(mapped.transform(D), mapped.embedding_)
 
 
+@pytest.mark.slow
 def test_many_coordinates_are_those_of_the_whole_matrix(monkeypatch):
     n, k = 520, 131
     D = some_distances("cityblock", n)
@@ -560,6 +562,7 @@ def test_the_goodness_of_fit_is_the_share_of_the_eigenvalues_as_in_r(k):
     assert first < 0.98 * second
 
 
+@pytest.mark.slow
 def test_the_goodness_of_fit_of_many_rows_is_estimated_with_its_standard_error():
     away = []
     for seed in range(4):

@@ -115,6 +115,7 @@ def test_the_gradient_is_that_of_the_divergence(n_components):
 @pytest.mark.parametrize(
     ("X", "perplexity"), [(load_iris().data, 30), pytest.param(DIGITS[:500], 20, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_the_divergence_is_not_above_that_of_scikit_learn(X, perplexity):
     peer = manifold.TSNE(perplexity=perplexity, method="exact", init="pca", random_state=0).fit(X)
     found = TSNE(perplexity=perplexity, n_iter=750).fit(X)
@@ -172,7 +173,7 @@ def test_a_new_row_has_a_stationary_place(half):
         assert cost(y) <= min(cost(y + 0.05 * np.array(d)) for d in [(1, 0), (-1, 0), (0, 1), (0, -1)]) + 1e-5
 
 
-@pytest.mark.parametrize("init", ["spectral", "random"])
+@pytest.mark.parametrize("init", [pytest.param("spectral", marks=pytest.mark.slow), "random"])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(init):
     with parallel.thread_session(1):
         one = TSNE(init=init, random_state=3, n_iter=300).fit(DIGITS[:900])
@@ -190,6 +191,7 @@ def test_one_and_three_coordinates_separate_groups(n_components):
     assert KNeighborsClassifier(5).fit(mapped, y).score(mapped, y) > 0.98
 
 
+@pytest.mark.slow
 def test_more_exaggeration_brings_neighbours_closer():
     X, y = make_blobs(300, centers=3, random_state=0)
     spread = [

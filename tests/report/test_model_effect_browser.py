@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CHARTS = ["comparison-0", "comparison-1", "comparison-2", "added-random", "added-copies"]
 

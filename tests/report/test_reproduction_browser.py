@@ -8,7 +8,7 @@ import pytest
 
 from . import sample
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def copied(reader: Any) -> str:

@@ -14,7 +14,7 @@ from .reading import result_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def saved(reader: Reader, button: str, path: Path) -> list[list[str]]:

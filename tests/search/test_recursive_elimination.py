@@ -138,6 +138,7 @@ def test_parameters_out_of_range_are_refused(parameters, kind, sentence):
         path_of(RecursiveElimination(**parameters))
 
 
+@pytest.mark.slow
 def test_the_path_follows_scikit_learns_importances_and_the_merits_are_those_of_its_folds(monkeypatch):
     monkeypatch.setattr(
         permutation_losses,

@@ -153,6 +153,7 @@ def test_new_rows_of_either_kind_are_the_same_rows():
         align_to_schema(sparse.csr_array(counts()[:, 1:]), schema)
 
 
+@pytest.mark.slow
 def test_a_wide_table_takes_the_memory_of_its_numbers():
     matrix = sparse.random_array((2_000, 3_000), density=0.005, random_state=0, format="csr")
     tracemalloc.start()

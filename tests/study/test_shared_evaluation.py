@@ -26,6 +26,7 @@ def table(n=400, p=3, seed=0):
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.slow
 def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
     monkeypatch.setattr(models, "_FEWER_FOLDS", 3)
     monkeypatch.setattr(models, "_MAX_ROWS", 150)

@@ -32,6 +32,7 @@ def test_components_above_chance_are_counted_up_to_the_first_that_is_not():
     assert PCA(8, standardize=True).fit(rng.normal(size=(300, 12))).parallel_analysis(quantile=0.99).n_components == 0
 
 
+@pytest.mark.slow
 def test_indicators_of_one_category_hang_together_by_chance_as_well():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"kind": rng.choice(list("abc"), 500, p=[0.5, 0.3, 0.2]), "x": rng.normal(size=500)})
