@@ -257,6 +257,7 @@ def test_a_group_counts_as_one_row_where_the_target_is_constant_per_group_and_th
     assert by_groups["ranking"]["scores"]["information_gain"] == selected.scores_.tolist()
 
 
+@pytest.mark.slow
 def test_an_interrupted_assessment_leaves_the_rest_of_the_study(monkeypatch, source, found):
     def interrupt(*_, **__):
         raise KeyboardInterrupt

@@ -56,6 +56,7 @@ def test_random_columns_lower_scores_of_neighbours_and_trees_and_copies_those_of
             assert abs(change(kind, name, chosen=True)) < 0.02
 
 
+@pytest.mark.slow
 def test_where_no_column_is_added_the_scores_are_those_of_the_comparison():
     X, y = load_breast_cancer(return_X_y=True)
     added = run_noise_experiment(X, y, n_added=[0, 5], n_draws=1, n_splits=3, random_state=1)

@@ -45,6 +45,7 @@ def test_every_method_is_listed_with_a_label_and_a_summary(tamiz: Callable[..., 
     assert all(method["label"] and method["summary"].endswith((".", "]")) for method in listed)
 
 
+@pytest.mark.slow
 def test_every_map_is_listed_by_the_name_that_reduce_takes(tamiz: Callable[..., Result], iris: Path) -> None:
     maps = {m["name"]: m["label"] for m in json.loads(tamiz("methods", "--json").stdout) if m["kind"] == "map"}
     assert {name.partition(":")[0].replace("-", "_") for name in maps} == {e.name for e in reduction.of_kind("map")}
@@ -54,6 +55,7 @@ def test_every_map_is_listed_by_the_name_that_reduce_takes(tamiz: Callable[..., 
     assert [drawn["label"] for drawn in numbers["maps"]] == list(maps.values())
 
 
+@pytest.mark.slow
 def test_every_search_is_listed_by_a_name_that_search_takes(tamiz: Callable[..., Result], iris: Path) -> None:
     names = [m["name"] for m in json.loads(tamiz("methods", "--json").stdout) if m["kind"] == "search"]
     assert {"forward", "best-first:backward", "beam:5", "random-subsets:1000"} <= set(names)

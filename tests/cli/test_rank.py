@@ -107,6 +107,7 @@ def many_rows(write: Callable[..., Path]) -> Path:
     return write("u,v,y\n" + rows)
 
 
+@pytest.mark.slow
 def test_passes_over_a_table_larger_than_memory_are_printed_before_it_is_read(tamiz, write, monkeypatch):
     monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     run = tamiz("rank", many_rows(write), "--target", "y", "--memory", "900GB")

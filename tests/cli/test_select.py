@@ -243,6 +243,7 @@ def test_the_nested_cv_scores_are_those_of_the_selection_report(tamiz: Callable[
     assert shown(tamiz(*rule, "--json", "-q"))["assessment"] == json.loads(json.dumps(report.to_dict()))
 
 
+@pytest.mark.slow
 def test_error_rates_are_part_of_an_assessment(tamiz: Callable[..., Result], iris: Path) -> None:
     rule = ["select", iris, "-t", "species", "--max-evaluations", 6, "--semi-synthetic"]
     printed = shown(tamiz(*rule, 2, "--assess", "--json", "-q"))

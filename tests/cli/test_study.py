@@ -99,6 +99,7 @@ def test_only_one_thing_goes_to_standard_output(tamiz: Callable[..., Result], ir
 
 
 @pytest.mark.usefixtures("few_models")
+@pytest.mark.slow
 def test_the_demo_studies_the_embedded_penguins(tamiz: Callable[..., Result], folder: Path) -> None:
     done = tamiz("demo", "--json", "demo.json")
     assert done.exit_code == 0, done.stderr

@@ -129,6 +129,7 @@ def test_weights_count_in_the_fits_and_in_the_scores():
     np.testing.assert_allclose(weighted, scores_of(relevance, X[kept], y[kept]), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_frozen_model_is_scored_as_it_was_fitted():
     X, _ = load_iris(return_X_y=True)
     train, test = np.arange(0, 150, 2), np.arange(1, 150, 2)

@@ -98,6 +98,7 @@ def test_only_the_shadows_change_for_a_deterministic_relevance():
     np.testing.assert_allclose(history[present], expected[present], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_trees_confirm_no_larger_share_of_noise_columns_than_alpha():
     n_tables, n_columns = 40, 20
     n_false = 0

@@ -76,6 +76,7 @@ def test_rows_that_were_drawn_have_their_exact_numbers(metric):
         np.testing.assert_allclose(getattr(drawn.points, name), getattr(whole.points, name)[at], rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_standard_errors_are_as_large_as_estimates_differ():
     X, Y = scattered(200, 10)
     Y[:50] = Y[np.random.default_rng(0).permutation(50)]

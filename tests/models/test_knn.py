@@ -214,6 +214,7 @@ def test_scores_are_the_same_to_the_bit_at_any_number_of_threads_and_from_any_pa
         np.testing.assert_array_equal(found[0], other)
 
 
+@pytest.mark.slow
 def test_a_forward_search_takes_the_path_of_scikit_learns():
     X, y = load_wine(return_X_y=True)
     selector = SubsetSelector(CrossValidated(CLASSIFIER(5), cv=StratifiedKFold(4)), Forward(), n_features=5).fit(X, y)

@@ -68,6 +68,7 @@ def test_a_heading_sorts_by_mouse_and_by_keyboard_and_shows_the_order(read: Any)
     assert reader.names("scores") == first
 
 
+@pytest.mark.slow
 def test_on_a_narrow_page_the_bar_shows_the_section_on_screen(read: Any) -> None:
     page = read("wine", width=390).page
     for name in ("quality", "table"):
@@ -95,6 +96,7 @@ def test_a_search_finds_columns_by_a_part_of_their_name(read: Any) -> None:
     assert reader.names("scores") == []
 
 
+@pytest.mark.slow
 def test_many_columns_are_folded_until_asked_for(read: Any) -> None:
     reader = read("wide")
     assert len(reader.names("scores")) == 25
@@ -123,6 +125,7 @@ def test_very_many_columns_are_shown_some_at_a_time(browser: Any, tmp_path: Path
     page.close()
 
 
+@pytest.mark.slow
 def test_a_search_reaches_folded_columns(read: Any) -> None:
     reader = read("wide")
     assert "probe_0119_channel_0" not in reader.names("columns")
@@ -150,6 +153,7 @@ def test_the_map_opens_coloured_by_the_target(read: Any) -> None:
     assert len({trace["color"] for trace in traces}) == len({trace["symbol"] for trace in traces}) == 3
 
 
+@pytest.mark.slow
 def test_a_numeric_column_colours_by_its_values_and_leaves_the_missing_grey(read: Any) -> None:
     reader = read("wine")
     missing, shades = recoloured(reader, "alcalinity_of_ash")
@@ -170,6 +174,7 @@ def test_one_choice_recolours_every_map_alike(read: Any) -> None:
     assert reader.page.locator("#maps select").count() == 1
 
 
+@pytest.mark.slow
 def test_a_map_that_is_first_seen_after_the_choice_has_its_colours(read: Any) -> None:
     reader = read("wine", width=390)
     reader.page.locator("#colours select").select_option(label="alcohol")
@@ -197,6 +202,7 @@ def test_maps_are_shown_side_by_side_where_two_fit_and_one_above_the_other_elsew
     assert below["width"] <= 390
 
 
+@pytest.mark.slow
 def test_the_colours_follow_the_scheme_of_the_reader(read: Any) -> None:
     reader = read("wine", scheme="light")
     light = recoloured(reader, "class (target)")
@@ -208,6 +214,7 @@ def test_the_colours_follow_the_scheme_of_the_reader(read: Any) -> None:
     assert reader.page.evaluate(ink) == "rgb(227, 232, 234)"
 
 
+@pytest.mark.slow
 def test_hovering_shows_the_row_and_its_value(read: Any) -> None:
     reader = read("wine")
     recoloured(reader, "alcohol")
@@ -293,7 +300,9 @@ def test_arrows_show_their_loadings_and_stay_with_a_colour_until_the_switch_hide
     assert len(arrows(reader)["tips"]) == 8
 
 
-@pytest.mark.parametrize("table", ["#scores", "#selections", "#comparison", ".quality"])
+@pytest.mark.parametrize(
+    "table", ["#scores", *(pytest.param(t, marks=pytest.mark.slow) for t in ("#selections", "#comparison", ".quality"))]
+)
 def test_a_phone_shows_names_and_numbers_of_a_wide_table_which_fades_where_it_continues(read: Any, table: str) -> None:
     reader = read("wine", width=390)
     box = reader.page.locator(".scroll").filter(has=reader.page.locator(table))
@@ -353,6 +362,7 @@ def test_images_are_drawn_in_steps_of_grey_and_tables_fit_a_phone(read: Any) -> 
     assert all(table <= room for table, room in widths)
 
 
+@pytest.mark.slow
 def test_no_button_offers_to_send_a_chart_anywhere(read: Any) -> None:
     reader = read("wine")
     for name in ("map-1-points", "map-2-points"):
@@ -377,6 +387,7 @@ def test_charts_that_were_never_scrolled_to_are_printed(read: Any) -> None:
     assert reader.page.evaluate("document.getElementById('sizes')._fullLayout.width") > 900
 
 
+@pytest.mark.slow
 def test_the_numbers_can_be_saved_and_rendered_again(read: Any, reports: dict[str, Path], tmp_path: Path) -> None:
     reader = read("wine")
     with reader.page.expect_download() as download:
@@ -422,6 +433,7 @@ def test_no_task_blocks_the_page_while_a_chart_is_drawn(browser: Any, reports: d
     assert charts[-1] < 1_000_000
 
 
+@pytest.mark.slow
 def test_each_map_takes_its_own_colours_for_how_badly_its_rows_are_placed(read: Any) -> None:
     reader = read("wine")
     for name in ("map-1-points", "map-2-points"):
@@ -440,6 +452,7 @@ def test_each_map_takes_its_own_colours_for_how_badly_its_rows_are_placed(read: 
         assert first.startswith("Row 1<br><b>stress of the row: ")
 
 
+@pytest.mark.slow
 def test_the_curves_of_the_maps_have_the_colours_of_the_theme(read: Any) -> None:
     reader = read("wine", scheme="dark")
     reader.show("agreement")
@@ -448,6 +461,7 @@ def test_the_curves_of_the_maps_have_the_colours_of_the_theme(read: Any) -> None
     assert colors == themes["dark"]["levels"][:2]
 
 
+@pytest.mark.slow
 def test_the_best_subset_of_a_size_names_its_columns_when_it_is_pointed_at(read: Any) -> None:
     reader = read("wine")
     reader.show("sizes")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 N_MANY = 5000
 PICKED = """(id) => { const plot = document.getElementById(id);
@@ -89,7 +89,6 @@ def test_rows_within_a_lasso_are_picked_on_every_map_and_let_go_together(read: A
     assert reader.page.evaluate("document.getElementById('map-1-points').layout.selections.length") == 0
 
 
-@pytest.mark.slow
 def test_picked_rows_stay_picked_in_other_colours_and_after_a_map_comes_back(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
@@ -129,7 +128,6 @@ def test_picked_rows_are_compared_with_all_and_saved(read: Any, tmp_path: Path) 
     assert [[float(value) for value in row[1:3]] for row in rows] == places
 
 
-@pytest.mark.slow
 def test_points_that_are_no_rows_select_nothing(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
@@ -139,7 +137,6 @@ def test_points_that_are_no_rows_select_nothing(read: Any) -> None:
         assert reader.page.locator("#picked").is_hidden()
 
 
-@pytest.mark.slow
 def test_very_many_points_are_an_image_with_rows_that_can_be_shown_and_selected(crowd: Reader) -> None:
     script = (
         "(id) => { const plot = document.getElementById(id); return [plot.layout.images.length, plot.data.length]; }"
@@ -176,7 +173,6 @@ def test_the_picture_of_a_map_follows_the_colour_the_zoom_and_what_is_picked(cro
     assert crowd.page.locator("#map-1-points .colorbar").count() == 1
 
 
-@pytest.mark.slow
 def test_very_many_points_are_printed(crowd: Reader) -> None:
     crowd.page.evaluate("scrollTo(0, 0)")
     crowd.page.wait_for_function("() => !document.querySelector('#map-1-points .main-svg')")
@@ -185,7 +181,6 @@ def test_very_many_points_are_printed(crowd: Reader) -> None:
     crowd.page.evaluate("dispatchEvent(new Event('afterprint'))")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [1400, 390])
 def test_maps_far_away_are_given_back_and_keep_their_room(read: Any, width: int) -> None:
     reader = read("wine", width=width)
@@ -211,7 +206,6 @@ def come_back(reader: Reader) -> None:
     reader.page.wait_for_timeout(500)
 
 
-@pytest.mark.slow
 def test_a_zoom_outlives_another_colour_and_a_map_that_comes_back_and_can_be_reset(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
@@ -233,7 +227,6 @@ def test_a_zoom_outlives_another_colour_and_a_map_that_comes_back_and_can_be_res
     assert view(reader) == pytest.approx(whole, abs=0.3)
 
 
-@pytest.mark.slow
 def test_a_zoom_into_very_many_points_comes_back(crowd: Reader) -> None:
     whole = view(crowd)
     crowd.page.evaluate("() => Plotly.relayout('map-1-points', { 'xaxis.range': [0, 4], 'yaxis.range': [0, 4] })")
@@ -243,7 +236,6 @@ def test_a_zoom_into_very_many_points_comes_back(crowd: Reader) -> None:
     assert view(crowd) == pytest.approx(zoomed, abs=0.1)
 
 
-@pytest.mark.slow
 def test_rows_that_are_not_drawn_are_reported(crowd: Reader) -> None:
     field, status = crowd.page.locator("#pick input"), crowd.page.locator("#pick-status")
     for text, n, told in (

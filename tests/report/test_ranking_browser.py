@@ -13,7 +13,7 @@ from .reading import result_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_the_first_columns_are_those_of_the_least_mean_rank(read: Any) -> None:

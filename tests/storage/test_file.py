@@ -46,6 +46,7 @@ def test_a_name_as_long_as_names_may_be_can_be_written(tmp_path):
     assert load(save(1, tmp_path / ("x" * 255))) == 1
 
 
+@pytest.mark.slow
 def test_the_old_file_stays_when_something_cannot_be_stored(tmp_path):
     path = save("old", tmp_path / "x")
     with pytest.raises(TypeError, match=r"^list\[1\] is of the type set"):

@@ -29,6 +29,7 @@ def assert_every_change_ends_well(folder, seed, n_changes, *names):
     assert ended.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_changed_model_is_applied_or_refused_in_one_sentence(tmp_path):
     names = ["select", "pca", "classical-gower", "landmark-cosine", "eigenmaps-tree", "eigenmaps-gower"]
     assert_every_change_ends_well(tmp_path, 0, 8, *names)
