@@ -18,7 +18,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
 from tamiz.sources.feature_checks import record_features
-from tamiz.sources.views import select_columns, select_rows, weight_array, without_target
+from tamiz.sources.views import positive_weight_rows, select_columns, weight_array, without_target
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
@@ -153,7 +153,7 @@ class RedundancyFilter(Selector):
                 warn_user([*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema)])
             else:
                 scores = RankSelector(self.relevance).fit(source).scores_
-            table = _rows_of_positive_weight(without_target(source))
+            table = positive_weight_rows(without_target(source))
             varied = np.array([j for j in table.schema.used.tolist() if not table.schema.columns[j].constant], np.intp)
             order = np.lexsort((-scores[varied], _missing_weights(table)[varied]))
             kept, values, determined = _ColumnAssociations(table, varied, measure, threshold).visit(order)
@@ -172,11 +172,6 @@ class RedundancyFilter(Selector):
         record_features(self, X)
         self.schema_ = schema
         return self
-
-
-def _rows_of_positive_weight(source: Source) -> Source:
-    weight = weight_array(source)
-    return source if weight is None or (weight > 0).all() else select_rows(source, np.flatnonzero(weight > 0))
 
 
 def _missing_weights(source: Source) -> Floats:

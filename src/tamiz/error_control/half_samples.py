@@ -15,7 +15,7 @@ from tamiz.criteria.base import Relevance, StatisticRelevance
 from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.weighted_scorers import WeightedScorers
 from tamiz.exceptions import DataError
-from tamiz.models.estimators import check_accepts_weights, fit_weighted, native_rows, set_random_state
+from tamiz.models.estimators import fit_weighted, native_rows, set_random_state
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.selection import Selector, SubsetSelector
@@ -144,8 +144,6 @@ class SelectorHalves(HalfSelection):
 
     def __init__(self, selector: Any, source: Source) -> None:
         self._selector, self._source = selector, source
-        if not isinstance(selector, Selector):
-            check_accepts_weights(selector, source.schema)
 
     def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
         """Return the columns that the selector keeps on every half."""
@@ -171,5 +169,5 @@ def _fit_selector(selector: Any, half: Source) -> NDArray[np.bool_]:
         ).get_support()
         return support
     y = None if half.schema.target is None else half.target_values()
-    fitted = fit_weighted(selector, native_rows(selector, half), y, weight_array(half))
+    fitted = fit_weighted(selector, native_rows(selector, half), y, None)
     return np.asarray(fitted.get_support(), dtype=bool)
