@@ -16,7 +16,6 @@ from .data import Numbers
 from .peers import needs_weka, record_weka, weka
 
 RELIEFF = "ReliefF, numeric 10,000 x 100"
-MULTISURF = "MultiSURF, numeric n x 100"
 # Two interacting columns; single columns have no relation with the target.
 INTERACTING = {0, 1}
 
@@ -67,17 +66,15 @@ def test_scikit_rebate_relieff_10000_x_100(benchmark):
     fit_scikit_rebate(benchmark, "ReliefF", 10_000, n_neighbors=10)
 
 
-@pytest.mark.benchmark(group=MULTISURF)
 @pytest.mark.parametrize("n_rows", [1_000, 2_000, 4_000, 8_000])
 def test_tamiz_multisurf(benchmark, n_rows):
-    benchmark.extra_info["n"] = n_rows
+    benchmark.group = f"MultiSURF, numeric {n_rows:,} x 100"
     fit_tamiz(benchmark, MultiSURF(), n_rows, rounds=3)
 
 
-@pytest.mark.benchmark(group=MULTISURF)
 @pytest.mark.parametrize("n_rows", [1_000, 2_000, 4_000])
 def test_scikit_rebate_multisurf_has_the_scores_of_tamiz(benchmark, n_rows):
-    benchmark.extra_info["n"] = n_rows
+    benchmark.group = f"MultiSURF, numeric {n_rows:,} x 100"
     theirs = fit_scikit_rebate(benchmark, "MultiSURF", n_rows)
     ours = RankSelector(MultiSURF()).fit(*table(n_rows).frame()).scores_
     np.testing.assert_allclose(theirs, ours, atol=1e-12)

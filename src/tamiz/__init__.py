@@ -7,17 +7,17 @@ __version__ = "0.1.0"
 registry = Registry(
     __name__,
     """
-    MixedNB           models.mixed_nb:MixedNB             estimator  Naive Bayes on mixed columns
-    RankSelector      selection:RankSelector              selector   Columns ranked by one criterion
-    SubsetSelector    selection:SubsetSelector            selector   Subset of columns by a merit and a search
-    SizeSearchCV      size_search:SizeSearchCV            selector   Number of columns chosen by cross-validation
-    RedundancyFilter  redundancy_filter:RedundancyFilter  selector   Columns that are not determined by other columns
-    load              storage.file:load                   function   Model, graph or selection read from a file
-    open_source       sources:open_source                 function   Source opened from a file, an array or a data frame
-    save              storage.file:save                   function   Model, graph or selection written to a file
-    selection_report  assessment:selection_report         function   Apparent and nested cross-validation score of a selection
-    show_progress     runtime.progress:show_progress      function   Progress of long computations
-    study             _study.study:study                  function   Study of a table
+    MixedNB           models.mixed_nb:MixedNB                       estimator  Naive Bayes on mixed columns
+    RankSelector      selection.rank_selector:RankSelector          selector   Columns ranked by one criterion
+    SubsetSelector    selection.subset_selector:SubsetSelector      selector   Subset of columns by a merit and a search
+    SizeSearchCV      selection.size_search:SizeSearchCV            selector   Number of columns chosen by cross-validation
+    RedundancyFilter  selection.redundancy_filter:RedundancyFilter  selector   Columns that are not determined by other columns
+    load              storage.file:load                             function   Model, graph or selection read from a file
+    open_source       sources:open_source                           function   Source opened from a file, an array or a data frame
+    save              storage.file:save                             function   Model, graph or selection written to a file
+    selection_report  assessment:selection_report                   function   Apparent and nested score of a selection
+    show_progress     runtime.progress:show_progress                function   Progress of long computations
+    study             _study.study:study                            function   Study of a table
     """,
 )
 

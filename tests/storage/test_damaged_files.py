@@ -218,8 +218,8 @@ def test_a_class_of_a_later_version_is_named(path):
     "name", ["fit", "transform", "get_params", "__class__", "__dict__", "x y", "_get_support_mask", "note"]
 )
 def test_attributes_that_fit_does_not_set_are_refused(path, name):
-    with_content(path, record("tamiz.selection:RankSelector", relevance=None, **{name: 1}))
-    refused(path, r"contains a tamiz\.selection:RankSelector that cannot be restored: it has no attribute '.+'\.$")
+    with_content(path, record("tamiz.selection.rank_selector:RankSelector", relevance=None, **{name: 1}))
+    refused(path, r"contains a tamiz\.selection\.rank_selector:RankSelector that cannot be restored: it has no attribute '.+'\.$")
 
 
 @pytest.mark.parametrize(

@@ -295,5 +295,5 @@ def test_a_table_of_many_columns_is_stored_in_a_file_of_reasonable_size(tmp_path
     fitted = RankSelector(criteria.Variance()).fit(rows(10, n_columns=2000))
     path = save(fitted, tmp_path / "x")
     assert path.stat().st_size < 100_000
-    assert document_of(path)["content"]["record"]["class"] == "tamiz.selection:RankSelector"
+    assert document_of(path)["content"]["record"]["class"] == "tamiz.selection.rank_selector:RankSelector"
     assert load(path).schema_ == fitted.schema_

@@ -24,7 +24,7 @@ from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, Noi
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.search.stopping import Seconds, StoppingRule
-from tamiz.selection import SubsetSelector
+from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 

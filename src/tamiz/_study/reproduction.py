@@ -15,7 +15,7 @@ from tamiz._study.expressions import ExpressionWriter, NoExpressionError, format
 from tamiz.criteria.cfs import CFS
 from tamiz.report.records.study import ReproductionRecord
 from tamiz.search.best_first import BestFirst
-from tamiz.selection import SubsetSelector
+from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 

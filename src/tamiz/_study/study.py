@@ -54,7 +54,7 @@ from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.search import registry as searches
 from tamiz.search.base import Search, SetSize
 from tamiz.search.stopping import StoppingRule
-from tamiz.selection import SubsetSelector
+from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import split_dates
 from tamiz.sources.factory import open_source

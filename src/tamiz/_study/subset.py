@@ -28,7 +28,7 @@ from tamiz.report.records.columns import (
 )
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.search.base import Problem
-from tamiz.selection import SubsetSelector
+from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.views import select_rows

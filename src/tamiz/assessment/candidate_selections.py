@@ -30,8 +30,9 @@ from tamiz.search.base import SetSize
 from tamiz.search.best_first import BestFirst
 from tamiz.search.forward import Forward
 from tamiz.search.stopping import Seconds
-from tamiz.selection import RankSelector, SubsetSelector
-from tamiz.size_search import SizeSearchCV
+from tamiz.selection.rank_selector import RankSelector
+from tamiz.selection.size_search import SizeSearchCV
+from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import as_training_source, select_rows

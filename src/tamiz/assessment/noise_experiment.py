@@ -26,7 +26,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.search.best_first import BestFirst
-from tamiz.selection import SubsetSelector
+from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.appended_columns import AppendedColumns
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source

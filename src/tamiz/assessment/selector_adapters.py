@@ -18,8 +18,10 @@ from tamiz.method_lookup import choose_merit_and_search, resolve_merit, resolve_
 from tamiz.models.estimators import check_accepts_weights, fit_weighted, native_rows, set_random_state
 from tamiz.models.folds import sample_rows
 from tamiz.models.named_models import Model
-from tamiz.selection import RankSelector, Selector, SubsetSelector
-from tamiz.size_search import SizeSearchCV
+from tamiz.selection.rank_selector import RankSelector
+from tamiz.selection.selector import Selector
+from tamiz.selection.size_search import SizeSearchCV
+from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import weight_array

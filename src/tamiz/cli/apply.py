@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tamiz.reduction.base import Reducer
-    from tamiz.selection import Selector
+    from tamiz.selection.selector import Selector
     from tamiz.sources.base import Source
     from tamiz.sources.schema import Schema
 

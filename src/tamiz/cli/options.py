@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tamiz.cli.terminal import Messenger
     from tamiz.criteria.base import Relevance
     from tamiz.reduction.base import Reducer
-    from tamiz.selection import Selector
+    from tamiz.selection.selector import Selector
     from tamiz.sources.schema import Kind, Schema
 
 
@@ -276,7 +276,7 @@ def read_model(path: Path) -> Selector | Reducer:
     from tamiz import load
     from tamiz.exceptions import DataError
     from tamiz.reduction.base import Reducer
-    from tamiz.selection import Selector
+    from tamiz.selection.selector import Selector
 
     loaded: Any = load(path)
     name = type(loaded).__name__

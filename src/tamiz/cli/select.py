@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tamiz.assessment import SelectionReport
     from tamiz.criteria.entropy_relevance import MissingRule
     from tamiz.search.runner import SearchPlan
-    from tamiz.selection import Selector
+    from tamiz.selection.selector import Selector
     from tamiz.sources.schema import Kind
 
 

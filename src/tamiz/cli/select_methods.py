@@ -19,7 +19,7 @@ from tamiz.runtime.registry import Entry, command_name
 if TYPE_CHECKING:
     from tamiz.criteria.base import Relevance
     from tamiz.criteria.entropy_relevance import MissingRule
-    from tamiz.selection import Selector
+    from tamiz.selection.selector import Selector
     from tamiz.sources.schema import Schema
 
 _relevances = MethodParam(criteria, "relevance")

@@ -23,8 +23,8 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
-from tamiz.selection import RankSelector
-from tamiz.size_search import SizeSearchCV
+from tamiz.selection.rank_selector import RankSelector
+from tamiz.selection.size_search import SizeSearchCV
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import expand_dates
 from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns

@@ -18,7 +18,8 @@ from tamiz.exceptions import DataError
 from tamiz.models.estimators import fit_weighted, native_rows, set_random_state
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings
-from tamiz.selection import Selector, SubsetSelector
+from tamiz.selection.selector import Selector
+from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.views import as_training_source, select_rows, target_array, weight_array

@@ -31,7 +31,7 @@ from tamiz.criteria import (
 from tamiz.exceptions import TamizWarning
 from tamiz.search import Backward, Beam, BestFirst, Bidirectional, Evaluations, Forward, MinGain
 
-from .statistics.mixed_tables import make_mixed
+from ..statistics.mixed_tables import make_mixed
 
 RELEVANCES = [InformationGain(), GainRatio(), SymmetricUncertainty(), FisherScore(), Entropy(), Variance()]
 MIXED = make_mixed(11, n=80)

@@ -1,135 +1,54 @@
-"""Selectors, which combine criteria and searches as scikit-learn transformers."""
+"""The selector of the set of columns with the highest merit that a search finds."""
 
 from __future__ import annotations
 
 import copy
 import os
 import re
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.criteria.base import Merit, MultiOutputMerit, Relevance, StatisticRelevance
-from tamiz.criteria.column_scores import score_columns, score_outputs
+from tamiz.criteria.base import Merit, MultiOutputMerit
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_merit_and_search,
-    choose_relevance,
     resolve_merit,
-    resolve_relevance,
     resolve_search,
 )
 from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.runtime.validation import check_choice, check_n_features, check_real
 from tamiz.search.archive import Archive, Certificate
 from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.duplicate_columns import describe_duplicate_columns, unsearched_duplicates
 from tamiz.search.journal import Journal
 from tamiz.search.runner import SearchJob, SearchPlan
 from tamiz.search.stopping import StoppingRule
+from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import expand_dates, raw_date_warnings
 from tamiz.sources.factory import as_source
-from tamiz.sources.feature_checks import check_features, mixed_table_tags, record_features
-from tamiz.sources.in_memory import eager_frame, is_frame, to_numpy
-from tamiz.sources.row_groups import untestable_reason
+from tamiz.sources.feature_checks import record_features
 from tamiz.sources.schema import Schema
-from tamiz.sources.table import frame_columns_at
 from tamiz.sources.views import has_all_rows
-from tamiz.statistics.independence import ColumnTests
-from tamiz.statistics.multiple_testing import CORRECTIONS, Correction
 from tamiz.storage.invariants import (
     BoolArray,
-    FloatArray,
     InstanceOf,
     Integer,
-    IntegerArray,
     Invariants,
     Nullable,
     Number,
-    Strings,
 )
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import NaNCheckEvaluator
-
-
-class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
-    """Base class of selectors: tags, and a `transform` that preserves data frames and their dtypes."""
-
-    invariants: ClassVar[Invariants] = {
-        "n_features_in_": Nullable(Integer(low=1)),
-        "feature_names_in_": Nullable(Strings()),
-        "schema_": InstanceOf(Schema),
-        "schema_.n_columns": Integer(low=1, size="p"),
-        "_support": BoolArray("p"),
-    }
-    # Groups that are passed to a cross-validation are not routed to the selector, unless set_fit_request asks for it.
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = mixed_table_tags(super().__sklearn_tags__())
-        criterion = self._criterion()
-        tags.target_tags.required = self._needs_target if criterion is None else criterion.reads_target
-        tags.input_tags.allow_nan = criterion is None or criterion.allow_missing
-        return tags
-
-    # Whether a target is required where the criterion is chosen by the table.
-    _needs_target: ClassVar[bool]
-
-    @abstractmethod
-    def _criterion(self) -> Any:
-        """Return the criterion, None where the table decides."""
-
-    @property
-    def _reads_target(self) -> bool:
-        """Whether y is read: yes, unless a criterion is set that needs no target."""
-        criterion = self._criterion()
-        return criterion is None or criterion.reads_target
-
-    def _open_source(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
-        """Return the table as a source, with its target where that is read."""
-        reads_target = self._reads_target or isinstance(X, Source)
-        return as_source(X, y if reads_target else None, sample_weight, groups=groups)
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self._support
-
-    def transform(self, X: Any) -> Any:
-        """Return the selected columns; of a data frame, as a frame of the same library with its dtypes."""
-        check_is_fitted(self)
-        selected = np.flatnonzero(self._support).tolist()
-        if not isinstance(X, Source) and not is_frame(X):
-            return super().transform(to_numpy(X) if hasattr(X, "__dlpack__") else X)
-        check_features(self, X)
-        if not selected:
-            # scikit-learn warns likewise for arrays.
-            warn_user(["No features were selected: the returned table has no columns."])
-        if isinstance(X, Source):
-            return self._to_output_container(X.frame(selected))
-        return self._to_output_container(frame_columns_at(eager_frame(X).to_native(), selected))
-
-    def _to_output_container(self, table: Any) -> Any:
-        """Convert a data frame to the library that `set_output` requests; scikit-learn's own conversion loses dtypes."""
-        library = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
-        if library == "default" or not is_frame(table):
-            return table
-        frame = eager_frame(table)
-        if frame.implementation.name.lower() == library:
-            return table
-        return frame.to_pandas() if library == "pandas" else frame.to_polars()
 
 
 def _with_date_parts(search: Search, schema: Schema) -> Search:
@@ -139,211 +58,6 @@ def _with_date_parts(search: Search, schema: Schema) -> Search:
     roles = {role: expand_dates(schema, getattr(search, role)) for role in ("start", "fixed", "excluded")}
     groups = None if search.column_groups is None else [expand_dates(schema, group) for group in search.column_groups]
     return clone(search).set_params(column_groups=groups, **roles)
-
-
-class RankSelector(Selector):
-    """Keep the columns with the highest scores of a relevance (filter, univariate ranking).
-
-    Parameters
-    ----------
-    relevance : Relevance or str, default=None
-        The relevance, such as `InformationGain()`, or its name on the command line, such as "information-gain" or its first word. A
-        name gets the parameters that suit the table, as in a study: for a numeric target, information gain cuts numbers into
-        intervals of equal frequency. None is the first relevance that is defined on the table: information gain where there is a
-        target.
-    n_features : int or float, default=None
-        Number of columns to keep; a float in (0, 1] is a share of the used columns, rounded down, at least one.
-    threshold : float, default=None
-        Smallest score of a column to keep. Without `n_features`, `threshold` and `fdr` all used columns are kept; with several, a
-        column must satisfy all.
-    fdr : float, default=None
-        Largest adjusted p-value of a column to keep, such as 0.05: the false discovery rate with the first two corrections, the
-        probability of any false discovery with the others. It needs a relevance with p-values, such as `IndependenceTest()`,
-        which is the default with it.
-    correction : {"benjamini_hochberg", "benjamini_yekutieli", "holm", "bonferroni"}, default="benjamini_hochberg"
-        How p-values are adjusted for the number of columns that are tested, as in `tamiz.criteria.adjust_p_values`.
-
-    Attributes
-    ----------
-    scores_ : ndarray of shape (n_columns,)
-        Larger is better.
-    scores_std_ : ndarray of shape (n_columns,) or None
-        For scores that are means over folds and random draws, such as `PermutationImportance`, their standard deviations.
-    p_values_, adjusted_p_values_, statistics_ : ndarray of shape (n_columns,) or None
-        p-values of `IndependenceTest`, as they are and adjusted, and its test statistics; None with a relevance without p-values,
-        and where they are not valid, with a warning: rows with weights that are not whole numbers, in groups or in time. A column
-        that cannot be tested has p-value 1 and statistic NaN, and does not count in the adjustment; an excluded one has NaN.
-    relevance_ : Relevance
-        The relevance as it was used.
-    scores_per_output_ : ndarray of shape (n_outputs, n_columns) or None
-        With a target of several columns, the scores with each of them as the target. `scores_` are their means, and for
-        `IndependenceTest` -log10 of the smallest of the p-values times n_outputs, at most 1. None with one column.
-    ranking_ : ndarray of shape (n_columns,)
-        Column numbers, best first; equal scores in column order, then constant columns, then excluded columns.
-    schema_ : Schema
-        Names and kinds of the columns as they were used.
-
-    Raises
-    ------
-    ValueError
-        When the table or a parameter cannot be used.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tamiz import RankSelector
-    >>> from tamiz.criteria import InformationGain
-    >>> iris = load_iris(as_frame=True)
-    >>> selector = RankSelector(InformationGain(), n_features=2).fit(iris.data, iris.target)
-    >>> selector.transform(iris.data).columns.tolist()
-    ['petal length (cm)', 'petal width (cm)']
-    """
-
-    invariants: ClassVar[Invariants] = {
-        "relevance": Nullable(InstanceOf(Relevance, str)),
-        "relevance_": InstanceOf(Relevance),
-        "scores_": FloatArray("p"),
-        "scores_std_": Nullable(FloatArray("p", low=0.0)),
-        "scores_per_output_": Nullable(FloatArray("outputs", "p")),
-        "p_values_": Nullable(FloatArray("p", low=0.0, high=1.0, allow_missing=True)),
-        "adjusted_p_values_": Nullable(FloatArray("p", low=0.0, high=1.0, allow_missing=True)),
-        "statistics_": Nullable(FloatArray("p", low=0.0, allow_missing=True)),
-        "ranking_": IntegerArray("p", below="p", distinct=True),
-    }
-    _needs_target: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        relevance: Relevance | str | None = None,
-        *,
-        n_features: float | None = None,
-        threshold: float | None = None,
-        fdr: float | None = None,
-        correction: Correction = "benjamini_hochberg",
-    ) -> None:
-        self.relevance = relevance
-        self.n_features = n_features
-        self.threshold = threshold
-        self.fdr = fdr
-        self.correction = correction
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self._supports_multioutput
-        return tags
-
-    def _criterion(self) -> Relevance | None:
-        return resolve_relevance(self.relevance)
-
-    @property
-    def _supports_multioutput(self) -> bool:
-        """Whether y may have several columns; where the table decides, the relevance is one of counts."""
-        relevance = self._criterion()
-        return relevance is None or relevance.supports_multioutput
-
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Score the columns.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, data frame or Source
-        y : array or frame of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Ignored by a relevance that needs no target. Several columns are allowed for a relevance that is computed from
-            statistics, such as `InformationGain` or `IndependenceTest`; no value may then be missing.
-        sample_weight : array of shape (n_samples,), default=None
-            A row with weight 2 counts as two equal rows.
-        groups : array of shape (n_samples,), default=None
-            Where the target is constant in every group, each group counts as one row in scores that are computed from statistics;
-            relevances that read rows ignore the groups.
-        """
-        check_choice("correction", self.correction, CORRECTIONS)
-        with parallel.thread_session():
-            outputs = read_multioutput(y) if self._supports_multioutput else None
-            source = self._open_source(X, y if outputs is None else None, sample_weight, groups)
-            tables = [source] if outputs is None else outputs.single_output_tables(source)
-            # Parameters that suit a numeric target suit classes, too.
-            schema = min((table.schema for table in tables), key=lambda one: one.has_classes)
-            self.relevance_ = choose_relevance(self.relevance, schema, with_p_values=self.fdr is not None)
-            for table in tables:
-                self.relevance_.check(table.schema)
-            untestable = self._check_testable(source)
-            found = (score_columns if outputs is None else score_outputs)(self.relevance_, *tables)
-        self.scores_, self.scores_std_, tests, self.scores_per_output_ = found
-        self._store_tests(None if untestable else tests, source.schema)
-        record_features(self, X)
-        self.schema_ = source.schema
-        warn_user(
-            [*source.schema.dropped_row_notes, *source.schema.excluded_column_notes, *raw_date_warnings(source.schema)]
-        )
-        excluded = np.array([c.exclusion_reason is not None for c in source.schema.columns])
-        constant = np.array([c.constant for c in source.schema.columns])
-        self.ranking_ = np.lexsort((-self.scores_, constant, excluded))
-        self._support = self._select_support(source.schema)
-        return self
-
-    def _check_testable(self, source: Source) -> str:
-        """Return why p-values are not valid, "" where they are or the relevance has none; an error with `fdr`, else a warning."""
-        if not self.relevance_.offers_p_values:
-            return ""
-        reason = untestable_reason(source, weights_are_counts=True)
-        if reason and self.fdr is not None:
-            raise DataError(
-                f"p-values are not valid because {reason}, so columns cannot be selected by fdr={self.fdr}. "
-                "Use n_features or threshold."
-            )
-        if reason:
-            warn_user(
-                [f"{type(self.relevance_).__name__}: the scores rank the columns, but there are no p-values: {reason}."]
-            )
-        return reason
-
-    def _store_tests(self, tests: ColumnTests | None, schema: Schema) -> None:
-        """Store the p-values and statistics of the used columns, None where there are none."""
-        self.p_values_, self.adjusted_p_values_, self.statistics_ = None, None, None
-        if tests is None:
-            return
-        assert isinstance(self.relevance_, StatisticRelevance)
-        warn_user(self.relevance_.test_warnings(tests, schema))
-        stored = np.full((3, schema.n_columns), np.nan)
-        found = tests.p_values(), tests.adjusted_p_values(self.correction), tests.statistic
-        stored[:, schema.used] = np.stack(found)[:, schema.used]
-        self.p_values_, self.adjusted_p_values_, self.statistics_ = (values.copy() for values in stored)
-
-    def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
-        """Return the best columns of one ranking for each size, without those below the threshold."""
-        ranked = clone(self).set_params(n_features=None).fit(source)
-        sizes = range(1, len(source.schema.used) + 1) if sizes is None else sizes
-        return {size: ranked.set_params(n_features=size)._select_support(source.schema) for size in sizes}
-
-    def _select_support(self, schema: Schema) -> NDArray[np.bool_]:
-        kept = np.zeros(schema.n_columns, dtype=bool)
-        kept[schema.used] = True
-        if self.n_features is not None:
-            n_used = len(schema.used)
-            n = check_n_features("n_features", self.n_features, n_used)
-            if n > n_used:
-                which = f"{n_used} columns of the table" if n_used == schema.n_columns else f"{n_used} used columns"
-                raise ValueError(f"n_features={n} exceeds the {which}; ask for at most {n_used}.")
-            kept[self.ranking_[n:]] = False
-        if self.threshold is not None:
-            threshold = check_real("threshold", self.threshold)
-            kept &= self.scores_ >= threshold
-            best = float(self.scores_[schema.used].max(initial=-np.inf))
-            if -np.inf < best < threshold:
-                warn_user([f"No column scores at least threshold={threshold:g}: the highest score is {best:.6g}."])
-        if self.fdr is not None:
-            kept &= self._is_significant(schema)
-        return kept
-
-    def _is_significant(self, schema: Schema) -> NDArray[np.bool_]:
-        """Return whether the adjusted p-value of each column is at most `fdr`; warn if none is."""
-        fdr = check_real("fdr", self.fdr, low=0, high=1)
-        assert self.adjusted_p_values_ is not None
-        significant = self.adjusted_p_values_ <= fdr
-        if len(schema.used) and not significant.any():
-            least = float(self.adjusted_p_values_[schema.used].min())
-            warn_user([f"No column has an adjusted p-value of at most fdr={fdr:g}: the smallest is {least:.6g}."])
-        return significant
 
 
 class SubsetSelector(Selector):

@@ -19,7 +19,9 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
-from tamiz.selection import RankSelector, Selector, SubsetSelector
+from tamiz.selection.rank_selector import RankSelector
+from tamiz.selection.selector import Selector
+from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.views import select_rows, without_target

@@ -133,7 +133,9 @@ def test_naive_bayes_by_its_fold_backend_scores_as_its_refits(monkeypatch, scori
     y, table = Y == 1, pd.DataFrame(X).add_prefix("c").assign(word=np.where(X[:, 2] > 90, "large", "small"))
     search = SizeSearchCV(RankSelector(InformationGain()), "naive_bayes", cv=3, scoring=scoring)
     by_backend = clone(search).fit(open_source(table, y))
-    monkeypatch.setattr("tamiz.size_search.choose_backend", lambda task: (RefitBackend(task), RefitBackend.method))
+    monkeypatch.setattr(
+        "tamiz.selection.size_search.choose_backend", lambda task: (RefitBackend(task), RefitBackend.method)
+    )
     by_refits = clone(search).fit(open_source(table, y))
     for name, values in by_refits.cv_results_.items():
         np.testing.assert_allclose(by_backend.cv_results_[name], values, rtol=0, atol=1e-12)

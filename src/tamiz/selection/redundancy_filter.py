@@ -13,7 +13,8 @@ from tamiz.method_lookup import resolve_relevance
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_memory, check_positive, check_real
-from tamiz.selection import RankSelector, Selector
+from tamiz.selection.rank_selector import RankSelector
+from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns

@@ -1,0 +1,1 @@
+"""Selectors, which combine criteria and searches as scikit-learn transformers."""

@@ -1,0 +1,97 @@
+"""The base class of selectors: tags, the target, and the selected columns of a table."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.sources.base import Source
+from tamiz.sources.factory import as_source
+from tamiz.sources.feature_checks import check_features, mixed_table_tags
+from tamiz.sources.in_memory import eager_frame, is_frame, to_numpy
+from tamiz.sources.schema import Schema
+from tamiz.sources.table import frame_columns_at
+from tamiz.storage.invariants import (
+    BoolArray,
+    InstanceOf,
+    Integer,
+    Invariants,
+    Nullable,
+    Strings,
+)
+
+
+class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Base class of selectors: tags, and a `transform` that preserves data frames and their dtypes."""
+
+    invariants: ClassVar[Invariants] = {
+        "n_features_in_": Nullable(Integer(low=1)),
+        "feature_names_in_": Nullable(Strings()),
+        "schema_": InstanceOf(Schema),
+        "schema_.n_columns": Integer(low=1, size="p"),
+        "_support": BoolArray("p"),
+    }
+    # Groups that are passed to a cross-validation are not routed to the selector, unless set_fit_request asks for it.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = mixed_table_tags(super().__sklearn_tags__())
+        criterion = self._criterion()
+        tags.target_tags.required = self._needs_target if criterion is None else criterion.reads_target
+        tags.input_tags.allow_nan = criterion is None or criterion.allow_missing
+        return tags
+
+    # Whether a target is required where the criterion is chosen by the table.
+    _needs_target: ClassVar[bool]
+
+    @abstractmethod
+    def _criterion(self) -> Any:
+        """Return the criterion, None where the table decides."""
+
+    @property
+    def _reads_target(self) -> bool:
+        """Whether y is read: yes, unless a criterion is set that needs no target."""
+        criterion = self._criterion()
+        return criterion is None or criterion.reads_target
+
+    def _open_source(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
+        """Return the table as a source, with its target where that is read."""
+        reads_target = self._reads_target or isinstance(X, Source)
+        return as_source(X, y if reads_target else None, sample_weight, groups=groups)
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self._support
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns; of a data frame, as a frame of the same library with its dtypes."""
+        check_is_fitted(self)
+        selected = np.flatnonzero(self._support).tolist()
+        if not isinstance(X, Source) and not is_frame(X):
+            return super().transform(to_numpy(X) if hasattr(X, "__dlpack__") else X)
+        check_features(self, X)
+        if not selected:
+            # scikit-learn warns likewise for arrays.
+            warn_user(["No features were selected: the returned table has no columns."])
+        if isinstance(X, Source):
+            return self._to_output_container(X.frame(selected))
+        return self._to_output_container(frame_columns_at(eager_frame(X).to_native(), selected))
+
+    def _to_output_container(self, table: Any) -> Any:
+        """Convert a data frame to the library that `set_output` requests; scikit-learn's own conversion loses dtypes."""
+        library = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+        if library == "default" or not is_frame(table):
+            return table
+        frame = eager_frame(table)
+        if frame.implementation.name.lower() == library:
+            return table
+        return frame.to_pandas() if library == "pandas" else frame.to_polars()
