@@ -62,7 +62,7 @@ def few_models() -> Iterator[None]:
         patched.setattr(candidate_selections, "_DEFAULTS", ("cfs", "naive_bayes", "ridge", "knn"))
         patched.setattr(models, "_N_ADDED_COLUMNS", (0, 5))
         patched.setattr(models, "MAX_SEARCH_SECONDS", 1e9)
-        patched.setattr(models, "_MAX_SECONDS_PER_SEARCH", 1e9)
+        patched.setattr(models, "MAX_SECONDS_PER_SEARCH", 1e9)
         yield
 
 

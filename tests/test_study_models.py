@@ -97,7 +97,7 @@ def test_no_selections_are_compared_if_disabled_or_without_a_target():
 @pytest.mark.slow
 def test_a_usual_selection_that_takes_long_is_left_out_with_a_note_unless_it_is_asked_for(monkeypatch):
     X, y = table()
-    monkeypatch.setattr(models, "_MAX_SECONDS_PER_SEARCH", 1e-9)
+    monkeypatch.setattr(models, "MAX_SECONDS_PER_SEARCH", 1e-9)
     found = study(X, y)["recommendation"]
     assert [one["id"] for one in found["candidates"]] == ["all_columns", "cfs"]
     assert [note for note in found["notes"] if "left out of the comparison" in note] == [

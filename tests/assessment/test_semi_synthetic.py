@@ -316,6 +316,7 @@ def test_the_signal_of_the_real_target_is_estimated_without_selection_bias():
     assert rates.signal * 64 % 2 == 1
     assert rates.n_true == 2
     assert rates.signal_description.startswith("as strong as the real one: R2 0.6")
+    assert rates.signal_strength == "equal"
     # The apparent score of columns selected from noise would be far above the baseline.
     noise = selection_error_rates(RankSelector(FisherScore(), n_features=10), X, targets("binary", 300), n_draws=2)
     assert noise.signal < 0.2
@@ -361,8 +362,9 @@ def test_a_table_without_signal_gets_a_weak_one_and_a_note():
     rates = selection_error_rates(
         SelectKBest(f_regression, k=5), rng.normal(size=(100, 50)), rng.normal(size=100), n_draws=2
     )
-    assert (rates.signal, rates.signal_description) == (0.1, "weak: the real target shows none")
-    assert rates.notes[0].startswith("The real target shows no signal (R2 -0.")
+    assert (rates.signal, rates.signal_strength) == (0.1, "stronger")
+    assert rates.signal_description == "stronger than the real one, which is weak"
+    assert rates.notes[0].startswith("The linear signal of the real target is below 3% of the variance (R2 -0.")
 
 
 def test_a_signal_without_noise_is_noted():

@@ -165,6 +165,31 @@ def _scores(values: list[float], spread: float) -> dict[str, Any]:
     return {"mean": mean, "interval": [mean - 2 * spread, mean + 2 * spread], "folds": values}
 
 
+def error_rates(names: list[str], n_true: int) -> dict[str, Any]:
+    """Return error rates of a search that finds 62 % of the true columns, with 31 % false ones among the selected."""
+    rates = {
+        "true_positive_rate": (0.62, 0.03),
+        "chance_true_positive_rate": (0.26, 0.01),
+        "false_positive_rate": (0.11, 0.02),
+        "false_discovery_proportion": (0.31, 0.04),
+        "strict_false_discovery_proportion": (0.25, 0.04),
+    }
+    return {
+        **{name: {"mean": mean, "standard_error": error} for name, (mean, error) in rates.items()},
+        "n_samples": 178,
+        "n_columns": len(names),
+        "n_true": n_true,
+        "n_draws": 20,
+        "target_kind": "classes",
+        "signal": 0.609375,
+        "signal_strength": "equal",
+        "falsely_selected": [
+            {"name": name, "share": share} for name, share in zip(names, (0.4, 0.25, 0.1), strict=False)
+        ],
+        "notes": ["Semi-synthetic targets are additive in the true columns."],
+    }
+
+
 def assessment(subset: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """Return an assessment of an apparent accuracy of 92 % and a nested one of 84 %."""
     folds = [0.78, 0.89, 0.83, 0.94, 0.78, 0.83, 0.88, 0.82, 0.82, 0.83]
@@ -208,6 +233,7 @@ def assessment(subset: dict[str, Any], names: list[str]) -> dict[str, Any]:
             "shuffling": "shuffled among all rows",
         },
         "notes": [],
+        "error_rates": error_rates(names, max(len(subset["columns"]), 1)),
     }  # fmt: skip
 
 

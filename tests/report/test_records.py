@@ -139,6 +139,8 @@ def test_every_record_is_documented_and_has_no_other_attributes() -> None:
         (lambda d: d["noise_experiment"]["panels"][0]["lines"][0]["means"].pop(),
          "noise_experiment.panels[0].lines[0] is inconsistent: 6 means, 7 changes, 7 intervals"),
         (lambda d: d["assessment"].update(deciding_score="x"), "assessment is inconsistent: the score 'x' is unknown"),
+        (lambda d: d["assessment"]["error_rates"].update(n_true=0),
+         "assessment.error_rates is inconsistent: 0 true columns of 13"),
         (lambda d: d["graph"]["components"].update(sizes=[]), "graph.components is inconsistent: no components"),
         (lambda d: d["maps"][0]["points"].pop(), "maps[0] is inconsistent: 178 rows, 177 points"),
         (lambda d: d["maps"][1]["points"][5].pop(), "maps[1] is inconsistent: 2 axes, 1 coordinates"),

@@ -6,15 +6,26 @@ import math
 
 from tamiz._study.budget import Budget, StepEstimate
 from tamiz._study.graph import graph_seconds, max_graph_rows
-from tamiz._study.mean_rank import bootstrap_cost
-from tamiz._study.models import MAX_NOISE_COORDINATES, MAX_SEARCH_SECONDS, affordable_searches, evaluation_size
+from tamiz._study.mean_rank import N_BOOTSTRAP, bootstrap_cost
+from tamiz._study.models import (
+    MAX_NOISE_COORDINATES,
+    MAX_SEARCH_SECONDS,
+    MAX_SECONDS_PER_SEARCH,
+    affordable_searches,
+    evaluation_size,
+)
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
+from tamiz.criteria.linear_coefficient import LinearCoefficient
 from tamiz.sources.schema import Schema
 
 # Imports and compiled code, whatever the table.
 _BASE_BYTES = 2e7
 # Permutations of the target for a small table.
 _N_PERMUTATIONS = 99
+# Searches of `selection_error_rates` beside those on its targets: on all rows, in 5 folds, and 50 to determine the signal.
+_N_SIGNAL_SEARCHES = 56
+# A semi-synthetic target, and the ridge regression or the comparison with the true columns after its search.
+_TARGET_SECONDS = 0.006
 
 
 def search_seconds(schema: Schema, n_rows: int) -> float:
@@ -24,7 +35,14 @@ def search_seconds(schema: Schema, n_rows: int) -> float:
 
 
 def estimate_steps(
-    schema: Schema, budget: Budget, n_shown: int, n_maps: int, *, sample_graph: bool, search_subset: bool
+    schema: Schema,
+    budget: Budget,
+    n_shown: int,
+    n_maps: int,
+    *,
+    sample_graph: bool,
+    search_subset: bool,
+    semi_synthetic: int = 0,
 ) -> dict[str, StepEstimate]:
     """Return the estimate of every step of a study, by its name.
 
@@ -39,6 +57,8 @@ def estimate_steps(
         Whether the graph of a long table may be built on a sample.
     search_subset : bool
         Whether a subset is searched for.
+    semi_synthetic : int, default=0
+        The number of semi-synthetic targets.
 
     Notes
     -----
@@ -51,6 +71,8 @@ def estimate_steps(
     n_compared = n_compared_rows(compared, n, budget)
     joined, drawn = max_graph_rows(schema, n_shown, budget) if sample_graph else n, min(n_shown, 2000)
     resampled = bootstrap_cost(schema, budget)
+    refitted = LinearCoefficient().study_refit_products(schema, N_BOOTSTRAP) if resampled else 0.0
+    ranked_again = 1.2e-6 * resampled + 8e-3 * used * bool(resampled) + 4e-9 * refitted
     search = search_seconds(schema, n)
     fitted = 0.1 + 1e-4 * joined + 3e-8 * joined * seen + 2.5e-7 * drawn**2 + 1.5e-6 * drawn * seen
     evaluated = 0.1 + 2e-7 * drawn**2 + 8e-7 * drawn * seen
@@ -58,7 +80,7 @@ def estimate_steps(
         "table": (0.2 + 2e-4 * used + 4e-8 * values, 8 * some, n),
         "graph": (graph_seconds(joined, seen), 20 * joined * seen + 1500 * joined, joined),
         "ranking": (0.1 + 3e-4 * used + 3e-7 * some + 5e-8 * values, 32 * some, n),
-        "mean rank": (1.2e-6 * resampled, 90 * resampled, n if resampled else 0),
+        "mean rank": (ranked_again, 90 * resampled + 24 / N_BOOTSTRAP * refitted, n if resampled else 0),
         "redundancy": (0.75e-9 * compared**2 * n_compared, 4 * compared**2 + 9 * compared * n_compared, n_compared),
         "subset": (search, 9 * some, n),
         "reasons": (1.5 * search, 9 * some, n),
@@ -68,14 +90,15 @@ def estimate_steps(
     }
     if search_subset:
         rows, n_splits = evaluation_size(schema, budget)
-        # Few levels of a column occur in the rows that models are fitted to.
-        modelled = len(schema.numeric) + sum(schema.n_levels.values()) / 50
         again = search_seconds(schema, rows)
         n_searches = affordable_searches(_N_PERMUTATIONS, n_splits, again, budget.scale * MAX_SEARCH_SECONDS)
         found |= {
-            "recommendation": (0.5 + min(0.02 * math.sqrt(rows * modelled), 40), 64 * rows * modelled, rows),
+            "recommendation": (*_recommendation_cost(schema, budget, rows, n_splits), rows),
             "assessment": (0.5 + n_searches * again, 64 * rows * used, rows),
         }
+        if semi_synthetic:
+            n_searches = semi_synthetic + _N_SIGNAL_SEARCHES
+            found["error rates"] = (0.2 + n_searches * (again + _TARGET_SECONDS), 64 * rows * used, rows)
         if seen <= MAX_NOISE_COORDINATES:
             found["noise_experiment"] = (0.5 + 2e-5 * rows * (seen + 60), 64 * rows * (seen + 50), rows)
     else:
@@ -83,3 +106,17 @@ def estimate_steps(
     return {
         step: StepEstimate(seconds, _BASE_BYTES + n_bytes, n_rows) for step, (seconds, n_bytes, n_rows) in found.items()
     }
+
+
+def _recommendation_cost(schema: Schema, budget: Budget, n_rows: int, n_splits: int) -> tuple[float, float]:
+    """Return the seconds and bytes of the comparison of selections: models and searches, and the size search by MRMR."""
+    # Imported late: it loads scikit-learn's models.
+    from tamiz.assessment.candidate_selections import mrmr_seconds
+
+    # Few levels of a column occur in the rows that models are fitted to.
+    modelled = len(schema.numeric) + sum(schema.n_levels.values()) / 50
+    seconds = 0.5 + min(0.02 * math.sqrt(n_rows * modelled), 40)
+    by_mrmr = mrmr_seconds(schema, n_rows)
+    if by_mrmr <= budget.scale * MAX_SECONDS_PER_SEARCH:
+        seconds += (1 + n_splits) * by_mrmr
+    return seconds, 64 * n_rows * modelled

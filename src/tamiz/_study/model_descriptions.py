@@ -12,6 +12,8 @@ from tamiz.report.records.models import (
     AssessmentScores,
     BaselineScore,
     CandidateScores,
+    ErrorRatesRecord,
+    FalseSelection,
     FoldedScores,
     ModelComparison,
     ModelEffectRecord,
@@ -20,6 +22,7 @@ from tamiz.report.records.models import (
     NoisePanel,
     OtherScores,
     PermutationNullRecord,
+    RateRecord,
     RecommendationRecord,
     ScoreCurve,
     Scores,
@@ -30,7 +33,8 @@ from tamiz.report.records.models import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tamiz.assessment import NoiseExperiment, Recommendation, SelectionReport
+    from tamiz.assessment import NoiseExperiment, Recommendation, SelectionErrorRates, SelectionReport
+    from tamiz.assessment.error_rates import Rate
     from tamiz.assessment.fold_scores import FoldScores
     from tamiz.assessment.score_report import RoleScores
 
@@ -187,6 +191,33 @@ def describe_assessment(found: SelectionReport, notes: Sequence[str]) -> Assessm
         ),
         notes=tuple(notes),
     )
+
+
+def describe_error_rates(found: SelectionErrorRates) -> ErrorRatesRecord:
+    """Return error rates, with a signal estimated from the real target, as a record."""
+    assert found.signal_strength is not None
+    return ErrorRatesRecord(
+        n_samples=found.n_samples,
+        n_columns=found.n_columns,
+        n_true=found.n_true,
+        n_draws=found.n_draws,
+        target_kind=found.target_kind,
+        signal=found.signal,
+        signal_strength=found.signal_strength,
+        true_positive_rate=_rate(found.true_positive_rate),
+        chance_true_positive_rate=_rate(found.chance_true_positive_rate),
+        false_positive_rate=_rate(found.false_positive_rate),
+        false_discovery_proportion=_rate(found.false_discovery_proportion),
+        strict_false_discovery_proportion=_rate(found.strict_false_discovery_proportion),
+        falsely_selected=tuple(
+            FalseSelection(name=name, share=share) for name, share in found.false_selection_frequencies.items()
+        ),
+        notes=found.notes,
+    )
+
+
+def _rate(found: Rate) -> RateRecord:
+    return RateRecord(mean=found.mean, standard_error=found.standard_error)
 
 
 def _assessment_scores(found: SelectionReport | RoleScores) -> AssessmentScores:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz._study.model_descriptions import (
     describe_assessment,
+    describe_error_rates,
     describe_model_effect,
     describe_noise_experiment,
     describe_recommendation,
@@ -20,7 +21,13 @@ from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
+from tamiz.report.records.models import (
+    AssessmentRecord,
+    ErrorRatesRecord,
+    ModelEffectRecord,
+    NoiseExperimentRecord,
+    RecommendationRecord,
+)
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.search.stopping import Seconds, StoppingRule
@@ -33,7 +40,7 @@ _MAX_ROWS, _MIN_ROWS, _MAX_VALUES = 3_000, 1_000, 1_000_000
 # Up to so many rows there are ten folds; larger tables need fewer for the same precision.
 _FEW_ROWS, _FOLDS, _FEWER_FOLDS = 100, 10, 5
 # Limits in seconds: all searches in folds and on shuffled targets, and one search of a default candidate.
-MAX_SEARCH_SECONDS, _MAX_SECONDS_PER_SEARCH = 40.0, 3.0
+MAX_SEARCH_SECONDS, MAX_SECONDS_PER_SEARCH = 40.0, 3.0
 _MIN_PERMUTATIONS = 19
 # No noise experiment above so many coordinates of a row: fifty more columns then change little.
 MAX_NOISE_COORDINATES = 200
@@ -142,6 +149,14 @@ class ModelEvaluation:
             )
         return describe_assessment(found, notes)
 
+    def estimate_error_rates(self, selector: SubsetSelector, n_draws: int) -> ErrorRatesRecord:
+        """Return the true and false positive rates of a selector on semi-synthetic targets (`selection_error_rates`)."""
+        from tamiz.assessment import selection_error_rates
+
+        with capture_warnings():
+            found = selection_error_rates(selector, self.source, n_draws=n_draws, random_state=self.seed)
+        return describe_error_rates(found)
+
     def run_noise_experiment(self, merit: Merit) -> NoiseExperimentRecord | None:
         """Return the scores of models as noise columns and copies are added; None if a row has many coordinates, or on failure.
 
@@ -188,7 +203,7 @@ class ModelEvaluation:
         search = selector.search_
         found = default_candidates(
             self.source.schema,
-            max_seconds=None if self.requested else self.budget.scale * _MAX_SECONDS_PER_SEARCH,
+            max_seconds=None if self.requested else self.budget.scale * MAX_SECONDS_PER_SEARCH,
             n_features=selector.n_features,
             column_options={
                 name: value for name, value in search.get_params(deep=False).items() if name in _COLUMN_PARAMETERS

@@ -19,7 +19,7 @@ from tamiz._study.map_colors import describe_clusters, describe_colors
 from tamiz._study.maps import DISSIMILARITIES, MapRequest, StudyMap, check_maps, describe_map, fit_map, resolve_maps
 from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.missing_values import missing_value_notes, single_value_notes
-from tamiz._study.models import prepare_evaluation
+from tamiz._study.models import ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import RankingCriterion, choose_ranking_criteria, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
@@ -87,6 +87,7 @@ def study(
     allow_duplicates: bool = False,
     max_seconds: float | None = None,
     assess: bool | None = None,
+    semi_synthetic: int = 0,
     scoring: str | None = None,
     points: bool | int = True,
     random_state: Seed = 0,
@@ -130,6 +131,10 @@ def study(
         Whether to evaluate the selection by nested cross-validation beside other selections (`recommend_columns`), by a permutation
         test and the stability of its columns (`selection_report`), and by the noise experiment (`run_noise_experiment`). All use
         the same rows, a sample of a large table, and the same folds. None skips what takes long, with a warning.
+    semi_synthetic : int, default=0
+        The number of semi-synthetic targets, computed from random columns of the table, on which the search is repeated to estimate
+        its true and false positive rates, as `selection_error_rates` does, on the rows of that evaluation. At least 2, of which 20
+        suffice for a standard error of a few percent; 0 leaves the rates out. Each target costs a search, and their signal 56 more.
     scoring : str, default=None
         The scikit-learn scorer of that evaluation. None is the area under the ROC curve for classes, and R2 for a numeric target.
         It may differ from the scorer of the merit.
@@ -177,6 +182,7 @@ def study(
     check_maps(maps or (), dissimilarity)
     most_fitted = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
     most_drawn = None if isinstance(points, bool) else check_integer("points", points, low=2)
+    _check_semi_synthetic(semi_synthetic, assess=assess)
     run = StepRunner(Budget(max_seconds))
     rng = make_rng(random_state)
     with parallel.thread_session(n_jobs), collect_warnings() as collected, capture_imputation_notes() as imputed:
@@ -188,7 +194,7 @@ def study(
         with run.budget.paused():
             compile_ahead(default_kernels(target_kind, include_float32=schema.n_rows > MAX_FLOAT64_ROWS), n_jobs)
         used_merit, used_search = choose_merit_and_search(merit, search, schema, missing)
-        searched = _can_search(used_merit, schema, assess=assess)
+        searched = _can_search(used_merit, schema, assess=assess, semi_synthetic=semi_synthetic)
         rows = sample_shown_rows(schema.n_rows, most_drawn, rng)
         wanted = resolve_maps(maps, schema, dissimilarity)
         table = run.run_required("table", lambda: describe_table(source))
@@ -197,7 +203,13 @@ def study(
         parts = [*(relevances or ()), *(one.reducer for one in wanted)]
         needed = relevances is None or graph is not None or any(map(needs_graph, parts))
         run.estimates = estimate_steps(
-            schema, run.budget, len(rows), len(wanted), sample_graph=graph is None, search_subset=searched
+            schema,
+            run.budget,
+            len(rows),
+            len(wanted),
+            sample_graph=graph is None,
+            search_subset=searched,
+            semi_synthetic=semi_synthetic,
         )
         joined = (
             run.run_optional(
@@ -227,6 +239,7 @@ def study(
             seed,
             search_seed,
             assess=assess,
+            semi_synthetic=semi_synthetic,
             scoring=scoring,
             points=bool(points),
         )
@@ -290,7 +303,7 @@ class _StudyRun:
     row_graph : RowGraph
     rows : ndarray of row numbers
         The rows that the maps show.
-    missing, dissimilarity, assess, scoring, points
+    missing, dissimilarity, assess, semi_synthetic, scoring, points
         As in `study`.
     seed : int
     search_seed : int
@@ -306,6 +319,7 @@ class _StudyRun:
     search_seed: int
     _: KW_ONLY
     assess: bool | None
+    semi_synthetic: int
     scoring: str | None
     points: bool
 
@@ -420,6 +434,8 @@ class _StudyRun:
             assessed = self.steps.run_optional(
                 "assessment", lambda: evaluation.assess(selector, seconds), "the reliability of the selection"
             )
+            if self.semi_synthetic:
+                assessed = self._add_error_rates(evaluation, selector, assessed)
         experiment = self.steps.run_optional(
             "noise_experiment",
             lambda: evaluation.run_noise_experiment(CFS(missing=self.missing)),
@@ -427,6 +443,23 @@ class _StudyRun:
         )
         recommendation, model_effect = recommended or (None, None)
         return _Evaluated(recommendation, model_effect, assessed, experiment)
+
+    def _add_error_rates(
+        self, evaluation: ModelEvaluation, selector: SubsetSelector, assessed: AssessmentRecord | None
+    ) -> AssessmentRecord | None:
+        """Return the assessment with the error rates on semi-synthetic targets; a warning states why there are none."""
+        if assessed is None:
+            if self.steps.interruption_note is None:
+                warn_user(
+                    ["The error rates on semi-synthetic targets are left out with the reliability of the selection."]
+                )
+            return None
+        rates = self.steps.run_optional(
+            "error rates",
+            lambda: evaluation.estimate_error_rates(selector, self.semi_synthetic),
+            "the error rates on semi-synthetic targets",
+        )
+        return replace(assessed, error_rates=rates)
 
     def describe_colors_and_clusters(self, ranking: RankingRecord | None) -> tuple[ColorColumn, ...]:
         """Return the columns and the clusters that the maps can be coloured by."""
@@ -446,11 +479,23 @@ def _check_arguments(data: Any, table_options: Mapping[str, Any], graph: Any) ->
         raise TypeError(f"graph must be a builder such as KNearest(15) or a Graph, got {graph!r}.")
 
 
-def _can_search(merit: Merit, schema: Schema, *, assess: bool | None) -> bool:
-    """Whether a subset can be searched for."""
+def _check_semi_synthetic(n_draws: Any, *, assess: bool | None) -> None:
+    if n_draws != 0 and check_integer("semi_synthetic", n_draws, low=2) and assess is False:
+        raise ValueError(
+            f"semi_synthetic={n_draws} is part of the evaluation that assess=False leaves out; pass assess=True, or neither."
+        )
+
+
+def _can_search(merit: Merit, schema: Schema, *, assess: bool | None, semi_synthetic: int) -> bool:
+    """Whether a subset can be searched for; an error if it is to be evaluated and there is no target."""
     if assess and schema.target is None:
         raise DataError(
             "assess=True evaluates how well the subset predicts the target, and the table has no target; pass target=."
+        )
+    if semi_synthetic and schema.target is None:
+        raise DataError(
+            f"semi_synthetic={semi_synthetic} repeats the search on targets with the values of the real one, and the table has no "
+            "target; pass target=."
         )
     return schema.target is not None or not merit.reads_target
 

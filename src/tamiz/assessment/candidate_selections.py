@@ -140,7 +140,7 @@ def default_candidates(
     if n_features is None and all(value is None for value in column_options.values()):
         by_mrmr = adapt_selector(_size_search(schema, missing, class_scoring))
         limit = np.inf if max_seconds is None else max_seconds
-        found["mrmr"] = LimitedSelectorAdapter(by_mrmr, _mrmr_seconds(schema), limit)
+        found["mrmr"] = LimitedSelectorAdapter(by_mrmr, mrmr_seconds(schema, schema.n_rows), limit)
         if schema.weight is None and schema.groups is None and schema.time is None:
             found["tests"] = RankSelector(IndependenceTest(), fdr=_FDR)
     return {name: selector for name, selector in found.items() if name in _DEFAULTS}
@@ -156,15 +156,17 @@ def _size_search(schema: Schema, missing: MissingRule, class_scoring: str) -> Si
     return SizeSearchCV(search, model, sizes=sizes, cv=_INNER_FOLDS, scoring=scoring)
 
 
-def _mrmr_seconds(schema: Schema) -> float:
-    """Return the approximate seconds of the size search by MRMR.
+def mrmr_seconds(schema: Schema, n_rows: int) -> float:
+    """Return the approximate seconds of the size search by MRMR on a number of rows.
 
     Fitted to tables of 60 to 3,000 rows and 3 to 1,000 columns. The number of columns that are selected is bounded, so that the
-    cost is linear in the number of columns. Ridge regression is refitted for every size.
+    cost is linear in the number of columns. For a numeric target, ridge regression is refitted for every size: a system with an
+    unknown for each level, or for each row if there are fewer.
     """
     n_columns = len(schema.used)
-    refits = 0.0 if schema.has_classes else 0.1
-    return 0.05 + refits + 3.3e-3 * n_columns + 6e-7 * schema.n_rows * n_columns
+    n_levels = sum(min(n, n_rows) for n in schema.n_levels.values())
+    refits = 0.0 if schema.has_classes else 0.1 + 2e-9 * n_levels * min(n_levels, n_rows) * n_rows
+    return 0.05 + refits + 3.3e-3 * n_columns + 6e-7 * n_rows * n_columns
 
 
 @dataclass(frozen=True)

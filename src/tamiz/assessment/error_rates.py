@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from tamiz.statistics.base import Floats
 
 Truth = Literal["random", "selected"]
+# The strength of semi-synthetic targets relative to the real one.
+SignalStrength = Literal["equal", "stronger", "weaker"]
 
 # The number of columns that are listed as often falsely selected.
 _MAX_LISTED = 5
@@ -87,6 +89,9 @@ class SelectionErrorRates:
     target_kind : {"number", "classes"}
     notes : tuple of str
     seed : int or None
+    signal_strength : {"equal", "stronger", "weaker"} or None
+        The strength of the semi-synthetic targets relative to the real one: "stronger" if that has next to no signal, "weaker" if
+        even targets almost without noise are predicted no better; None if the signal was requested.
     """
 
     selector: str
@@ -103,11 +108,17 @@ class SelectionErrorRates:
     target_kind: Literal["number", "classes"]
     notes: tuple[str, ...]
     seed: int | None
+    signal_strength: SignalStrength | None = None
 
     @property
     def n_draws(self) -> int:
         """The number of semi-synthetic targets."""
         return len(self.true_sets)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns that are not excluded and not constant."""
+        return int(self._candidates.sum())
 
     @property
     def n_true(self) -> int:
@@ -175,7 +186,7 @@ class SelectionErrorRates:
         """The rates in one sentence."""
         found, false = self.true_positive_rate.mean, self.false_discovery_proportion.mean
         strict = self.strict_false_discovery_proportion.mean
-        n_columns, n_true = int(self._candidates.sum()), self.n_true
+        n_columns, n_true = self.n_columns, self.n_true
         condition = f"{n_true:,} true column{'s' * (n_true != 1)} of {n_columns:,} explain{'s' * (n_true == 1)}"
         what = "latent variable behind the classes" if self.target_kind == "classes" else "target"
         proxies = f" ({strict:.0%} if proxies of true columns are not counted)" if self.proxy_sets.any() else ""
@@ -191,12 +202,14 @@ class SelectionErrorRates:
             "selector": self.selector,
             "truth": self.truth,
             "n_samples": self.n_samples,
-            "n_columns": int(self._candidates.sum()),
+            "n_columns": self.n_columns,
             "n_true": self.n_true,
             "n_draws": self.n_draws,
             "n_selected": self.selected_sets.sum(axis=1).tolist(),
+            "target_kind": self.target_kind,
             "signal": self.signal,
             "signal_description": self.signal_description,
+            "signal_strength": self.signal_strength,
             "rates": {name: getattr(self, name).to_dict() for name in _MEANINGS},
             "detected": self.detection_frequencies,
             "falsely_selected": self.false_selection_frequencies,
@@ -218,7 +231,7 @@ class SelectionErrorRates:
     def _heading(self) -> str:
         return (
             f"Error rates of a selection: {self.selector}, {self.n_draws} semi-synthetic targets, "
-            f"{self.n_samples:,} rows, {int(self._candidates.sum()):,} columns"
+            f"{self.n_samples:,} rows, {self.n_columns:,} columns"
         )
 
     def __repr__(self) -> str:

@@ -229,6 +229,7 @@ def simulate_error_rates(
         target_kind="classes" if source.schema.has_classes else "number",
         notes=(*signal.notes, *_draw_notes(targets, columns.n_columns, true_sets, selected_sets), _MODEL_NOTE),
         seed=None,
+        signal_strength=signal.strength,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
+from tamiz.assessment.error_rates import SignalStrength
 from tamiz.assessment.repeated_searches import run_with_progress
 from tamiz.assessment.selector_adapters import SelectorAdapter
 from tamiz.assessment.synthetic_targets import SyntheticTargets, TrueColumns
@@ -27,16 +28,17 @@ from tamiz.statistics.base import Floats
 
 # The interval of the signal is halved so many times, each time by the R2 of so many selections.
 _N_HALVINGS, _N_SELECTIONS = 5, 10
-# The signal in place of none.
-_WEAK_SIGNAL = 0.1
+# The signal in place of one below the smallest that the halvings distinguish from none.
+_WEAK_SIGNAL, _SMALLEST_SIGNAL = 0.1, 0.5**_N_HALVINGS
 
 
 @dataclass(frozen=True)
 class Signal:
-    """The share of explained variance, how it was determined, and notes."""
+    """The share of explained variance, how it was determined, its strength relative to the real one if known, and notes."""
 
     value: float
     description: str
+    strength: SignalStrength | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -93,13 +95,17 @@ def estimate_signal(
         )
         low, high = (low, middle) if pooled_r2([one for one, _ in found]) > real else (middle, high)
     score = f"R2 {real:.2g} of ridge regression with the selected columns on new rows"
-    if low > 0:
-        almost_noise_free = (
-            f"Targets almost without noise ({(low + high) / 2:.0%}) are predicted no better than the real one ({score}).",
+    middle = (low + high) / 2
+    if low == 0:
+        note = (
+            f"The linear signal of the real target is below {_SMALLEST_SIGNAL:.0%} of the variance ({score}); the true columns "
+            f"explain {_WEAK_SIGNAL:.0%} of it instead."
         )
-        return Signal((low + high) / 2, f"as strong as the real one: {score}", almost_noise_free if high == 1 else ())
-    note = f"The real target shows no signal ({score}); the true columns explain {_WEAK_SIGNAL:.0%} of the variance instead."
-    return Signal(_WEAK_SIGNAL, "weak: the real target shows none", (note,))
+        return Signal(_WEAK_SIGNAL, "stronger than the real one, which is weak", "stronger", (note,))
+    if high == 1:
+        note = f"Targets almost without noise ({middle:.0%}) are predicted no better than the real one ({score})."
+        return Signal(middle, f"at most as strong as the real one: {score}", "weaker", (note,))
+    return Signal(middle, f"as strong as the real one: {score}", "equal")
 
 
 def choose_fold(folds: Folds, first: int, y: NDArray[Any]) -> Fold:

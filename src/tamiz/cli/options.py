@@ -56,7 +56,10 @@ def find_used_options(context: click.Context, names: Collection[str]) -> list[cl
 
 
 def assessment_options(default_text: str, folds_text: str) -> Callable[[Command], Command]:
-    """Return a decorator that adds `--assess`, `--group` and `--time`; the texts describe the default and folds of `--assess`."""
+    """Return a decorator that adds `--assess`, `--semi-synthetic`, `--group` and `--time`.
+
+    The texts describe the default and the folds of `--assess`.
+    """
 
     def decorate(command: Command) -> Command:
         for option in reversed(
@@ -66,6 +69,15 @@ def assessment_options(default_text: str, folds_text: str) -> Callable[[Command]
                     default=None,
                     help=f"Estimate the score on new rows by nested cross-validation ({folds_text}), and test by permutation "
                     f"whether the merit is higher than with shuffled targets.  [default: {default_text}]",
+                ),
+                click.option(
+                    "--semi-synthetic",
+                    type=click.IntRange(min=0),
+                    metavar="N",
+                    default=0,
+                    show_default=True,
+                    help="Beside that assessment, estimate the true and false positive rates of the selection on N targets, at "
+                    "least 2, that are computed from random columns of the table.",
                 ),
                 click.option(
                     "--group",
@@ -87,10 +99,19 @@ def assessment_options(default_text: str, folds_text: str) -> Callable[[Command]
     return decorate
 
 
-def check_assess_target(assess: bool | None, target: str | None) -> None:
-    """Raise a usage error for `--assess` without a target."""
-    if assess and target is None:
-        raise click.UsageError("--assess needs a target: name its column with --target.")
+def check_assessment(assess: bool | None, semi_synthetic: int, target: str | None, *, by_default: bool) -> None:
+    """Raise a usage error for `--assess` or `--semi-synthetic` without a target, and for the latter without an assessment.
+
+    One semi-synthetic target is an error too: its rates have no standard error. `by_default` is whether the command assesses the
+    selection by default.
+    """
+    if semi_synthetic == 1:
+        raise click.BadParameter("at least 2 targets are needed, or 0 for none.", param_hint="'--semi-synthetic'")
+    for option, used in (("--assess", assess), ("--semi-synthetic", semi_synthetic)):
+        if used and target is None:
+            raise click.UsageError(f"{option} needs a target: name its column with --target.")
+    if semi_synthetic and not (by_default if assess is None else assess):
+        raise click.UsageError("--semi-synthetic is part of an assessment: add --assess.")
 
 
 # An unreadable file is bad data (exit status 1, raised by its reader), not a wrong command line (2).

@@ -13,7 +13,7 @@ from tamiz.cli.files import check_output_paths, check_table_output, write_table
 from tamiz.cli.options import (
     FILE,
     assessment_options,
-    check_assess_target,
+    check_assessment,
     dry_run_flag,
     jobs_option,
     json_flag,
@@ -41,15 +41,6 @@ if TYPE_CHECKING:
 @method_options
 @search_options("Stop the search after S seconds.")
 @assessment_options("no", "10 folds")
-@click.option(
-    "--semi-synthetic",
-    type=click.IntRange(min=0),
-    metavar="N",
-    default=0,
-    show_default=True,
-    help="With --assess, also estimate the true and false positive rates of the selection on N targets, at least 2, that are "
-    "computed from random columns of the table.",
-)
 @click.option(
     "-o",
     "--output",
@@ -106,8 +97,7 @@ def select(
     check_table_output(output, "The selected columns")
     method = make_method(context, error_control, subset_search, missing, seed)
     method.check(target)
-    check_assess_target(assess, target)
-    _check_semi_synthetic(semi_synthetic, assess=bool(assess))
+    check_assessment(assess, semi_synthetic, target, by_default=False)
     check_output_paths([output, model, subset_search.journal], table)
     from tamiz import open_source, save
     from tamiz.runtime import parallel
@@ -166,14 +156,6 @@ def _fit_selector(messenger: Messenger, selector: Selector, source: Any) -> bool
             raise
         return True
     return False
-
-
-def _check_semi_synthetic(n_draws: int, *, assess: bool) -> None:
-    """Raise a usage error for one semi-synthetic target, which has no standard error, and for any without `--assess`."""
-    if n_draws == 1:
-        raise click.BadParameter("at least 2 targets are needed, or 0 for none.", param_hint="'--semi-synthetic'")
-    if n_draws and not assess:
-        raise click.UsageError("--semi-synthetic is part of an assessment: add --assess.")
 
 
 def _assess_selector(

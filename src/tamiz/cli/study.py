@@ -19,7 +19,7 @@ from tamiz.cli.options import (
     FILE,
     MethodParam,
     assessment_options,
-    check_assess_target,
+    check_assessment,
     dry_run_flag,
     jobs_option,
     print_read_plan,
@@ -117,6 +117,7 @@ def study(
     tamiz study data.csv --target price --kinds zip=categorical
     tamiz study data.parquet --target class --search beam:20 --n-features 8 --journal search.journal
     tamiz study data.csv --target class --group patient --assess
+    tamiz study data.csv --target class --semi-synthetic 20
     tamiz study data.csv --graph knn:30 --t inf
     tamiz study data.csv --reduce pca --reduce mds:ordinal --dissimilarity gower
     tamiz study --config study.toml
@@ -126,7 +127,7 @@ def study(
     """
     output = output or _default_report_path(table)
     require_target(relevances, target)
-    check_assess_target(shared_options["assess"], target)
+    check_assessment(shared_options["assess"], shared_options["semi_synthetic"], target, by_default=True)
     subset_search.check_scoring(assess=shared_options["assess"] is not False and target is not None)
     _check_stdout(output, json_output)
     if no_points and n_points is not None:
@@ -156,6 +157,7 @@ def study(
                     n_points,
                     named or (),
                     sample_graph=graph is None,
+                    semi_synthetic=shared_options["semi_synthetic"],
                 )
             return
         result = run(
@@ -233,6 +235,7 @@ def _show_study_plan(
     maps: Sequence[str] | None,
     *,
     sample_graph: bool,
+    semi_synthetic: int,
 ) -> None:
     """Write the rows, time and memory of every step of a study, and the largest cost of its search."""
     from tamiz._study.budget import Budget
@@ -245,7 +248,15 @@ def _show_study_plan(
     searched = schema.target is not None or not subset_search.needs_target
     n_drawn = min(schema.n_rows, MAX_POINTS if n_points is None else n_points)
     budget = Budget(subset_search.max_seconds)
-    steps = estimate_steps(schema, budget, n_drawn, n_maps, sample_graph=sample_graph, search_subset=searched)
+    steps = estimate_steps(
+        schema,
+        budget,
+        n_drawn,
+        n_maps,
+        sample_graph=sample_graph,
+        search_subset=searched,
+        semi_synthetic=semi_synthetic,
+    )
     total = sum(step.seconds for step in steps.values())
     lines = [
         (name, f"{step.n_rows:,}", f"{step.seconds:.1f}", format_bytes(step.n_bytes)) for name, step in steps.items()

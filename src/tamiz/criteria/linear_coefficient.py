@@ -136,8 +136,7 @@ class LinearCoefficient(ModelRelevance):
             rows = make_training_data(source, self.max_rows, self.random_state, self.missing, "LinearCoefficient")
         if rows is None:
             return lambda weights: np.zeros((len(weights), n_columns))
-        steps = _MULTICLASS_STEP_FACTOR if rows.n_classes > 2 else 1
-        if float(n_weightings) * rows.features.size * max(rows.n_classes, 1) * steps > _MAX_REFIT_PRODUCTS:
+        if not refit_products(rows.features.size, rows.n_classes, n_weightings):
             return None
         refits = ReweightedLinearModels(
             rows, np.ones(len(rows.features)) if rows.weight is None else rows.weight, self._check_alpha()
@@ -153,6 +152,16 @@ class LinearCoefficient(ModelRelevance):
             return np.sqrt(squares.T)
 
         return scores
+
+    def study_refit_products(self, schema: Schema, n_weightings: int) -> float:
+        """Return the multiplications of the models that a study refits under row weights; 0 if there are too many."""
+        adapted = self.adapt_to(schema)
+        if not isinstance(adapted, LinearCoefficient):
+            return 0.0
+        n_rows = schema.n_rows if adapted.max_rows is None else adapted.max_rows
+        # Levels that do not occur in these rows are no coordinates.
+        n_coordinates = len(schema.numeric) + sum(min(n, n_rows) for n in schema.n_levels.values())
+        return refit_products(n_rows * n_coordinates, schema.n_classes if schema.has_classes else 0, n_weightings)
 
     def _check_alpha(self) -> float:
         alpha = check_real("alpha", self.alpha, low=0.0)
@@ -198,3 +207,10 @@ def _squared_logistic_coefficients(rows: TrainingData, alpha: float, max_iter: i
         return np.asarray(coefficients[0] ** 2)
     deviations = coefficients - coefficients.mean(axis=0)
     return np.asarray(2 / (rows.n_classes - 1) * (deviations**2).sum(axis=0))
+
+
+def refit_products(n_values: int, n_classes: int, n_weightings: int) -> float:
+    """Return the multiplications of a step of refitted models, times the relative number of steps; 0 if there are too many."""
+    steps = _MULTICLASS_STEP_FACTOR if n_classes > 2 else 1
+    products = float(n_weightings) * n_values * max(n_classes, 1) * steps
+    return products if products <= _MAX_REFIT_PRODUCTS else 0.0

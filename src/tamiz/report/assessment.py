@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
+from tamiz.report.error_rates import collect_error_rates
 from tamiz.report.score_text import (
     SIGNIFICANCE_LEVEL,
     ScoreFormat,
@@ -224,7 +225,7 @@ _ROWS_BEFORE_FOLD = 12
 
 
 def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: verdict, scores, selection frequencies, and permutation null distribution.
+    """Return the context of the section: verdict, scores, selection frequencies, permutation null distribution, error rates.
 
     Parameters
     ----------
@@ -275,6 +276,7 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
         "chosen": _frequency_title(found),
         "stability": f"Stability {assessed.stability.sentence}",
         "null": _permutation_null(assessed),
+        "error_rates": collect_error_rates(result),
         "notes": [note for note in assessed.notes if note not in result.warnings],
     }
 

@@ -219,10 +219,55 @@ class PermutationNullRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RateRecord:
+    """The mean of a rate over semi-synthetic targets, and its standard error."""
+
+    mean: float
+    standard_error: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FalseSelection:
+    """The share of the semi-synthetic targets for which a column is selected without being true."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErrorRatesRecord:
+    """True and false positive rates of the search on semi-synthetic targets, each computed from `n_true` of `n_columns` columns.
+
+    These explain the share `signal` of the variance of the target, or of the latent variable behind its classes; its strength is
+    relative to the signal of the real target. Columns that nearly equal a true one (proxies) are false selections, except in the
+    strict false discovery proportion. `falsely_selected` are the columns that are false selections most often.
+    """
+
+    n_samples: int
+    n_columns: int
+    n_true: int
+    n_draws: int
+    target_kind: Literal["number", "classes"]
+    signal: float
+    signal_strength: Literal["equal", "stronger", "weaker"]
+    true_positive_rate: RateRecord
+    chance_true_positive_rate: RateRecord
+    false_positive_rate: RateRecord
+    false_discovery_proportion: RateRecord
+    strict_false_discovery_proportion: RateRecord
+    falsely_selected: tuple[FalseSelection, ...]
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n_true <= self.n_columns:
+            raise ValueError(f"{self.n_true:,} true columns of {self.n_columns:,}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AssessmentRecord:
     """Reliability of the selection: apparent and nested CV scores, selection frequencies, and the permutation null distribution.
 
-    `deciding_score` is the scorer by which the subset `helps`.
+    `deciding_score` is the scorer by which the subset `helps`. `error_rates` are computed on request.
     """
 
     predictor: str
@@ -239,6 +284,7 @@ class AssessmentRecord:
     stability: StabilitySummary
     null: PermutationNullRecord | None
     notes: tuple[str, ...]
+    error_rates: ErrorRatesRecord | None = None
 
     def __post_init__(self) -> None:
         check_known("the score", self.deciding_score, [self.scoring, *(one.id for one in self.other_scores)])

@@ -1,0 +1,103 @@
+"""Error rates of a selection in words: what a search finds and selects falsely on semi-synthetic targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report.text import count_with_noun, format_count, format_percent, join_names
+
+if TYPE_CHECKING:
+    from tamiz.report.records.models import ErrorRatesRecord, RateRecord
+    from tamiz.report.records.study import StudyRecord
+
+# A percentage below the first, or a standard error below the second, has a decimal.
+_WHOLE_PERCENT, _WHOLE_ERROR = 0.095, 0.005
+_STRENGTHS = {
+    "equal": "a signal as strong as the one estimated for the real target",
+    "stronger": "a stronger signal than that of the real target",
+    "weaker": "at most as strong a signal as that of the real target",
+}
+_LIMIT = (
+    "The rates describe this search on this table, for effects that are additive and of equal size. They are not the probability "
+    "that a certain selected column is false."
+)
+
+
+def collect_error_rates(result: StudyRecord) -> dict[str, Any] | None:
+    """Return the title, the sentences and the notes on error rates; None if there are none.
+
+    Parameters
+    ----------
+    result : StudyRecord
+        The record of a study.
+    """
+    assessment = result.assessment
+    if assessment is None or assessment.error_rates is None:
+        return None
+    rates = assessment.error_rates
+    shown = {*result.warnings, *assessment.notes}
+    return {
+        "title": f"On targets with known true columns, {_false_text(rates)}",
+        "finding": error_rates_text(rates),
+        "design": error_rates_design(rates),
+        "often": _often_false_text(rates),
+        "limit": _LIMIT,
+        "notes": [note for note in rates.notes if note not in shown],
+    }
+
+
+def error_rates_text(rates: ErrorRatesRecord) -> str:
+    """Return in a sentence the shares of true columns found and of false columns selected, with their standard errors."""
+    columns = "the true column" if rates.n_true == 1 else "the true columns"
+    found, false = rates.true_positive_rate, rates.false_discovery_proportion
+    strict = rates.strict_false_discovery_proportion
+    without = (
+        f" ({_mean_and_error(strict)} if columns that nearly equal a true one are not counted)"
+        if strict.mean < false.mean
+        else ""
+    )
+    return (
+        f"On {format_count(rates.n_draws)} semi-synthetic targets of {count_with_noun(rates.n_samples, 'row')}, the search finds "
+        f"{_mean_and_error(found)} of {columns} (mean and standard error; as many columns drawn at random: "
+        f"{format_percent(rates.chance_true_positive_rate.mean)}), and {_mean_and_error(false)} of the columns that it selects are "
+        f"false{without}."
+    )
+
+
+def error_rates_design(rates: ErrorRatesRecord) -> str:
+    """Return in a sentence how the semi-synthetic targets were computed, and how strong their signal is."""
+    n, what = rates.n_true, "target"
+    if rates.target_kind == "classes":
+        what = "latent variable behind the classes"
+    return (
+        f"Each target is computed from {count_with_noun(n, 'random column')} of {format_count(rates.n_columns)}, the true "
+        f"{'one' if n == 1 else 'ones'}, and noise: {'it explains' if n == 1 else 'they explain'} {format_percent(rates.signal)} "
+        f"of the variance of the {what}, {_STRENGTHS[rates.signal_strength]}."
+    )
+
+
+def _false_text(rates: ErrorRatesRecord) -> str:
+    false = rates.false_discovery_proportion.mean
+    if false == 0:
+        return "no selected column is false"
+    return f"{_percent(false, _decimals(false))}% of the selected columns are false"
+
+
+def _often_false_text(rates: ErrorRatesRecord) -> str:
+    """Return the columns that are most often selected falsely, "" if there are none."""
+    often = [f"{one.name} ({format_percent(one.share)} of the targets)" for one in rates.falsely_selected]
+    return f"Most often selected without being true: {join_names(often, width=80)}." if often else ""
+
+
+def _mean_and_error(rate: RateRecord) -> str:
+    """Return the mean of a rate and its standard error: "62% ± 3%", "4.2% ± 1.3%"."""
+    places = max(_decimals(rate.mean), 1 if 0 < rate.standard_error < _WHOLE_ERROR else 0)
+    return f"{_percent(rate.mean, places)}% ± {_percent(rate.standard_error, places)}%"
+
+
+def _decimals(share: float) -> int:
+    return 1 if 0 < share < _WHOLE_PERCENT else 0
+
+
+def _percent(share: float, places: int) -> str:
+    return f"{100 * share:.{places}f}"
