@@ -97,11 +97,14 @@ def test_two_sentences_state_rows_targets_and_rates() -> None:
         "columns drawn at random: 26%), and 31% ± 4% of the columns that it selects are false (25% ± 4% if columns that nearly "
         "equal a true one are not counted)."
     )
-    assert error_rates_design(rates()) == (
+    assert error_rates_design(rates(), has_gain=True) == (
         "Each target is computed from 4 random columns of 10, the true ones, and noise: they explain 61% of the variance of the "
         "latent variable behind the classes, a signal as strong as the one estimated for the real target."
     )
-    one = error_rates_design(rates(n_true=1, target_kind="number", signal=0.1, signal_strength="stronger"))
+    assert error_rates_design(rates(), has_gain=False).endswith(" estimated for the real target, which may be none.")
+    one = error_rates_design(
+        rates(n_true=1, target_kind="number", signal=0.1, signal_strength="stronger"), has_gain=False
+    )
     assert one == (
         "Each target is computed from 1 random column of 10, the true one, and noise: it explains 10% of the variance of the "
         "target, a stronger signal than that of the real target."

@@ -145,7 +145,7 @@ def test_the_plain_text_states_the_answer_in_a_few_lines(wine: dict[str, Any]) -
         "  Error rates: On 20 semi-synthetic targets of 178 rows, the search finds 62% ± 3% of the true "
     )
     assert lines[11] == "  Graph: 1,802 edges join 178 rows, in one component"
-    assert lines[11] == "  Maps: PCA and Laplacian eigenmaps"
+    assert lines[12] == "  Maps: PCA and Laplacian eigenmaps"
     assert lines[-1] == "  Warning: 4 gaps in alcalinity_of_ash were filled with the column's mean for the map."
 
 

@@ -39,7 +39,7 @@ def collect_error_rates(result: StudyRecord) -> dict[str, Any] | None:
     return {
         "title": f"On targets with known true columns, {_false_text(rates)}",
         "finding": error_rates_text(rates),
-        "design": error_rates_design(rates),
+        "design": error_rates_design(rates, has_gain=assessment.helps and assessment.beats_chance),
         "often": _often_false_text(rates),
         "limit": _LIMIT,
         "notes": [note for note in rates.notes if note not in shown],
@@ -64,15 +64,19 @@ def error_rates_text(rates: ErrorRatesRecord) -> str:
     )
 
 
-def error_rates_design(rates: ErrorRatesRecord) -> str:
-    """Return in a sentence how the semi-synthetic targets were computed, and how strong their signal is."""
-    n, what = rates.n_true, "target"
-    if rates.target_kind == "classes":
-        what = "latent variable behind the classes"
+def error_rates_design(rates: ErrorRatesRecord, *, has_gain: bool) -> str:
+    """Return in a sentence how the semi-synthetic targets were computed, and how strong their signal is.
+
+    `has_gain` is whether the subset predicts the real target better than chance: if not, the estimate of its signal may be chance.
+    """
+    n, strength = rates.n_true, _STRENGTHS[rates.signal_strength]
+    what = "latent variable behind the classes" if rates.target_kind == "classes" else "target"
+    if rates.signal_strength == "equal" and not has_gain:
+        strength += ", which may be none"
     return (
         f"Each target is computed from {count_with_noun(n, 'random column')} of {format_count(rates.n_columns)}, the true "
         f"{'one' if n == 1 else 'ones'}, and noise: {'it explains' if n == 1 else 'they explain'} {format_percent(rates.signal)} "
-        f"of the variance of the {what}, {_STRENGTHS[rates.signal_strength]}."
+        f"of the variance of the {what}, {strength}."
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tamiz.exceptions import DataError
-from tamiz.report.error_rates import error_rates_design, error_rates_text
+from tamiz.report.error_rates import collect_error_rates
 from tamiz.report.recommendation import recommendation_cost, recommendation_text
 from tamiz.report.records.codec import FormatError, from_json, to_json
 from tamiz.report.records.study import FORMAT, StudyRecord
@@ -178,8 +178,8 @@ class Result:
             )
         if record.assessment is not None:
             lines.append(("Reliability", assessment_verdict(record.assessment, selected_columns_text(record.subset))))
-            if (rates := record.assessment.error_rates) is not None:
-                lines.append(("Error rates", f"{error_rates_text(rates)} {error_rates_design(rates)}"))
+            if (rates := collect_error_rates(record)) is not None:
+                lines.append(("Error rates", f"{rates['finding']} {rates['design']}"))
         if record.graph is not None:
             lines.append(("Graph", edges_text(record.graph)))
         if record.maps:

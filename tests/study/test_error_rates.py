@@ -1,0 +1,233 @@
+"""The error rates of a study: the numbers of `selection_error_rates`, and what is refused, left out, interrupted and repeated."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.reference.records import shared
+
+import tamiz
+from tamiz import SubsetSelector
+from tamiz._study import models
+from tamiz._study.budget import DEFAULT_BUDGET
+from tamiz._study.estimates import _N_SIGNAL_SEARCHES, estimate_steps
+from tamiz.assessment import selection_error_rates
+from tamiz.criteria import CFS
+from tamiz.exceptions import DataError
+from tamiz.report import Result
+from tamiz.report.error_rates import collect_error_rates
+from tamiz.search import BestFirst, Evaluations
+from tamiz.sources.factory import open_source
+
+pytestmark = [
+    pytest.mark.usefixtures("few_models"),
+    pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_searches():
+    """Few folds and shuffled targets, and no other evaluation."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(models, "_FOLDS", 3)
+        patched.setattr("tamiz.assessment.permutation_null._DEFAULT_PERMUTATIONS", 2)
+        patched.setattr(models.ModelEvaluation, "recommend", lambda *_: None)
+        patched.setattr(models.ModelEvaluation, "run_noise_experiment", lambda *_: None)
+        yield
+
+
+def study(*data, **more):
+    return tamiz.study(*data, relevances=[], maps=[], points=False, **more)
+
+
+def table(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = pd.DataFrame(rng.normal(size=(n, 4)) + y[:, None] * [1.5, 1.0, 0.0, 0.0], columns=list("abcd"))
+    return X, np.where(y, "ill", "well")
+
+
+@pytest.fixture(scope="module")
+def studied(few_models, few_searches):
+    return study(*table(), semi_synthetic=5, random_state=4)
+
+
+def test_the_rates_of_a_study_are_those_of_the_function(studied):
+    selector = SubsetSelector(CFS(), BestFirst(), random_state=4)
+    expected = selection_error_rates(selector, open_source(*table()), n_draws=5, random_state=4).to_dict()
+    expected |= expected["rates"]
+    expected["falsely_selected"] = [
+        {"name": name, "share": share} for name, share in expected["falsely_selected"].items()
+    ]
+    found = studied.to_dict()["assessment"]["error_rates"]
+    assert found["n_draws"] == 5
+    assert found == shared(expected, found)
+
+
+def test_a_study_with_rates_is_read_as_it_was_written(studied, tmp_path):
+    again = Result.from_json(studied.to_json(tmp_path / "a.json"))
+    assert again.record == studied.record
+    assert again.page() == studied.page()
+    assert collect_error_rates(again.record)["finding"] in again.page()
+    # A file of an earlier version.
+    data = json.loads((tmp_path / "a.json").read_text())
+    del data["assessment"]["error_rates"]
+    (tmp_path / "old.json").write_text(json.dumps(data))
+    assert Result.from_json(tmp_path / "old.json").record.assessment.error_rates is None
+
+
+def test_the_study_states_the_option_and_the_time_of_the_step(studied):
+    assert "semi_synthetic=5" in studied.record.reproduction.python
+    (step,) = [one for one in studied.timings if one.step == "error rates"]
+    assert step.seconds > 0
+    assert step.estimated_seconds > 0.5
+
+
+def test_nothing_else_changes_and_none_is_the_default(studied):
+    usual = study(*table(), random_state=4)
+    assert usual.record.assessment.error_rates is None
+    assert not any(step.step == "error rates" for step in usual.timings)
+    before, after = usual.to_dict(), studied.to_dict()
+    after["assessment"]["error_rates"] = None
+    assert {**before, "reproduction": None} == {**after, "reproduction": None}
+
+
+def test_the_command_line_repeats_it(tmp_path):
+    X, y = table()
+    X.assign(state=y).to_csv(tmp_path / "t.csv", index=False)
+    found = study(tmp_path / "t.csv", "state", semi_synthetic=2, search=BestFirst(), stop=Evaluations(3))
+    assert "--semi-synthetic 2" in found.record.reproduction.command
+
+
+def test_the_estimate_counts_every_search(monkeypatch):
+    from tamiz.assessment.selector_adapters import _SubsetSelectorAdapter
+
+    X, y = table()
+    calls, fit = [], _SubsetSelectorAdapter._fit_select
+    monkeypatch.setattr(_SubsetSelectorAdapter, "_fit_select", lambda *arguments: (calls.append(1), fit(*arguments))[1])
+    selection_error_rates(SubsetSelector(CFS(), BestFirst()), X, y, n_draws=3)
+    assert len(calls) == 3 + _N_SIGNAL_SEARCHES
+    schema = open_source(X, y).schema
+    steps = [
+        estimate_steps(schema, DEFAULT_BUDGET, 60, 0, sample_graph=True, search_subset=True, semi_synthetic=n)
+        for n in (0, 20, 96)
+    ]
+    assert "error rates" not in steps[0]
+    few, many = (one["error rates"].seconds - 0.2 for one in steps[1:])
+    assert many / few == pytest.approx((96 + _N_SIGNAL_SEARCHES) / (20 + _N_SIGNAL_SEARCHES))
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ({"semi_synthetic": 1}, ValueError, "semi_synthetic must be at least 2, got 1"),
+        ({"semi_synthetic": -3}, ValueError, "semi_synthetic must be at least 2, got -3"),
+        ({"semi_synthetic": 2.5}, TypeError, r"semi_synthetic must be a whole number, got 2\.5"),
+        ({"semi_synthetic": True}, TypeError, "semi_synthetic must be a whole number, got True"),
+        (
+            {"semi_synthetic": 20, "assess": False},
+            ValueError,
+            "semi_synthetic=20 is part of the evaluation that assess=False",
+        ),
+    ],
+)
+def test_invalid_numbers_of_targets_are_refused(asked, error, message):
+    with pytest.raises(error, match=message):
+        study(*table(), **asked)
+
+
+def test_without_a_target_there_are_no_rates():
+    with pytest.raises(
+        DataError, match=r"^semi_synthetic=20 repeats the search .* the table has no target; pass target=\."
+    ):
+        study(table()[0], semi_synthetic=20)
+
+
+def test_rates_are_left_out_with_the_assessment_and_a_warning_states_it(monkeypatch):
+    monkeypatch.setattr(models.ModelEvaluation, "assess", lambda *_: None)
+    found = study(*table(), semi_synthetic=2)
+    assert found.record.assessment is None
+    assert (
+        "The error rates on semi-synthetic targets are left out with the reliability of the selection."
+        in found.record.warnings
+    )
+
+
+def test_an_interruption_keeps_the_assessment(monkeypatch, studied):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tamiz.assessment.semi_synthetic.simulate_error_rates", interrupt)
+    found = study(*table(), semi_synthetic=5, random_state=4).to_dict()
+    assert found["interruption"] == "Interrupted in the step 'error rates'; what was found until then is shown."
+    expected = studied.to_dict()["assessment"]
+    assert found["assessment"] == {**expected, "error_rates": None}
+    monkeypatch.setattr("tamiz.assessment.nested_cv.selection_report", interrupt)
+    found = study(*table(), semi_synthetic=5).to_dict()
+    assert found["assessment"] is None
+    assert not any("error rates" in warning for warning in found["warnings"])
+
+
+def test_rates_that_do_not_fit_the_seconds_are_left_out_with_the_reason():
+    found = study(*table(), semi_synthetic=10**9, max_seconds=600)
+    assert found.record.assessment is not None
+    assert found.record.assessment.error_rates is None
+    (note,) = [one for one in found.record.warnings if one.startswith("Left out")]
+    assert (
+        "the 600 seconds of max_seconds (--max-seconds) are over, or too few are left: the error rates on semi" in note
+    )
+
+
+# Known truths: the sentences of the report, and the section around them
+
+
+def sections(found):
+    return collect_error_rates(found.record), found.page()
+
+
+def percent(pattern, text):
+    return float(re.search(pattern, text)[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["number", "classes"])
+def test_a_search_that_finds_orthogonal_columns_is_described_so(kind):
+    rng = np.random.default_rng(0)
+    X = np.linalg.qr(rng.normal(size=(400, 8)))[0] * 20
+    latent = X[:, 0] + X[:, 1] - X[:, 2] + 0.2 * rng.normal(size=400)
+    y = latent if kind == "number" else np.where(latent > 0, "high", "low")
+    found = study(X, y, semi_synthetic=12)
+    shown, _ = sections(found)
+    assert percent(r"finds ([\d.]+)%", shown["finding"]) >= 90
+    assert percent(r"and ([\d.]+)% ±", shown["finding"]) <= 25
+    what = "target" if kind == "number" else "latent variable behind the classes"
+    assert f"of the variance of the {what}, " in shown["design"]
+
+
+@pytest.mark.slow
+def test_near_copies_of_every_column_are_described_as_such():
+    X, y = table(200)
+    copies = X + 0.01 * np.random.default_rng(1).normal(size=X.shape)
+    found = study(pd.concat([X, copies.add_suffix("_again")], axis=1), y, semi_synthetic=12)
+    shown, _ = sections(found)
+    false, strict = re.search(r"and ([\d.]+)% ± [\d.]+% .* \(([\d.]+)% ± [\d.]+% if columns", shown["finding"]).groups()
+    assert float(false) > float(strict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_of_noise_the_section_claims_no_signal_of_the_real_target(seed):
+    rng = np.random.default_rng(seed)
+    found = study(rng.normal(size=(150, 6)), rng.normal(size=150), semi_synthetic=4)
+    shown, page = sections(found)
+    assert not found.record.assessment.helps
+    assert "No gain over the baseline was found on new rows" in page
+    rates = found.record.assessment.error_rates
+    if rates.signal_strength == "stronger":
+        assert "10% of the variance of the target, a stronger signal than that of the real target." in shown["design"]
+        assert shown["notes"][0].startswith("The linear signal of the real target is below 3% of the variance (R2 ")
+    else:
+        assert rates.signal < 0.3
+        assert shown["design"].endswith("as strong as the one estimated for the real target, which may be none.")
