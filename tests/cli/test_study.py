@@ -208,10 +208,48 @@ def test_a_study_and_a_selection_select_the_same_columns(tamiz: Callable[..., Re
     ]
 
 
-def test_without_a_target_nothing_can_be_assessed(tamiz: Callable[..., Result], iris: Path) -> None:
-    done = tamiz("study", iris, "--assess")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--assess",), "--assess needs a target: name its column with --target."),
+        (("--semi-synthetic", 20), "--semi-synthetic needs a target: name its column with --target."),
+        (("-t", "species", "--semi-synthetic", 1), "at least 2 targets are needed, or 0 for none."),
+        (
+            ("-t", "species", "--semi-synthetic", 20, "--no-assess"),
+            "--semi-synthetic is part of an assessment: add --assess.",
+        ),
+    ],
+)
+def test_what_cannot_be_assessed_is_a_wrong_command_line(
+    tamiz: Callable[..., Result], iris: Path, options: tuple[object, ...], message: str
+) -> None:
+    done = tamiz("study", iris, *options)
     assert done.exit_code == 2
-    assert "--assess needs a target: name its column with --target." in done.stderr
+    assert message in " ".join(done.stderr.split())
+
+
+def test_a_dry_run_counts_the_searches_on_semi_synthetic_targets(tamiz: Callable[..., Result], iris: Path) -> None:
+    def seconds(*options: object) -> dict[str, str]:
+        lines = tamiz("study", iris, "-t", "species", "--assess", "--dry-run", *options).stdout.splitlines()
+        return {line.split("\t")[0]: line.split("\t")[2] for line in lines if "\t" in line}
+
+    assert "error rates" not in seconds()
+    assert float(seconds("--semi-synthetic", 2000)["error rates"]) > 10
+
+
+@pytest.mark.slow
+def test_the_error_rates_of_a_study_are_printed_and_in_the_report(
+    tamiz: Callable[..., Result], folder: Path, iris: Path
+) -> None:
+    done = tamiz(
+        "study", iris, "-t", "species", "--reduce", "pca", "--assess", "--semi-synthetic", 2, "--json", "r.json"
+    )
+    rates = json.loads((folder / "r.json").read_text(encoding="utf-8"))["assessment"]["error_rates"]
+    assert (rates["n_draws"], rates["n_samples"]) == (2, 150)
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("  Error rates: ")]
+    finding = line.removeprefix("  Error rates: ").partition(" Each target is ")[0]
+    assert finding.startswith("On 2 semi-synthetic targets of 150 rows, the search finds ")
+    assert finding in (folder / "iris-report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

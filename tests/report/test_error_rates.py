@@ -138,7 +138,10 @@ def test_the_section_names_the_columns_that_are_often_false_and_repeats_no_note(
     shown = collect_error_rates(record_of(wine))
     assert shown is not None
     first = found["falsely_selected"][0]["name"]
-    assert shown["often"].startswith(f"Most often selected without being true: {first} (40% of the targets), ")
+    second, third = (one["name"] for one in found["falsely_selected"][1:])
+    assert shown["often"] == (
+        f"Most often selected without being true: {first} (for 40% of the targets), {second} (25%) and {third} (10%)."
+    )
     assert shown["notes"] == ["Some targets have fewer true columns."]
     page = render(wine)
     assert shown["finding"] in page

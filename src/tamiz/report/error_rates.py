@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.text import count_with_noun, format_count, format_percent, join_names
+from tamiz.report.text import count_with_noun, format_count, format_percent, join_names, shorten
 
 if TYPE_CHECKING:
     from tamiz.report.records.models import ErrorRatesRecord, RateRecord
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 # A percentage below the first, or a standard error below the second, has a decimal.
 _WHOLE_PERCENT, _WHOLE_ERROR = 0.095, 0.005
+_NAME_WIDTH = 40
 _STRENGTHS = {
     "equal": "a signal as strong as the one estimated for the real target",
     "stronger": "a stronger signal than that of the real target",
     "weaker": "at most as strong a signal as that of the real target",
 }
 _LIMIT = (
-    "The rates describe this search on this table, for effects that are additive and of equal size. They are not the probability "
-    "that a certain selected column is false."
+    "The rates describe this search on this table. They are not the probability that a certain selected column is false."
 )
 
 
@@ -89,8 +89,11 @@ def _false_text(rates: ErrorRatesRecord) -> str:
 
 def _often_false_text(rates: ErrorRatesRecord) -> str:
     """Return the columns that are most often selected falsely, "" if there are none."""
-    often = [f"{one.name} ({format_percent(one.share)} of the targets)" for one in rates.falsely_selected]
-    return f"Most often selected without being true: {join_names(often, width=80)}." if often else ""
+    often = [
+        f"{shorten(one.name, _NAME_WIDTH)} ({'' if k else 'for '}{format_percent(one.share)}{'' if k else ' of the targets'})"
+        for k, one in enumerate(rates.falsely_selected)
+    ]
+    return f"Most often selected without being true: {join_names(often, width=2 * _NAME_WIDTH)}." if often else ""
 
 
 def _mean_and_error(rate: RateRecord) -> str:
