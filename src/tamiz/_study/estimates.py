@@ -97,8 +97,7 @@ def estimate_steps(
             "assessment": (0.5 + n_searches * again, 64 * rows * used, rows),
         }
         if semi_synthetic:
-            n_searches = semi_synthetic + _N_SIGNAL_SEARCHES
-            found["error rates"] = (0.2 + n_searches * (again + _TARGET_SECONDS), 64 * rows * used, rows)
+            found["error rates"] = (_error_rate_seconds(schema, rows, semi_synthetic), 64 * rows * used, rows)
         if seen <= MAX_NOISE_COORDINATES:
             found["noise_experiment"] = (0.5 + 2e-5 * rows * (seen + 60), 64 * rows * (seen + 50), rows)
     else:
@@ -120,3 +119,12 @@ def _recommendation_cost(schema: Schema, budget: Budget, n_rows: int, n_splits: 
     if by_mrmr <= budget.scale * MAX_SECONDS_PER_SEARCH:
         seconds += (1 + n_splits) * by_mrmr
     return seconds, 64 * n_rows * modelled
+
+
+def _error_rate_seconds(schema: Schema, n_rows: int, n_draws: int) -> float:
+    """Return the seconds of searches on semi-synthetic targets, and of the ridge regressions that determine the signal."""
+    n_searches = n_draws + _N_SIGNAL_SEARCHES
+    # The largest column of levels is often selected. The regression has an unknown for each of its levels in the rows.
+    n_unknowns = min(max(schema.n_levels.values(), default=0), n_rows)
+    regressions = 1e-10 * (_N_SIGNAL_SEARCHES - 1) * n_unknowns**2 * n_rows
+    return 0.2 + n_searches * (search_seconds(schema, n_rows) + _TARGET_SECONDS) + regressions

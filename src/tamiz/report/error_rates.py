@@ -18,9 +18,7 @@ _STRENGTHS = {
     "stronger": "a stronger signal than that of the real target",
     "weaker": "at most as strong a signal as that of the real target",
 }
-_LIMIT = (
-    "The rates describe this search on this table. They are not the probability that a certain selected column is false."
-)
+_LIMIT = "The rates describe this search on this table. They are not the probability that a certain selected column is false."
 
 
 def collect_error_rates(result: StudyRecord) -> dict[str, Any] | None:
