@@ -72,7 +72,7 @@ def estimate_steps(
     joined, drawn = max_graph_rows(schema, n_shown, budget) if sample_graph else n, min(n_shown, 2000)
     resampled = bootstrap_cost(schema, budget)
     refitted = LinearCoefficient().study_refit_products(schema, N_BOOTSTRAP) if resampled else 0.0
-    ranked_again = 1.2e-6 * resampled + 8e-3 * used * bool(resampled) + 5e-9 * refitted
+    ranked_again = 1.2e-6 * resampled + 0.012 * used * bool(resampled) + 4e-9 * refitted
     search = search_seconds(schema, n)
     fitted = 0.1 + 1e-4 * joined + 3e-8 * joined * seen + 2.5e-7 * drawn**2 + 1.5e-6 * drawn * seen
     evaluated = 0.1 + 2e-7 * drawn**2 + 8e-7 * drawn * seen

@@ -154,14 +154,16 @@ class LinearCoefficient(ModelRelevance):
         return scores
 
     def study_refit_products(self, schema: Schema, n_weightings: int) -> float:
-        """Return the multiplications of the models that a study refits under row weights; 0 if there are too many."""
+        """Return the multiplications of the models that a study refits under row weights; 0 if it does not refit them."""
         adapted = self.adapt_to(schema)
         if not isinstance(adapted, LinearCoefficient):
             return 0.0
         n_rows = schema.n_rows if adapted.max_rows is None else adapted.max_rows
         # Levels that do not occur in these rows are no coordinates.
         n_coordinates = len(schema.numeric) + sum(min(n, n_rows) for n in schema.n_levels.values())
-        return refit_products(n_rows * n_coordinates, schema.n_classes if schema.has_classes else 0, n_weightings)
+        products = refit_products(n_rows * n_coordinates, schema.n_classes if schema.has_classes else 0, n_weightings)
+        # The preconditioner by the Woodbury identity multiplies by the rows twice more in each step.
+        return 2 * products if n_coordinates >= n_rows else products
 
     def _check_alpha(self) -> float:
         alpha = check_real("alpha", self.alpha, low=0.0)
