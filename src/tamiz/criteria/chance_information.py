@@ -136,9 +136,9 @@ def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Se
     ]
     more = f" and {len(found) - _MAX_NAMED:,} more" if len(found) > _MAX_NAMED else ""
     return [
-        f"{label}: the information with the target of {', '.join(listed)}{more} is not above chance, the 95 % point of columns with "
-        "these values that are independent of the target. Information from counts is high for columns of many values: exclude such "
-        "columns, or use correction='chance'."
+        f"{label}: the information about the target of {', '.join(listed)}{more} is not above chance, the 95 % point under "
+        "independence. Information from counts is high for columns of many values: exclude such columns, or use "
+        "correction='chance' (--correction chance)."
     ]
 
 
