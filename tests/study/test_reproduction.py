@@ -77,7 +77,8 @@ STUDIES = {
     "groups and weights": {"target": "class", "groups": "patient", "weight": "count", "kinds": {"price": "id"}},
     "times": {"target": "class", "time": "patient", "merit": CrossValidated("naive_bayes", 3), "search": Forward()},
     "corrected for chance": {
-        **BY_CLASS, "merit": JMI(correction="chance", missing="category"), "missing": "category", "search": Forward(), "n_features": 2,
+        **BY_CLASS, "merit": JMI(correction="chance", missing="category"), "missing": "category",
+        "search": Forward(), "n_features": 2,
     },
     "Weka's numbers": {**BY_CLASS, "merit": CFS(convention="weka")},
     "a seed, no points": {**BY_CLASS, "random_state": 11, "points": False, "search": RandomSubsets(20)},

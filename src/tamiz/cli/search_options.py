@@ -198,7 +198,9 @@ class SubsetSearch:
                 "--correction applies to merits of mutual information only: use one such as --merit jmi, or leave out --correction."
             )
         if self.convention is not None or self.folds is not None:
-            raise click.UsageError("--convention and --folds do not apply to merits of mutual information: leave them out.")
+            raise click.UsageError(
+                "--convention and --folds do not apply to merits of mutual information: leave them out."
+            )
         merit: Merit = part(correction=correction)
         return merit.with_missing(missing)
 
@@ -332,8 +334,8 @@ _OPTIONS = [
     click.option(
         "--correction",
         type=click.Choice(["none", "chance"]),
-        help="How merits of mutual information, such as jmi, treat what columns of many values have by chance. none: the information "
-        "of the counts; chance: minus its expectation under independence.  [default: none]",
+        help="How merits of mutual information, such as jmi, treat what columns of many values have by chance. none: the "
+        "information of the counts; chance: minus its expectation under independence.  [default: none]",
     ),
     click.option(
         "--scoring",

@@ -1,4 +1,4 @@
-"""Information that columns have by chance: its expectation under independence, and columns whose information is not above it."""
+"""Information by chance: its expectation under independence, and columns whose information about the target is not above it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ InformationCorrection = Literal["none", "chance"]
 INFORMATION_CORRECTIONS: tuple[InformationCorrection, ...] = ("none", "chance")
 
 # Columns with more values are compared with chance: numbers are cut into at most so many intervals of equal frequency.
-_FEW_VALUES = 10
-# Random tables of a permutation test. The p-value is (1 + tables that reach the observed information) / 200: at most 0.05 if at most
-# nine do.
+FEW_VALUES = 10
+# Random tables of a permutation test. The p-value is (1 + tables that reach the observed information) / 200, 0.05 for nine tables.
 _N_TABLES, _MAX_REACHED = 199, 9
 # Relative to the information, smaller differences are rounding errors.
 _ROUNDING = 1e-9
@@ -67,8 +66,8 @@ class ExpectedInformation:
     def __init__(self, class_counts: Floats, starts: NDArray[np.int64], *, conditional: bool) -> None:
         if not _are_whole(class_counts):
             raise DataError(
-                "correction='chance' needs rows that count as whole numbers, but the weights of the rows, or of rows in groups, are "
-                "fractions. Use correction='none'."
+                "correction='chance' needs rows that count as whole numbers, but the weights of the rows, or of rows in groups, "
+                "are fractions. Use correction='none'."
             )
         counts = class_counts.astype(np.int64)
         self._starts = starts
@@ -111,7 +110,7 @@ class _ChanceLevel(NamedTuple):
     expected: float
 
 
-def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Sequence[str]) -> list[str]:
+def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Sequence[str], remedy: str) -> list[str]:
     """Return a warning on columns of many values whose information with the target is not above chance; none without such columns.
 
     A column of more than ten values is named if, with every output of the target, its information is at most the 95 % point of its
@@ -121,11 +120,13 @@ def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Se
     Parameters
     ----------
     label : str
-        The name of the merit.
+        The name of the criterion.
     tables : dict of int to list of ndarray of shape (n_values, n_classes)
         For each column its counts in the classes of every output.
     names : sequence of str
         The names of the columns.
+    remedy : str
+        What the user can do other than to exclude the columns.
     """
     found = [level for j, outputs in tables.items() if (level := _chance_level(j, outputs)) is not None]
     if not found:
@@ -137,21 +138,21 @@ def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Se
     more = f" and {len(found) - _MAX_NAMED:,} more" if len(found) > _MAX_NAMED else ""
     return [
         f"{label}: the information about the target of {', '.join(listed)}{more} is not above chance, the 95 % point under "
-        "independence. Information from counts is high for columns of many values: exclude such columns, or use "
-        "correction='chance' (--correction chance)."
+        f"independence. Information from counts is high for columns of many values: exclude such columns, or {remedy}."
     ]
 
 
 def _chance_level(column: int, tables: Sequence[Floats]) -> _ChanceLevel | None:
     """Return the information of a column of many values whose information is not above chance, None for another column."""
     sizes = [(table.sum(axis=1) > 0).sum() for table in tables]
-    if max(sizes) <= _FEW_VALUES or not all(_are_whole(table) for table in tables):
+    if max(sizes) <= FEW_VALUES or not all(_are_whole(table) for table in tables):
         return None
     counts = [table[table.sum(axis=1) > 0].astype(np.int64) for table in tables]
     if any(_is_above_chance(table) for table in counts):
         return None
     expected = [
-        float(ExpectedInformation(table, np.array([0, len(table)]), conditional=False).relevances[0]) for table in counts
+        float(ExpectedInformation(table, np.array([0, len(table)]), conditional=False).relevances[0])
+        for table in counts
     ]
     information = [_information(table) for table in counts]
     return _ChanceLevel(column, int(max(sizes)), float(np.mean(information)), float(np.mean(expected)))

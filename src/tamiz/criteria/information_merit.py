@@ -234,7 +234,7 @@ class InformationEvaluator(Evaluator):
         if self.plug_in is None:
             return []
         tables = {j: self.plug_in.class_counts(j) for j in np.flatnonzero(mask).tolist()}
-        return chance_level_warnings(self._label, tables, self.names)
+        return chance_level_warnings(self._label, tables, self.names, "use correction='chance' (--correction chance)")
 
     @property
     def name(self) -> str:

@@ -69,7 +69,7 @@ def expected_information(sizes_a, sizes_b, logs):
 
 @jit(void(ro(int64, 2), ro(int64), ro(int64), ro(int64), ro(float64), rw(float64, 2)))
 def expected_pair_information(sizes, starts, first, second, logs, out):
-    """Fill a row of out with the expected I(A; B) and I(A; B | Y) of every pair of columns, permuted within the classes for the latter.
+    """Fill a row of out with the expected I(A; B) and, after permutation within the classes, I(A; B | Y) of every pair of columns.
 
     The columns [starts[c], starts[c + 1]) of `sizes` are the ascending numbers of rows of the values of column c: in all rows in
     its first row, in each class of Y in the others.
