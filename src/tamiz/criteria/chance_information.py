@@ -115,14 +115,15 @@ def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Se
 
     A column of more than ten values is named if, with every output of the target, its information is at most the 95 % point of its
     distribution under independence: a permutation test of 199 random tables with the margins of the observed one has p > 0.05. Its
-    draws depend only on the table. Columns are not named where the counts are not whole numbers.
+    draws depend only on the table. No column is named where the counts are not whole numbers, as with weights of 1 / the rows of a
+    group.
 
     Parameters
     ----------
     label : str
         The name of the criterion.
     tables : dict of int to list of ndarray of shape (n_values, n_classes)
-        For each column its counts in the classes of every output.
+        For each column the counts of its values in the classes of every output, without missing values where these are distributed.
     names : sequence of str
         The names of the columns.
     remedy : str
