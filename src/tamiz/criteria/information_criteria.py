@@ -38,7 +38,8 @@ class MIM(InformationMerit):
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
         for a numeric target.
     correction : {"none", "chance"}, default="none"
-        Whether the expectation under independence is subtracted from all information, which favours columns of many values.
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
@@ -96,7 +97,8 @@ class MIFS(InformationMerit):
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
         for a numeric target.
     correction : {"none", "chance"}, default="none"
-        Whether the expectation under independence is subtracted from all information, which favours columns of many values.
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
@@ -167,7 +169,8 @@ class CIFE(InformationMerit):
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
         target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
     correction : {"none", "chance"}, default="none"
-        Whether the expectation under independence is subtracted from all information, which favours columns of many values.
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
@@ -220,7 +223,8 @@ class ICAP(InformationMerit):
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
         target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
     correction : {"none", "chance"}, default="none"
-        Whether the expectation under independence is subtracted from all information, which favours columns of many values.
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
@@ -271,7 +275,8 @@ class JMI(InformationMerit):
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
         target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
     correction : {"none", "chance"}, default="none"
-        Whether the expectation under independence is subtracted from all information, which favours columns of many values.
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
@@ -324,7 +329,8 @@ class DISR(InformationMerit):
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
         target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
     correction : {"none", "chance"}, default="none"
-        Whether the expectation under independence is subtracted from all information, which favours columns of many values.
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
@@ -378,7 +384,8 @@ class CMIM(InformationMerit):
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
         target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
     correction : {"none", "chance"}, default="none"
-        Whether the expectation under independence is subtracted from all information, which favours columns of many values.
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------

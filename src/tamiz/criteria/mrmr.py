@@ -58,7 +58,8 @@ class MRMR(InformationMerit):
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
         for a numeric target. With "correlation" numbers are not cut, and it must be None.
     correction : {"none", "chance"}, default="none"
-        Whether the expectation under independence is subtracted from all information, which favours columns of many values.
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
