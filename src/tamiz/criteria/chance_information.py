@@ -26,6 +26,8 @@ _N_TABLES, _MAX_REACHED = 199, 9
 # Relative to the information, smaller differences are rounding errors.
 _ROUNDING = 1e-9
 _BLOCK_COLUMNS, _BLOCK_PAIRS = 16, 256
+# Cells of random tables that are drawn at a time.
+_BLOCK_CELLS = 2**18
 _MAX_NAMED = 5
 
 
@@ -167,8 +169,9 @@ def _is_above_chance(table: NDArray[np.int64]) -> bool:
     terms = counts * np.log2(np.maximum(counts, 1))
     observed = float(terms[table].sum()) * (1 - _ROUNDING)
     n_reached = 0
-    for _ in range(_N_TABLES):
-        n_reached += float(terms[draw.rvs(1, random_state=rng)[0].astype(np.int64)].sum()) >= observed
+    for start, stop in parallel.block_ranges(_N_TABLES, 1 + _BLOCK_CELLS // table.size):
+        drawn = draw.rvs(stop - start, random_state=rng).astype(np.int64)
+        n_reached += int((terms[drawn].sum(axis=(1, 2)) >= observed).sum())
         if n_reached > _MAX_REACHED:
             return False
     return True
