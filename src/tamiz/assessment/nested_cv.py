@@ -61,8 +61,9 @@ def selection_report(
     Parameters
     ----------
     selector : selector
-        A `SubsetSelector` or `RankSelector`, a scikit-learn selector with `get_support`, or a pipeline that ends in one. It is
-        cloned and not changed. Only the search on the whole table uses its journal.
+        A `SubsetSelector`, `RankSelector` or other selector of this package, such as `RedundancyFilter` or `BorutaSelector`; a
+        scikit-learn selector with `get_support`, or a pipeline that ends in one. It is cloned and not changed. Only the search on
+        the whole table uses its journal.
     X : array, sparse matrix, data frame or Source
         Estimators and selectors of scikit-learn receive the rows in the type of X.
     y : array of shape (n_samples,), default=None
