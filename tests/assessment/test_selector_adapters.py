@@ -122,7 +122,7 @@ def test_shuffled_targets_have_folds_of_all_their_classes():
         null = selection_report(selector, X, y, n_permutations=20).null
         assert null.statistic == "apparent score"
         assert np.isfinite(null.null_values).all()
-        assert null.p_value < 0.1
+        assert null.median < null.observed
 
 
 def test_weights_are_passed_to_estimators_that_accept_them():
