@@ -111,8 +111,8 @@ def selection_report(
     Notes
     -----
     The permutation test compares the merit of the selected set with the merits of the sets selected for shuffled targets. If the
-    selector has no merit that reads the target, as for scikit-learn's selectors, it compares the apparent score; for classes, the
-    folds of a shuffled target are drawn again, stratified by it, as those of the real target are.
+    selector has no merit that reads the target, as for scikit-learn's selectors, it compares the apparent score; for classes, each
+    shuffled target has folds that are stratified by it, as those of the real target are.
 
     Cost: 1 + n_splits + n_permutations searches; with semi-synthetic targets one for each, and 50 to determine their signal.
 
