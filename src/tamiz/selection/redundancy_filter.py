@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from tamiz.criteria.base import Relevance
 from tamiz.criteria.column_pairs import chance_corrected_uncertainties, pair_association, pair_uncertainties
@@ -25,6 +26,8 @@ from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
 
+# A warning names a larger probability that a column of noise is dropped.
+_MAX_CHANCE = 0.01
 _MEASURES = ("pearson", "linear", "symmetric_uncertainty")
 
 
@@ -62,6 +65,12 @@ class RedundancyFilter(Selector):
     ------
     ValueError
         When the table or a parameter cannot be used.
+
+    Warns
+    -----
+    TamizWarning
+        With "linear", when there are so few rows that the kept columns would explain a column of noise up to the threshold with
+        probability above 0.01, and columns were dropped because several kept ones explain them.
 
     Notes
     -----
@@ -157,6 +166,7 @@ class RedundancyFilter(Selector):
             varied = np.array([j for j in table.schema.used.tolist() if not table.schema.columns[j].constant], np.intp)
             order = np.lexsort((-scores[varied], _missing_weights(table)[varied]))
             kept, values, determined = _ColumnAssociations(table, varied, measure, threshold).visit(order)
+        warn_user(_chance_warnings(table, varied, kept, determined, measure, threshold))
         self.support_ = self._support = np.zeros(schema.n_columns, dtype=bool)
         self.support_[varied[kept]] = True
         self.associations_ = np.zeros(schema.n_columns)
@@ -172,6 +182,32 @@ class RedundancyFilter(Selector):
         record_features(self, X)
         self.schema_ = schema
         return self
+
+
+def _chance_warnings(
+    source: Source,
+    varied: NDArray[np.intp],
+    kept: NDArray[np.intp],
+    determined: list[list[int]],
+    measure: str,
+    threshold: float,
+) -> list[str]:
+    """Return a warning where the regression on the kept columns may explain a column of noise up to the threshold."""
+    n_dropped = sum(len(columns) > 1 for columns in determined)
+    if measure != "linear" or not n_dropped:
+        return []
+    n_rows = source.schema.n_rows
+    n_numeric = sum(source.schema.columns[j].is_number for j in varied[kept].tolist())
+    n_free = n_rows - 1 - n_numeric
+    # R2 of independent normal columns has a beta distribution with these degrees of freedom, halved.
+    chance = float(betainc(n_free / 2, n_numeric / 2, 1 - threshold)) if n_free > 0 else 1.0
+    if chance <= _MAX_CHANCE:
+        return []
+    return [
+        f"A column of noise has an R2 of at least {threshold:g} with probability {chance:.2g}, because {n_numeric:,} numeric "
+        f"columns are kept and there are {n_rows:,} rows; {n_dropped:,} of the dropped columns are explained by several kept ones "
+        "together. Use measure='pearson', or more rows."
+    ]
 
 
 def _missing_weights(source: Source) -> Floats:
@@ -258,7 +294,7 @@ class _ColumnAssociations:
             elif r2 >= self.threshold:
                 assert regression is not None
                 # An exact relation is described exactly.
-                r2_needed = 1.0 - ROUNDING if r2 >= 1.0 - ROUNDING else self.threshold
+                r2_needed = 1.0 - regression.rounding(position[i]) if r2 == 1.0 else self.threshold
                 determined[i] = self.numeric[regression.explain(position[i], r2_needed)].tolist()
             else:
                 kept.append(i)

@@ -11,13 +11,16 @@ from tamiz.statistics.base import Floats
 
 # A share of unexplained variance below this is 0, and the column is determined exactly: sums of many rows are rounded.
 ROUNDING = 1e-10
+# A larger share is no error of rounding: standardised coefficients would have to exceed 1e6.
+_MAX_ROUNDING = 1e-3
 
 
 class StepwiseRegression:
     r"""Regressions of all columns on a growing set of columns.
 
-    A column is determined by the set if the set explains its variance but for a share of 1e-10. The shares are computed from a
-    Cholesky factorisation of the correlation matrix, to which each column of the set adds a row:
+    A column is determined exactly by the set if the set explains its variance but for a share of 1e-10, or of the error of rounding
+    where that is larger. The shares are computed from a Cholesky factorisation of the correlation matrix, to which each column of
+    the set adds a row:
 
     .. math:: R^2_j = \sum_k l_{kj}^2, \qquad l_{kj} = \frac{r_{kj} - \sum_{m<k} l_{mk} l_{mj}}{l_{kk}}
 
@@ -36,10 +39,10 @@ class StepwiseRegression:
     Cost O(n_columns k^2) for k columns of the set.
 
     The order matters where columns are nearly collinear. Let e and f be standard normal and independent of a, b = a + 1e-4 e and
-    c = e + 1e-3 f. In the order a, b, c no column is determined by those before it: b leaves a share of 1e-8 unexplained, and c one
-    of 1e-6. In the order of `add_basis`, a, c, b, the last leaves a share of 1e-14: it is determined. A selector that prefers some
-    columns must use its own order. Where a singular correlation matrix must be detected, use `add_basis`, in whose order the
-    coefficients, which multiply errors of rounding, are small.
+    c = e + 1e-3 f. In the order a, b, c no column is determined by those before it: the set leaves a share of 1e-8 of b
+    unexplained, and 1e-6 of c. In the order a, c, b it leaves 1e-14 of b, which is therefore determined. A selector that prefers
+    some columns must use their order. `add_basis` uses the second one, to detect that a correlation matrix is singular: in its
+    order the coefficients are small, and so are errors of rounding.
 
     References
     ----------
@@ -54,7 +57,7 @@ class StepwiseRegression:
     >>> regression = StepwiseRegression(np.corrcoef(X.T))
     >>> regression.add(2)
     >>> regression.add(0)
-    >>> regression.r2(1), regression.explain(1, 1 - 1e-10)
+    >>> regression.r2(1), regression.explain(1, 1 - regression.rounding(1))
     (1.0, [0, 2])
     """
 
@@ -66,8 +69,19 @@ class StepwiseRegression:
         self._unexplained = correlations.diagonal().copy()
 
     def r2(self, column: int) -> float:
-        """Return the share of the variance of a column that the set explains."""
-        return float(np.clip(1.0 - self._unexplained[column], 0.0, 1.0))
+        """Return the share of the variance of a column that the set explains, 1 if the set determines it exactly."""
+        unexplained = float(self._unexplained[column])
+        return 1.0 if unexplained < self.rounding(column) else min(1.0 - unexplained, 1.0)
+
+    def rounding(self, column: int) -> float:
+        """Return the share of the variance of a column that may be unexplained because of rounding.
+
+        Errors d of the correlations change the share by at most d (1 + sum |b|)^2, where b are the standardised coefficients.
+        """
+        if not self.columns or self._unexplained[column] > _MAX_ROUNDING:
+            return ROUNDING
+        size = 1.0 + float(np.abs(self.coefficients([column])).sum())
+        return max(ROUNDING, 4 * float(np.finfo(float).eps) * size**2)
 
     def add(self, column: int) -> None:
         """Add a column to the set."""
