@@ -27,7 +27,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.in_memory import column_loader
 from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, to_numbers
 from tamiz.sources.schema import Column, Schema
-from tamiz.sources.views import RowNumbers, select_rows, target_array, weight_array
+from tamiz.sources.views import RowNumbers, positive_weight_row_numbers, select_rows, target_array, weight_array
 from tamiz.statistics.base import Floats
 
 # Limits of the sample: rows, and rows times columns (times passes over eight classes each).
@@ -173,7 +173,7 @@ def find_leakage(source: Source) -> list[LeakageFinding]:
     rows = _sample_rows(schema, rng)
     table = source if len(rows) == schema.n_rows else select_rows(source, rows)
     y, weight = target_array(table), weight_array(table)
-    present = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0)
+    present = positive_weight_row_numbers(table)
     prediction = _prepare_prediction(table, y, weight, present, rng)
     recoding = _prepare_recoding(table, y, present)
     predictions, scores = _score_columns(table, prediction, recoding)

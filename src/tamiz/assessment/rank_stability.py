@@ -37,7 +37,14 @@ from tamiz.sources.base import Source
 from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.factory import as_source
 from tamiz.sources.row_groups import weight_groups_equally
-from tamiz.sources.views import positive_weight_rows, select_rows, target_array, weight_array, with_weight
+from tamiz.sources.views import (
+    positive_weight_rows,
+    select_rows,
+    target_array,
+    weight_array,
+    whole_weight_array,
+    with_weight,
+)
 from tamiz.statistics.base import Floats
 
 # The default of `top` is half of the columns, and at most this number.
@@ -219,7 +226,7 @@ class _Sampler:
         # As in `score_columns`. Weights of groups are those of the table: a group that is drawn twice counts twice.
         self.rows = positive_weight_rows(weight_groups_equally(source) if by_counts else source)
         self._weight = weight_array(self.rows)
-        copies = None if self.rows.groups is not None or self._weight is None else _as_copies(self._weight)
+        copies = _numbers_of_copies(self.rows)
         make = make_bootstrap if relevance.supports_bootstrap else make_half_sampling
         resampling = make(self.rows, copies)
         if isinstance(resampling, str):
@@ -271,15 +278,16 @@ class _Sampler:
                 ) from error
 
 
-def _as_copies(weight: Floats) -> Counts:
-    """Return weights as numbers of equal rows."""
-    fractions = np.flatnonzero(weight != np.floor(weight))
-    if len(fractions):
-        raise DataError(
-            f"ranking_stability draws rows one by one, so weights must be whole numbers, and one is {weight[fractions[0]]:g}: pass "
-            "groups=, such as a number for each row, to draw rows with their weights."
-        )
-    return weight.astype(np.int64)
+def _numbers_of_copies(rows: Source) -> Counts | None:
+    """Return the number of equal rows that each row is, None if rows are drawn with their weights, or have none."""
+    if rows.groups is not None:
+        return None
+    weight = whole_weight_array(
+        rows,
+        "ranking_stability draws rows one by one",
+        "Pass groups=, such as a number for each row, to draw rows with their weights.",
+    )
+    return None if weight is None else weight.astype(np.int64)
 
 
 def _rank_columns(scores: Floats, candidates: NDArray[np.intp]) -> Floats:
