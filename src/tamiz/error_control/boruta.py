@@ -16,7 +16,7 @@ from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.selection.selector import Selector
 from tamiz.sources.date_parts import raw_date_warnings
@@ -39,7 +39,6 @@ _CORRECTIONS = ("bonferroni", "two_step")
 _STATUSES = ("confirmed", "tentative", "rejected")
 # Fewer shadows have too small a maximum.
 _MIN_SHADOWS = 5
-_MAX_NAMED = 5
 
 
 class BorutaSelector(Selector):
@@ -226,11 +225,10 @@ def _describe_tentative(schema: Schema, sign: NDArray[np.int8], n_iter: int) -> 
     tentative = np.flatnonzero(sign == 0)
     if not len(tentative):
         return []
-    names = ", ".join(schema.names[j] for j in tentative[:_MAX_NAMED])
-    more = f" and {len(tentative) - _MAX_NAMED:,} more" if len(tentative) > _MAX_NAMED else ""
+    names = list_names(tentative, as_text=lambda j: schema.names[j])
     are = "column is" if len(tentative) == 1 else "columns are"
     return [
-        f"{len(tentative):,} {are} tentative after {n_iter:,} iterations and not selected: {names}{more}. Increase max_iter "
+        f"{len(tentative):,} {are} tentative after {n_iter:,} iterations and not selected: {names}. Increase max_iter "
         "(--max-iter), or decide by medians with rough_fix=True."
     ]
 

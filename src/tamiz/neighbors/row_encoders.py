@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.runtime.user_warnings import ImputationNote, warn_user
+from tamiz.runtime.user_warnings import ImputationNote, list_names, warn_user
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import Encoding
@@ -24,16 +24,10 @@ from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants, Nullable
 
-_MAX_LISTED_ROWS = 5
-
 
 def describe_rows(rows: NDArray[np.integer]) -> str:
     """Return "Row 3 has" or "Rows 3, 8 and 11 more have"."""
-    listed = ", ".join(str(int(row)) for row in rows[:_MAX_LISTED_ROWS])
-    if len(rows) == 1:
-        return f"Row {listed} has"
-    more = f" and {len(rows) - _MAX_LISTED_ROWS:,} more" if len(rows) > _MAX_LISTED_ROWS else ""
-    return f"Rows {listed}{more} have"
+    return f"Row {rows[0]} has" if len(rows) == 1 else f"Rows {list_names(rows)} have"
 
 
 def refuse_not_finite(rows: NDArray[np.intp]) -> None:

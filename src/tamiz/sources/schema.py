@@ -12,13 +12,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.runtime.user_warnings import list_names
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, ListOf, Nullable, OneOf, Strings
 
 Kind = Literal["numeric", "categorical", "boolean", "date", "text", "id"]
 KINDS: tuple[Kind, ...] = ("numeric", "categorical", "boolean", "date", "text", "id")
 
-# Maximum number of columns listed in a message.
-_MAX_NAMED = 5
 # Numbers as they are written in tables: without Python's underscores between digits, and finite.
 _NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -133,10 +132,8 @@ class Schema:
         if not excluded:
             return []
         verb = "is" if len(excluded) == 1 else "are"
-        more = f", and {len(excluded) - _MAX_NAMED:,} more" if len(excluded) > _MAX_NAMED else ""
-        listed = ", ".join(excluded[:_MAX_NAMED])
         n_columns = sum(column.date_part is None for column in self.columns)
-        return [f"{len(excluded):,} of {n_columns:,} columns {verb} excluded: {listed}{more}."]
+        return [f"{len(excluded):,} of {n_columns:,} columns {verb} excluded: {list_names(excluded)}."]
 
     @cached_property
     def split_dates(self) -> frozenset[str]:
