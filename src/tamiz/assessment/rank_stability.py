@@ -34,7 +34,6 @@ from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.factory import as_source
 from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.views import (
@@ -158,7 +157,7 @@ def ranking_stability(
         sampler = _Sampler(chosen, source, n_bootstrap)
         scores = score_columns(chosen, source).scores[schema.used]
         sampled = sampler.scores(n_bootstrap, rng)
-    notes = (*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema))
+    notes = tuple(schema.fit_notes)
     warn_user(notes)
     ranks = _rank_columns(scores, candidates)
     sampled_ranks = np.array([_rank_columns(one, candidates) for one in sampled])

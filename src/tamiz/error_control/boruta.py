@@ -19,7 +19,6 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.selection.selector import Selector
-from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -205,7 +204,7 @@ class BorutaSelector(Selector):
         self.n_iter_ = len(decisions.history)
         self.support_ = self._support = decisions.sign > 0
         notes = _describe_tentative(schema, decisions.sign, self.n_iter_)
-        warn_user([*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema), *notes])
+        warn_user([*schema.fit_notes, *notes])
         return self
 
 

@@ -29,7 +29,6 @@ from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.selection.selector import Selector
 from tamiz.sources.appended_columns import AppendedColumns
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.schema import Column
 from tamiz.statistics.base import Floats
@@ -207,9 +206,7 @@ class KnockoffSelector(Selector):
         doubts = ["The false discovery rate may exceed its bound, because assumptions are doubtful:", *failed]
         warn_user(
             [
-                *schema.dropped_row_notes,
-                *schema.excluded_column_notes,
-                *raw_date_warnings(schema),
+                *schema.fit_notes,
                 *sampler.collinearity_warnings(),
                 *dict.fromkeys(message for _, messages in results for message in messages),
                 *([" ".join(doubts)] if failed else []),
