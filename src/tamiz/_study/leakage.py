@@ -28,7 +28,7 @@ from tamiz.sources.in_memory import column_loader
 from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, to_numbers
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import RowNumbers, positive_weight_row_numbers, select_rows, target_array, weight_array
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 
 # Limits of the sample: rows, and rows times columns (times passes over eight classes each).
 _MAX_SAMPLE_ROWS, _MIN_SAMPLE_ROWS, _MAX_VALUES, _CLASSES_PER_PASS = 20_000, 1_000, 20_000_000, 8
@@ -78,7 +78,7 @@ class _TargetPrediction:
     def score_column(self, j: int, column: Column, values: Any, min_score: float) -> _ColumnScore:
         """Return the score of a column, by its missing values alone where these reach `min_score`."""
         values = values[self.rows]
-        missing = np.isnan(values) if column.is_number else values < 0
+        missing = is_missing(values)
         by_missing = (
             self.scorer.score_levels(missing.astype(np.int32), 2) if missing.any() and not missing.all() else 0.0
         )

@@ -17,7 +17,7 @@ from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import positive_weight_row_numbers, select_rows, target_array, weight_array, whole_weight_array
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 
 # A study uses at least this many rows, however many columns there are: models of fewer rows are too unreliable.
 _MIN_ROWS = 500
@@ -175,8 +175,7 @@ def _missing_indicators(source: Source, columns: list[int]) -> Floats:
     for block in source.blocks(columns):
         for k, j in enumerate(columns):
             values = np.asarray(block.column(j))
-            is_missing = np.isnan(values) if values.dtype.kind == "f" else values < 0
-            indicators[block.rows.start : block.rows.stop, k] = is_missing
+            indicators[block.rows.start : block.rows.stop, k] = is_missing(values)
     return indicators
 
 

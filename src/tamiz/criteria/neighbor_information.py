@@ -27,7 +27,7 @@ from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import target_array
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 
 # Values of the columns that are read at once, and rows of a task: starting a task takes longer than work on few rows.
 _BLOCK_VALUES, _TASK_ROWS = 2**23, 2**14
@@ -157,7 +157,7 @@ class _ColumnScorer:
     def __call__(self, values: NDArray[Any]) -> Estimate:
         """Return the score of a column: numbers with NaN, or codes with -1, for missing values."""
         is_number = values.dtype.kind == "f"
-        present = ~np.isnan(values) if is_number else values >= 0
+        present = ~is_missing(values)
         if present.all():
             return self._estimate(values, self._target)
         if self._missing_is_level and not is_number:

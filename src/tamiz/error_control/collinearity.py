@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from tamiz.error_control.gaussian_copula import is_missing
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 
 # The share of a column's variance that the others leave unexplained, below which it is 0.
 _MAX_UNEXPLAINED = 1e-10

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.error_control.collinearity import find_collinear, select_basis
-from tamiz.error_control.gaussian_copula import GaussianCopula, is_missing, mean_scores
+from tamiz.error_control.gaussian_copula import GaussianCopula, mean_scores
 from tamiz.error_control.knockoff_variances import METHODS, knockoff_variances
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
@@ -20,7 +20,7 @@ from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.in_memory import eager_frame, is_frame
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 
 # Matrices of rows by columns, and of columns by columns, that exist at once.
 _N_ROW_MATRICES, _N_COLUMN_MATRICES = 6, 8

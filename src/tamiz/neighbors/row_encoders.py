@@ -21,7 +21,7 @@ from tamiz.sources.factory import align_to_schema, as_source
 from tamiz.sources.in_memory import check_matrix, eager_frame, is_frame
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block, Floats, is_missing
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants, Nullable
 
 
@@ -111,8 +111,7 @@ def check_missing_values(source: Source, *, fill_missing: bool, new_rows: bool =
 
 
 def _missing_mask(block: Block, columns: list[int]) -> NDArray[np.bool_]:
-    values = [block.values[j] for j in columns]
-    return np.column_stack([np.isnan(v) if v.dtype.kind == "f" else v < 0 for v in values])
+    return np.column_stack([is_missing(block.values[j]) for j in columns])
 
 
 class RowEncoder(ABC):

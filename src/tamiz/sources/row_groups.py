@@ -12,7 +12,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_array, weight_array, with_weight
-from tamiz.statistics.base import Codes
+from tamiz.statistics.base import Codes, is_missing
 
 # A column identifies the group if at most this share of the groups with several rows has values in common with other groups.
 _MAX_MIXED_SHARE = 0.1
@@ -139,7 +139,7 @@ def _inspect_columns(source: Source, groups: Codes) -> list[_GroupedColumn]:
 
     def inspect(j: int) -> _GroupedColumn:
         values = np.concatenate([block.column(j) for block in source.blocks([j])])
-        present = ~np.isnan(values) if schema.columns[j].is_number else values >= 0
+        present = ~is_missing(values)
         values, present_groups = values[present], np.unique(groups[present], return_inverse=True)[1]
         if not len(values):
             return _GroupedColumn(j, False, False)

@@ -18,7 +18,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.column_storage import RowSubsetColumn
 from tamiz.sources.schema import Column
 from tamiz.sources.table import check_enough_rows, check_weights, scale_weights
-from tamiz.statistics.base import Block
+from tamiz.statistics.base import Block, is_missing
 
 RowNumbers = NDArray[np.intp]
 
@@ -339,7 +339,7 @@ def _summarize_columns(blocks: Sequence[Block]) -> Iterator[tuple[int, int, bool
         n_missing, first, constant = 0, None, True
         for block in blocks:
             values = np.asarray(block.values[j])
-            n_missing += int(np.count_nonzero(np.isnan(values) if values.dtype.kind == "f" else values < 0))
+            n_missing += int(np.count_nonzero(is_missing(values)))
             if len(values):
                 first = values[0] if first is None else first
                 constant = constant and bool(values[-1] == first) and bool((values == first).all())

@@ -132,6 +132,11 @@ class _SlicedColumns(Mapping[int, NDArray[Any]]):
         return len(self._values)
 
 
+def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where numbers are NaN, or codes of levels are negative."""
+    return np.isnan(values) if values.dtype.kind == "f" else np.asarray(values < 0)
+
+
 def _stack_columns(columns: list[Any], n_rows: int, dtype: type) -> NDArray[Any]:
     matrix: NDArray[Any] = np.empty((n_rows, len(columns)), dtype=dtype)
     for k, column in enumerate(columns):
