@@ -22,8 +22,8 @@ from tamiz.assessment.resampling import (
 )
 from tamiz.assessment.set_stability import stability
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, gather_statistics
-from tamiz.criteria.column_scores import score_columns
+from tamiz.criteria.base import Relevance, StatisticRelevance
+from tamiz.criteria.column_scores import score_columns, score_rows
 from tamiz.criteria.weighted_scorers import WeightedScorers
 from tamiz.error_control.half_samples import select_highest
 from tamiz.exceptions import DataError
@@ -266,10 +266,7 @@ class _Sampler:
                 return np.zeros(len(schema.used))
             relevance = clone(self._relevance)
             try:
-                if isinstance(relevance, RowRelevance):
-                    return relevance.score(sample)[schema.used]
-                cache = gather_statistics([relevance], sample.reduce, sample.schema)
-                return relevance.scores(cache, sample.schema)[schema.used]
+                return score_rows(relevance, sample)[schema.used]
             except DataError as error:
                 raise DataError(
                     f"{type(relevance).__name__} is not defined on a sample of {len(np.flatnonzero(counts)):,} of the "
