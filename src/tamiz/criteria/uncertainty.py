@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tamiz.criteria.base import Association, GatherFunction, PairwiseAssociations, StatisticsCache
+from tamiz.criteria.base import Association, GatherFunction, PairwiseAssociations
 from tamiz.criteria.entropy_relevance import MISSING_RULES, EntropyRelevance, MissingRule, divide_or_zero
 from tamiz.exceptions import DataError
 from tamiz.kernels import contingency as kernels
@@ -73,11 +73,7 @@ class SymmetricUncertainty(EntropyRelevance, Association):
         if schema.target is not None:
             self.check(schema)
         check_choice("missing", self.missing, MISSING_RULES)
-        cache = StatisticsCache()
-        coder = self._coder(schema)
-        while wanted := coder.requires(cache):
-            cache.add(gather(*wanted))
-        coding = coder.coding(cache)
+        coding = self._coder(schema).gather_coding(gather)
         check_table_sizes(coding, schema)
         empty_rows = CodedRows((*map(int, schema.used), *_target_columns(schema)), coding)
         # Three copies: in blocks, concatenated, and as bits.
