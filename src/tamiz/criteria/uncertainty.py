@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tamiz.criteria.base import Association, GatherFunction, PairwiseAssociations
-from tamiz.criteria.entropy_relevance import MISSING_RULES, EntropyRelevance, MissingRule, divide_or_zero
+from tamiz.criteria.entropy_relevance import MISSING_RULES, EntropyRelevance, MissingRule
 from tamiz.exceptions import DataError
 from tamiz.kernels import contingency as kernels
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.sources.in_memory import code_vector, weight_vector
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.contingency import MAX_CODES, CodedRows, Coding
 
 _Kernel: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
