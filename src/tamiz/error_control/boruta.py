@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
+from sklearn.base import clone
 
-from tamiz.criteria.base import Relevance, ShadowScorer
+from tamiz.criteria.base import Relevance, RowRelevance, ShadowScorer
+from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.tree_importance import TreeImportance
-from tamiz.error_control.shadow_scores import make_shadow_scorer
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel, progress
@@ -19,6 +20,8 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.selection.selector import Selector
+from tamiz.sources.appended_columns import AppendedColumns
+from tamiz.sources.base import Source
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -38,6 +41,7 @@ _CORRECTIONS = ("bonferroni", "two_step")
 _STATUSES = ("confirmed", "tentative", "rejected")
 # Fewer shadows have too small a maximum.
 _MIN_SHADOWS = 5
+_NO_FRAME = "use a relevance whose model reads encoded columns, such as TreeImportance()"
 
 
 class BorutaSelector(Selector):
@@ -192,7 +196,7 @@ class BorutaSelector(Selector):
             source = self._open_source(X, y, sample_weight, groups)
             schema = source.schema
             self.relevance_ = _choose_relevance(self.relevance, schema)
-            decisions = search.run(make_shadow_scorer(self.relevance_, source), schema, rng)
+            decisions = search.run(_make_shadow_scorer(self.relevance_, source), schema, rng)
         if self.rough_fix:
             decisions.apply_rough_fix()
         record_features(self, X)
@@ -218,6 +222,38 @@ def _choose_relevance(requested: Relevance | str | None, schema: Schema) -> Rele
         )
     relevance.check(schema)
     return relevance
+
+
+def _make_shadow_scorer(relevance: Relevance, source: Source) -> ShadowScorer:
+    """Return a function that scores columns and shadows in one table, each time with new permutations and random draws."""
+    faster = relevance.make_shadow_scorer(source) if isinstance(relevance, RowRelevance) else None
+    return faster or _TableScorer(relevance, source)
+
+
+class _TableScorer:
+    """Scores a table to which shadows are appended."""
+
+    def __init__(self, relevance: Relevance, source: Source) -> None:
+        self._relevance = relevance
+        self._own = AppendedColumns(source, _NO_FRAME)
+        self._schema = source.schema
+
+    def __call__(self, columns: NDArray[np.intp], copied: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        shadows = [
+            (replace(self._schema.columns[j], name=f"shadow {k}"), rng.permutation(self._own.values[j]))
+            for k, j in enumerate(copied.tolist())
+        ]
+        relevance = clone(self._relevance)
+        parameters = relevance.get_params(deep=False)
+        if "random_state" in parameters:
+            relevance.set_params(random_state=int(rng.integers(2**31)))
+        if parameters.get("encode") == "auto":
+            # Without encoding the model would be fitted to the user's table, which has no shadows.
+            relevance.set_params(encode=True)
+        rejected = np.setdiff1d(self._schema.used, columns).tolist()
+        table = self._own.table(shadows, excluded=rejected, reason="it is rejected")
+        scores = score_columns(relevance, table).scores
+        return np.concatenate([scores[columns], scores[self._schema.n_columns :]])
 
 
 def _describe_tentative(schema: Schema, sign: NDArray[np.int8], n_iter: int) -> list[str]:
