@@ -219,7 +219,10 @@ def test_a_class_of_a_later_version_is_named(path):
 )
 def test_attributes_that_fit_does_not_set_are_refused(path, name):
     with_content(path, record("tamiz.selection.rank_selector:RankSelector", relevance=None, **{name: 1}))
-    refused(path, r"contains a tamiz\.selection\.rank_selector:RankSelector that cannot be restored: it has no attribute '.+'\.$")
+    refused(
+        path,
+        r"contains a tamiz\.selection\.rank_selector:RankSelector that cannot be restored: it has no attribute '.+'\.$",
+    )
 
 
 @pytest.mark.parametrize(

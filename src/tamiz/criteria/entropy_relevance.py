@@ -110,8 +110,3 @@ class EntropyRelevance(StatisticRelevance):
         entropies = sample.mdl_entropies(schema.used.tolist(), distribute=self.missing == "distribute")
         scores[schema.used] = self._score(*entropies.T)
         return scores
-
-
-def divide_or_zero(a: Floats, b: Floats) -> Floats:
-    """Return a / b, and 0 where b is 0."""
-    return np.divide(a, b, out=np.zeros_like(b), where=b > 0)

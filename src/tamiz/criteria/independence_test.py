@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache
+from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_choice
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
@@ -36,7 +37,6 @@ _CORRELATION_TESTS = {
     "rank": "the t test of Spearman's correlation",
 }
 _CONTINGENCY_TESTS = {"pearson": "Pearson's chi-squared test", "likelihood_ratio": "the likelihood-ratio (G) test"}
-_MAX_NAMED = 5
 
 
 class IndependenceTest(StatisticRelevance):
@@ -251,6 +251,4 @@ class IndependenceTest(StatisticRelevance):
 
 
 def _name_columns(columns: Sequence[int], schema: Schema) -> str:
-    names = [repr(schema.columns[j].name) for j in columns[:_MAX_NAMED]]
-    more = f" and {len(columns) - _MAX_NAMED:,} more" if len(columns) > _MAX_NAMED else ""
-    return f"{', '.join(names)}{more}"
+    return list_names(columns, as_text=lambda j: repr(schema.columns[j].name))

@@ -10,7 +10,7 @@ import numpy as np
 from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.chance_information import InformationCorrection
 from tamiz.criteria.discretization import Discretization
-from tamiz.criteria.entropy_relevance import MissingRule, divide_or_zero
+from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.information_merit import (
     GreedyEvaluator,
     InformationEvaluator,
@@ -22,7 +22,7 @@ from tamiz.criteria.joint_information import PairInformation
 from tamiz.runtime.validation import check_real
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 
 
 class MIM(InformationMerit):

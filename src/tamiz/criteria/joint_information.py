@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.criteria.base import GatherFunction, StatisticsCache
+from tamiz.criteria.base import GatherFunction
 from tamiz.criteria.chance_information import ExpectedInformation
 from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.uncertainty import check_table_sizes
@@ -63,10 +63,7 @@ def read_coded_rows(coder: ColumnCoder, gather: GatherFunction, schema: Schema, 
     conditional : bool
         Whether pairs will be counted within the classes, in a table for each class.
     """
-    cache = StatisticsCache()
-    while wanted := coder.requires(cache):
-        cache.add(gather(*wanted))
-    coding = coder.coding(cache)
+    coding = coder.gather_coding(gather)
     check_table_sizes(coding, schema, coding.sizes[schema.n_columns] if conditional else 1)
     empty_rows = CodedRows((*map(int, schema.used), schema.n_columns), coding)
     n_bits = sum(coding.sizes[c] + 1 for c in empty_rows.columns if coding.sizes[c] <= _MAX_BIT_VALUES)

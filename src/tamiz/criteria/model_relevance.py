@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
-from tamiz.exceptions import DataError
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import ImputationNote, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_rows, target_array, weight_array
-from tamiz.statistics.base import Floats
+from tamiz.sources.views import positive_weight_row_numbers, select_rows, target_array, weight_array, whole_weight_array
+from tamiz.statistics.base import Floats, is_missing
 
 # A study uses at least this many rows, however many columns there are: models of fewer rows are too unreliable.
 _MIN_ROWS = 500
@@ -137,23 +136,16 @@ def _affordable_rows(schema: Schema, max_values: int) -> int | None:
 
 def repeat_rows(source: Source, caller: str) -> Source:
     """Return the table with every row repeated by its weight; raise DataError for a weight that is not a whole number."""
-    weight = weight_array(source)
+    weight = whole_weight_array(source, f"{caller} compares rows with rows", "Pass whole numbers, or omit the weights.")
     if weight is None:
         return source
-    fractional = np.flatnonzero(weight != np.floor(weight))
-    if len(fractional):
-        raise DataError(
-            f"{caller} compares rows with rows, so a weight must be the number of equal rows, but the weight of row "
-            f"{source.row_numbers[fractional[0]]} is {weight[fractional[0]]:g}. Pass whole numbers, or omit the weights."
-        )
     check_memory(8.0 * weight.sum(), f"Repeating the rows {weight.sum():,.0f} times", "Divide the weights by a number.")
     return select_rows(source, np.repeat(np.arange(len(weight)), weight.astype(np.intp)))
 
 
 def draw_rows(source: Source, max_rows: int | None, random_state: Seed, caller: str) -> tuple[Source, NDArray[np.intp]]:
     """Return the rows of weight above 0, at most `max_rows` of them drawn at random with a warning, and their numbers."""
-    weight = weight_array(source)
-    present = np.arange(source.schema.n_rows) if weight is None else np.flatnonzero(weight)
+    present = positive_weight_row_numbers(source)
     if max_rows is not None and check_integer("max_rows", max_rows, low=2) < len(present):
         warn_user([f"{caller} reads {max_rows:,} of the {len(present):,} rows, drawn at random."])
         present = np.sort(make_rng(random_state).choice(present, max_rows, replace=False))
@@ -183,8 +175,7 @@ def _missing_indicators(source: Source, columns: list[int]) -> Floats:
     for block in source.blocks(columns):
         for k, j in enumerate(columns):
             values = np.asarray(block.column(j))
-            is_missing = np.isnan(values) if values.dtype.kind == "f" else values < 0
-            indicators[block.rows.start : block.rows.stop, k] = is_missing
+            indicators[block.rows.start : block.rows.stop, k] = is_missing(values)
     return indicators
 
 

@@ -11,7 +11,7 @@ from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.base import gather_statistics
 from tamiz.criteria.chance_information import InformationCorrection
 from tamiz.criteria.discretization import Discretization
-from tamiz.criteria.entropy_relevance import MissingRule, divide_or_zero
+from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.fisher import FisherScore
 from tamiz.criteria.information_merit import (
     GreedyEvaluator,
@@ -25,7 +25,7 @@ from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.moments import ClassMoments
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.error_control.gaussian_copula import is_missing
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
 
 # Standardised coefficients of an exact relation below this are rounding errors.

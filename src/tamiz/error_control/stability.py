@@ -24,7 +24,6 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_n_features, check_positive, check_real
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.feature_checks import record_features
 from tamiz.storage.invariants import BoolArray, FloatArray, Integer, Invariants, Number, OneOf
 
@@ -224,8 +223,7 @@ class StabilitySelector(Selector):
         self._support[np.setdiff1d(np.arange(schema.n_columns), schema.used)] = False
         record_features(self, X)
         self.schema_ = schema
-        notes = [*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema)]
-        warn_user([*notes, *self._describe_weak_bound(n_columns)])
+        warn_user([*schema.fit_notes, *self._describe_weak_bound(n_columns)])
         return self
 
     def _check_bounds(self) -> None:

@@ -23,7 +23,6 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_n_features, check_real
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.row_groups import untestable_reason
 from tamiz.sources.schema import Schema
@@ -171,9 +170,7 @@ class RankSelector(Selector):
         self._store_tests(None if untestable else tests, source.schema)
         record_features(self, X)
         self.schema_ = source.schema
-        warn_user(
-            [*source.schema.dropped_row_notes, *source.schema.excluded_column_notes, *raw_date_warnings(source.schema)]
-        )
+        warn_user(source.schema.fit_notes)
         excluded = np.array([c.exclusion_reason is not None for c in source.schema.columns])
         constant = np.array([c.constant for c in source.schema.columns])
         self.ranking_ = np.lexsort((-self.scores_, constant, excluded))

@@ -17,7 +17,6 @@ from tamiz.runtime.validation import check_choice, check_memory, check_positive,
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.views import positive_weight_rows, select_columns, weight_array, without_target
@@ -159,7 +158,7 @@ class RedundancyFilter(Selector):
             schema = source.schema
             if self.relevance is None:
                 scores = np.zeros(schema.n_columns)
-                warn_user([*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema)])
+                warn_user(schema.fit_notes)
             else:
                 scores = RankSelector(self.relevance).fit(source).scores_
             table = positive_weight_rows(without_target(source))

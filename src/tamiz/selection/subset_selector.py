@@ -34,7 +34,7 @@ from tamiz.search.runner import SearchJob, SearchPlan
 from tamiz.search.stopping import StoppingRule
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import expand_dates, raw_date_warnings
+from tamiz.sources.date_parts import expand_dates
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.schema import Schema
@@ -228,16 +228,8 @@ class SubsetSelector(Selector):
         whole = has_all_rows(job.source)
         duplicate_notes = describe_duplicate_columns(job.duplicates, names) if whole else []
         best = None if archive.best is None else archive.mask(archive.best)
-        warn_user(
-            [
-                *schema.dropped_row_notes,
-                *schema.excluded_column_notes,
-                *raw_date_warnings(schema),
-                *duplicate_notes,
-                *job.evaluator.notes(),
-                *(job.evaluator.subset_warnings(best) if best is not None and whole else []),
-            ]
-        )
+        set_warnings = job.evaluator.subset_warnings(best) if best is not None and whole else []
+        warn_user([*schema.fit_notes, *duplicate_notes, *job.evaluator.notes(), *set_warnings])
         subset_notes = [] if best is None else job.evaluator.subset_notes(best)
         self.merit_name_ = job.evaluator.name
         self.merit_method_ = " ".join([job.evaluator.method, *subset_notes]).strip()

@@ -12,13 +12,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.runtime.user_warnings import list_names
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, ListOf, Nullable, OneOf, Strings
 
 Kind = Literal["numeric", "categorical", "boolean", "date", "text", "id"]
 KINDS: tuple[Kind, ...] = ("numeric", "categorical", "boolean", "date", "text", "id")
 
-# Maximum number of columns listed in a message.
-_MAX_NAMED = 5
 # Numbers as they are written in tables: without Python's underscores between digits, and finite.
 _NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -133,10 +132,27 @@ class Schema:
         if not excluded:
             return []
         verb = "is" if len(excluded) == 1 else "are"
-        more = f", and {len(excluded) - _MAX_NAMED:,} more" if len(excluded) > _MAX_NAMED else ""
-        listed = ", ".join(excluded[:_MAX_NAMED])
         n_columns = sum(column.date_part is None for column in self.columns)
-        return [f"{len(excluded):,} of {n_columns:,} columns {verb} excluded: {listed}{more}."]
+        return [f"{len(excluded):,} of {n_columns:,} columns {verb} excluded: {list_names(excluded)}."]
+
+    @property
+    def raw_date_notes(self) -> list[str]:
+        """A sentence that lists the dates which are scored as one number each; empty if there are none."""
+        used = [self.columns[j] for j in self.used.tolist()]
+        dates = [repr(column.name) for column in used if column.kind == "date" and not column.constant]
+        if not dates:
+            return []
+        one = len(dates) == 1
+        return [
+            f"{'Column' if one else 'Columns'} {', '.join(dates)}: {'a date is' if one else 'dates are'} scored as one number, "
+            "seconds since 1970. For year, month, weekday and hour, fit on tamiz.sources.split_dates(open_source(...)). To use the "
+            "number without this warning, declare the kind numeric."
+        ]
+
+    @property
+    def fit_notes(self) -> list[str]:
+        """Sentences for a user who fits a selector: rows and columns that are left out, and dates that are scored as numbers."""
+        return [*self.dropped_row_notes, *self.excluded_column_notes, *self.raw_date_notes]
 
     @cached_property
     def split_dates(self) -> frozenset[str]:

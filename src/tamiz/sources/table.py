@@ -27,7 +27,7 @@ from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.role_values import Times, class_labels, group_codes, time_values
 from tamiz.sources.schema import KINDS, Column, Kind, Schema
 from tamiz.sources.schema_reader import SchemaReader
-from tamiz.statistics.base import Block, Codes, Floats
+from tamiz.statistics.base import Block, Codes, Floats, is_missing
 
 StoreColumn = Callable[[NDArray[Any]], NDArray[Any]]
 MakeFrame = Callable[[Sequence[str], NDArray[np.intp]], Any]
@@ -378,7 +378,7 @@ def present_target(raw: RawColumn, encoded: EncodedColumn) -> tuple[EncodedColum
     values = encoded.values
     if values is None or encoded.column.exclusion_reason is not None:
         raise DataError(f"Target {raw.name!r} is missing in every row.")
-    present = ~np.isnan(values) if encoded.column.is_number else values >= 0
+    present = ~is_missing(values)
     n_dropped = int(len(present) - np.count_nonzero(present))
     if n_dropped:
         values = values[present]
