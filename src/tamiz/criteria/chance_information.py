@@ -14,6 +14,7 @@ from tamiz.kernels import expected_information as kernels
 from tamiz.kernels.contingency import entropies
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
+from tamiz.runtime.user_warnings import list_names
 from tamiz.statistics.base import Floats
 
 InformationCorrection = Literal["none", "chance"]
@@ -28,7 +29,6 @@ _ROUNDING = 1e-9
 _BLOCK_COLUMNS, _BLOCK_PAIRS = 16, 256
 # Cells of random tables that are drawn at a time.
 _BLOCK_CELLS = 2**18
-_MAX_NAMED = 5
 
 
 class ExpectedInformation:
@@ -134,13 +134,12 @@ def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Se
     found = [level for j, outputs in tables.items() if (level := _chance_level(j, outputs)) is not None]
     if not found:
         return []
-    listed = [
+    described = [
         f"{names[one.column]!r} ({one.n_values:,} values, {one.information:.3g} bits, {one.expected:.3g} expected)"
-        for one in found[:_MAX_NAMED]
+        for one in found
     ]
-    more = f" and {len(found) - _MAX_NAMED:,} more" if len(found) > _MAX_NAMED else ""
     return [
-        f"{label}: the information about the target of {', '.join(listed)}{more} is not above chance, the 95 % point under "
+        f"{label}: the information about the target of {list_names(described)} is not above chance, the 95 % point under "
         f"independence. Information from counts is high for columns of many values: exclude such columns, or {remedy}."
     ]
 
