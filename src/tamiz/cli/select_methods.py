@@ -35,6 +35,7 @@ class ErrorControl:
     fdr: float | None
     max_false: float | None
     threshold: float | None
+    n_pairs: int | None
 
 
 class SelectionMethod(ABC):
@@ -47,6 +48,8 @@ class SelectionMethod(ABC):
     """
 
     options: ClassVar[frozenset[str]]
+    # Whether the selector has a plan that is worth a note before a long run; that of a search is only printed on request.
+    repeats_a_score: ClassVar[bool] = False
 
     def __init__(self, control: ErrorControl, search: SubsetSearch, missing: MissingRule, seed: int) -> None:
         self._control, self._search, self._missing, self._seed = control, search, missing, seed
@@ -124,7 +127,8 @@ class _Controlled(SelectionMethod):
 
 
 class _Boruta(_Controlled):
-    options = frozenset({"relevance", "max_iter"})
+    options = frozenset({"relevance", "max_iter", "dry_run"})
+    repeats_a_score = True
     entry = error_control["boruta"]
 
     def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
@@ -206,7 +210,8 @@ class _Knockoffs(_Controlled):
 
 
 class _Stability(_Controlled):
-    options = frozenset({"relevance", "n_features", "max_false", "threshold"})
+    options = frozenset({"relevance", "n_features", "max_false", "threshold", "n_pairs", "dry_run"})
+    repeats_a_score = True
     entry = error_control["stability"]
 
     def check(self, target: str | None) -> None:
@@ -223,11 +228,13 @@ class _Stability(_Controlled):
             )
 
     def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
+        settings = {} if self._control.n_pairs is None else {"n_pairs": self._control.n_pairs}
         made: Selector = self.entry.load()(
             self._choose_relevance(schema, criteria.of_kind("relevance")),
             n_features=self._search.n_features,
             threshold=self._control.threshold,
             max_false=self._control.max_false,
+            **settings,
             random_state=self._seed,
         )
         return made
@@ -354,6 +361,12 @@ method_options = bundle_options(
             metavar="SHARE",
             help="The smallest share of the halves of stability that must select a column, usually from 0.6 to 0.9.  [default: "
             "0.75, or from --n-features and --max-false]",
+        ),
+        click.option(
+            "--n-pairs",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="How often stability splits the rows into two halves.  [default: 50]",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -11,6 +12,7 @@ from scipy.special import bdtr, bdtrc
 
 from tamiz.criteria.base import Relevance, ShadowScorer
 from tamiz.criteria.tree_importance import TreeImportance
+from tamiz.error_control.repetition_plan import RepetitionPlan, time_repetitions
 from tamiz.error_control.shadow_scores import make_shadow_scorer
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
@@ -40,6 +42,9 @@ _STATUSES = ("confirmed", "tentative", "rejected")
 # Fewer shadows have too small a maximum.
 _MIN_SHADOWS = 5
 _MAX_NAMED = 5
+_PLAN_ADVICE = (
+    "A smaller max_iter (--max-iter) leaves more columns tentative; a faster relevance (-r) finds other columns."
+)
 
 
 class BorutaSelector(Selector):
@@ -209,6 +214,36 @@ class BorutaSelector(Selector):
         warn_user([*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema), *notes])
         return self
 
+    def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> RepetitionPlan:
+        """Return the largest cost of `fit`, from the time of the first iteration, in which no column is rejected yet.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Source
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None
+        groups : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        RepetitionPlan
+            Iterations and seconds; `str()` of it is a sentence.
+        """
+        max_iter = check_integer("max_iter", self.max_iter, low=1)
+        # A copy of the random state: `fit` makes the same random draws afterwards.
+        rng = make_rng(copy.deepcopy(self.random_state))
+        with parallel.thread_session(self.n_jobs):
+            source = self._open_source(X, y, sample_weight, groups)
+            score = make_shadow_scorer(_choose_relevance(self.relevance, source.schema), source)
+            columns = source.schema.used
+            copied = _choose_copied(columns)
+            return time_repetitions(lambda: score(columns, copied, rng), max_iter, "iterations", _PLAN_ADVICE)
+
+
+def _choose_copied(columns: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the columns that have shadows: each once, or as often as five shadows need."""
+    return np.tile(columns, -(-_MIN_SHADOWS // max(len(columns), 1)))
+
 
 def _choose_relevance(requested: Relevance | str | None, schema: Schema) -> Relevance:
     """Return the relevance for a table, after a check that it uses the target."""
@@ -277,7 +312,7 @@ class _Search:
         messages: list[str] = []
         while (found.sign == 0).any() and len(found.history) < self.max_iter:
             columns = np.flatnonzero(found.sign >= 0)
-            copied = np.tile(columns, -(-_MIN_SHADOWS // len(columns)))
+            copied = _choose_copied(columns)
             with capture_warnings() as captured, progress.use_listener(None):
                 scores = score(columns, copied, rng)
             messages += captured
