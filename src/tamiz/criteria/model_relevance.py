@@ -96,7 +96,7 @@ def _make_training_data(
             source_columns = np.concatenate([source_columns, np.array(incomplete, dtype=np.intp)])
             is_indicator = np.concatenate([is_indicator, np.ones(len(incomplete), dtype=np.bool_)])
         else:
-            _warn_missing(sum(schema.columns[j].n_missing for j in incomplete))
+            _warn_missing(schema.n_missing)
     varies = (points != points[:1]).any(axis=0)
     if not varies.any():
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -12,6 +10,7 @@ from tamiz.criteria.base import Relevance, RowRelevance, ShadowScorer
 from tamiz.criteria.column_scores import score_columns
 from tamiz.sources.appended_columns import AppendedColumns
 from tamiz.sources.base import Source
+from tamiz.sources.schema import CopiedColumn
 from tamiz.statistics.base import Floats
 
 _ADVICE = "use a relevance whose model reads encoded columns, such as TreeImportance()"
@@ -33,7 +32,7 @@ class _TableScorer:
 
     def __call__(self, columns: NDArray[np.intp], copied: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         shadows = [
-            (replace(self._schema.columns[j], name=f"shadow {k}"), rng.permutation(self._own.values[j]))
+            (CopiedColumn.from_column(self._schema.columns[j], f"shadow {k}"), rng.permutation(self._own.values[j]))
             for k, j in enumerate(copied.tolist())
         ]
         relevance = clone(self._relevance)
