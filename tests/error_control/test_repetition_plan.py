@@ -58,5 +58,7 @@ def test_a_plan_changes_neither_the_selector_nor_its_random_draws(make, n):
 def test_a_plan_of_a_table_that_cannot_be_used_is_the_error_of_fit():
     with pytest.raises(ValueError, match="max_iter must be at least 1"):
         BorutaSelector(max_iter=0).plan(X, Y)
-    with pytest.raises(ValueError, match="at least 4 rows"):
+    with pytest.raises(
+        ValueError, match=r"at least 4 rows, and there are 3\. Pass more rows, or rank the columns with RankSelector"
+    ):
         StabilitySelector(FisherScore()).plan(X[:3], Y[:3])

@@ -44,7 +44,10 @@ def draw_half_pairs(source: Source, n_pairs: int, rng: np.random.Generator) -> I
     n_units = int(unit.max()) + 1
     if n_units < 4:
         what = "rows" if source.groups is None else "groups"
-        raise DataError(f"Stability selection needs at least 4 {what}, and there are {n_units}.")
+        advice = "Pass more rows, or rank" if source.groups is None else "Pass more groups or none, or rank"
+        raise DataError(
+            f"Stability selection needs at least 4 {what}, and there are {n_units}. {advice} the columns with RankSelector (tamiz rank)."
+        )
     stratum = np.zeros(n_units, dtype=np.intp)
     if source.groups is None and source.schema.has_classes:
         stratum = class_strata(target_array(source))
