@@ -139,7 +139,12 @@ def test_models_are_fitted_to_as_many_rows_as_in_a_study(
 
 def test_methods_lists_the_selections(tamiz: Callable[..., Result]) -> None:
     listed = json.loads(tamiz("methods", "--json").stdout)
-    assert [one["name"] for one in listed if one["kind"] == "selection"] == ["boruta", "knockoffs", "stability"]
+    assert [one["name"] for one in listed if one["kind"] == "selection"] == [
+        "boruta",
+        "knockoffs",
+        "stability",
+        "redundancy",
+    ]
 
 
 def test_an_empty_table_is_not_written(tamiz: Callable[..., Result], table: Path, folder: Path) -> None:
@@ -149,9 +154,7 @@ def test_an_empty_table_is_not_written(tamiz: Callable[..., Result], table: Path
 
 
 @pytest.mark.slow
-def test_an_assessment_is_that_of_any_selector(
-    select: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_assessment_is_that_of_any_selector(select: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("tamiz.cli.select"), "_LONG_SECONDS", 0.0)
     arguments = ["--method", "stability", "-r", "fisher-score", "-k", 3, "--assess", "--scoring", "accuracy"]
     done = select(*arguments, "--json")
@@ -219,13 +222,13 @@ def test_a_long_selection_is_announced_and_a_short_one_is_not(
             ["--method", "boruta", "--fdr", 0.1],
             "--fdr does not apply to --method boruta: leave it out, or use --method knockoffs.",
         ),
-        (["--relevance", "fisher-score"], "use --method boruta or knockoffs or stability."),
+        (["--relevance", "fisher-score"], "use --method boruta or knockoffs or stability or redundancy."),
         (["--method", "knockoffs", "--fdr", 1], "is not in the range 0<x<1"),
         (["--method", "knockoffs", "-r", "variance"], "needs a relevance that uses the target, and variance does not."),
         (["--method", "stability", "-k", "2-3"], "one number or share, not a range."),
         (["--method", "stability", "-k", 2, "--max-false", 1, "--threshold", 0.7], "cannot all be used"),
         (["--method", "boruta", "--scoring", "f1"], "--scoring applies to wrappers and assessments only"),
-        (["--method", "lasso"], "'lasso' is not one of 'search', 'boruta', 'knockoffs', 'stability'."),
+        (["--method", "lasso"], "'lasso' is not one of 'search', 'boruta', 'knockoffs', 'stability', 'redundancy'."),
     ],
 )
 def test_options_of_other_methods_are_refused(

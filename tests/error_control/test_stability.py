@@ -176,7 +176,7 @@ def test_bad_input():
         StabilitySelector(3).fit(X, y)
     with pytest.raises(
         DataError,
-        match=r"needs at least 4 groups, and there are 2\. Pass more groups or none, or rank the columns with",
+        match=r"needs at least 4 groups, and there are 2\. Pass more groups or none, or rank",
     ):
         StabilitySelector(n_features=3).fit(X, y, groups=np.arange(60) % 2)
     with pytest.warns(

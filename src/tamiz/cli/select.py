@@ -11,6 +11,7 @@ import click
 
 from tamiz.cli.command import INTERRUPTED, DataCommand
 from tamiz.cli.files import check_output_paths, check_table_output, write_table
+from tamiz.cli.method_options import make_method, method_options
 from tamiz.cli.options import (
     FILE,
     assessment_options,
@@ -26,7 +27,7 @@ from tamiz.cli.options import (
 from tamiz.cli.rank import print_column_notes
 from tamiz.cli.row_output import escape_option
 from tamiz.cli.search_options import SubsetSearch, search_options
-from tamiz.cli.select_methods import ErrorControl, make_method, method_options
+from tamiz.cli.select_methods import MethodChoice
 from tamiz.cli.terminal import Messenger, show_json, show_lines, show_text
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 _LONG_SECONDS = 60.0
 
 
-@click.command(cls=DataCommand, short_help="Select columns: the best subset, or with error control.")
+@click.command(cls=DataCommand, short_help="Select columns: the best subset, or by another method.")
 @table_options
 @method_options
 @search_options("Stop the search after S seconds.")
@@ -79,7 +80,7 @@ def select(
     missing: MissingRule,
     memory: int | None,
     header: bool | None,
-    error_control: ErrorControl,
+    method_choice: MethodChoice,
     subset_search: SubsetSearch,
     assess: bool | None,
     group: str | None,
@@ -104,12 +105,14 @@ def select(
     tamiz select data.csv --target class --method boruta
     tamiz select data.csv --target class --method knockoffs --fdr 0.2
     tamiz select data.csv --target class --method stability --max-false 1
+    tamiz select data.csv --method redundancy --measure linear --threshold 0.99
 
-    Search TABLE for the subset of columns with the highest merit, or select columns with error control, and print their
-    names, one per line. Ctrl-C prints the best subset so far of a search; the other methods have no result before they end.
+    Search TABLE for the subset of columns with the highest merit, select columns with error control, or drop the columns that
+    others determine, and print the names of the selected columns, one per line. Ctrl-C prints the best subset so far of a
+    search; the other methods have no result before they end.
     """
     check_table_output(output, "The selected columns")
-    method = make_method(context, error_control, subset_search, missing, seed)
+    method = make_method(context, method_choice, subset_search, missing, seed)
     method.check(target)
     check_assess_target(assess, target)
     _check_semi_synthetic(semi_synthetic, assess=bool(assess))
@@ -153,7 +156,7 @@ def select(
             messenger.write_note(f"No column is selected and the table has no target, so {output} is not written.")
     if model is not None:
         messenger.write_line(f"Written: {save(selector, model)}")
-    _print_selection(selected, error_control.method, method.to_dict(selector), report, as_json)
+    _print_selection(selected, method_choice.method, method.to_dict(selector), report, as_json)
     for sentence in method.describe(selector):
         messenger.write_line(sentence)
     if report is not None:

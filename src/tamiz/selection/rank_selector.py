@@ -27,6 +27,7 @@ from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.row_groups import untestable_reason
 from tamiz.sources.schema import Schema
+from tamiz.sources.views import has_all_rows
 from tamiz.statistics.independence import ColumnTests
 from tamiz.statistics.multiple_testing import CORRECTIONS, Correction
 from tamiz.storage.invariants import (
@@ -177,6 +178,9 @@ class RankSelector(Selector):
         constant = np.array([c.constant for c in source.schema.columns])
         self.ranking_ = np.lexsort((-self.scores_, constant, excluded))
         self._support = self._select_support(source.schema)
+        selected = np.flatnonzero(self._support).tolist()
+        if len(selected) < len(source.schema.used) and has_all_rows(source):
+            warn_user(self.relevance_.selection_warnings(tables, selected))
         return self
 
     def _check_testable(self, source: Source) -> str:

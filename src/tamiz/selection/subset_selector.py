@@ -225,7 +225,9 @@ class SubsetSelector(Selector):
         names = schema.names
         self.duplicates_ = {names[j]: names[kept] for j, kept in job.duplicates.items()}
         # In a part of a table, such as a fold, columns may be equal by chance: no note then.
-        duplicate_notes = describe_duplicate_columns(job.duplicates, names) if has_all_rows(job.source) else []
+        whole = has_all_rows(job.source)
+        duplicate_notes = describe_duplicate_columns(job.duplicates, names) if whole else []
+        best = None if archive.best is None else archive.mask(archive.best)
         warn_user(
             [
                 *schema.dropped_row_notes,
@@ -233,9 +235,10 @@ class SubsetSelector(Selector):
                 *raw_date_warnings(schema),
                 *duplicate_notes,
                 *job.evaluator.notes(),
+                *(job.evaluator.subset_warnings(best) if best is not None and whole else []),
             ]
         )
-        subset_notes = [] if archive.best is None else job.evaluator.subset_notes(archive.mask(archive.best))
+        subset_notes = [] if best is None else job.evaluator.subset_notes(best)
         self.merit_name_ = job.evaluator.name
         self.merit_method_ = " ".join([job.evaluator.method, *subset_notes]).strip()
         self.merit_cost_ = job.evaluator.evaluation_cost

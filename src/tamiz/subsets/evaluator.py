@@ -76,6 +76,10 @@ class MeritProperties:
         """Return notes on the merit of one set, one sentence each."""
         return []
 
+    def subset_warnings(self, mask: Masks) -> list[str]:  # noqa: ARG002 - most merits have no warnings on a set
+        """Return warnings on the columns of the set that a search selected."""
+        return []
+
 
 class Evaluator(MeritProperties, ABC):
     """A merit for one table."""
@@ -175,3 +179,7 @@ class NaNCheckEvaluator(Evaluator):
     def subset_notes(self, mask: Masks) -> list[str]:
         """Return notes on the merit of one set."""
         return self._evaluator.subset_notes(mask)
+
+    def subset_warnings(self, mask: Masks) -> list[str]:
+        """Return warnings on the columns of the set that a search selected."""
+        return self._evaluator.subset_warnings(mask)
