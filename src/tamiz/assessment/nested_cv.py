@@ -23,6 +23,7 @@ from tamiz.assessment.repeated_searches import run_with_progress, select_in_fold
 from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter, adapt_selector
 from tamiz.assessment.semi_synthetic import report_error_rates
+from tamiz.assessment.signal_calibration import N_SIGNAL_SELECTIONS
 from tamiz.exceptions import DataError
 from tamiz.models.fold_scorer import SetScores, score_folds
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights
@@ -38,6 +39,13 @@ from tamiz.sources.views import with_target
 
 # The step that scores the model on the selected columns, then on all columns.
 _SCORES_LABEL = "Model scores"
+_DEFAULT_SPLITS = 10
+
+
+def count_selections(source: Source, semi_synthetic: int = 0) -> int:
+    """Return how often `selection_report` repeats a selection by default, with some number of semi-synthetic targets."""
+    for_signal = N_SIGNAL_SELECTIONS if semi_synthetic else 0
+    return 1 + _DEFAULT_SPLITS + default_n_permutations(source) + semi_synthetic + for_signal
 
 
 def selection_report(
@@ -50,7 +58,7 @@ def selection_report(
     sample_weight: Any = None,
     model: Any = None,
     scoring: Any = None,
-    n_splits: int = 10,
+    n_splits: int = _DEFAULT_SPLITS,
     n_permutations: int | None = None,
     semi_synthetic: int = 0,
     random_state: Seed = 0,

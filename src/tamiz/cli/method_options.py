@@ -92,5 +92,11 @@ method_options = bundle_options(
             "redundancy the smallest association of a dropped column.  [default: for stability 0.75, or from --n-features and "
             "--max-false; for redundancy 0.95]",
         ),
+        click.option(
+            "--n-pairs",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="How often stability splits the rows into two halves.  [default: 50]",
+        ),
     ],
 )

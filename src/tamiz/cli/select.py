@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,9 +33,13 @@ from tamiz.cli.terminal import Messenger, show_json, show_lines, show_text
 if TYPE_CHECKING:
     from tamiz.assessment import SelectionReport
     from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.error_control.repetition_plan import RepetitionPlan
     from tamiz.search.runner import SearchPlan
     from tamiz.selection.selector import Selector
     from tamiz.sources.schema import Kind
+
+# A longer run of a selection with error control, and a longer assessment, are announced.
+_LONG_SECONDS = 60.0
 
 
 @click.command(cls=DataCommand, short_help="Select columns: the best subset, or by another method.")
@@ -129,9 +134,11 @@ def select(
             print_column_notes(messenger, source)
             show_search_plan(selector.plan(source), as_json=as_json)
             return
-        interrupted = _fit_selector(messenger, selector, source)
+        started = clock.perf_counter()
+        interrupted = _fit_selector(messenger, selector, source, announce=method.repeats_a_score)
         report = None
         if assess and not interrupted:
+            _announce_assessment(messenger, source, semi_synthetic, clock.perf_counter() - started)
             report = _assess_selector(selector, source, subset_search.scoring, seed, semi_synthetic)
     print_column_notes(messenger, source)
     selected = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
@@ -159,9 +166,11 @@ def select(
         context.exit(INTERRUPTED)
 
 
-def _fit_selector(messenger: Messenger, selector: Selector, source: Any) -> bool:
-    """Fit the selector; return True where Ctrl-C ended a search after a subset was found."""
+def _fit_selector(messenger: Messenger, selector: Any, source: Any, *, announce: bool) -> bool:
+    """Fit the selector, after its plan with `announce`; return True where Ctrl-C ended a search after a subset was found."""
     try:
+        if announce:
+            _announce_repetitions(messenger, selector.plan(source))
         selector.fit(source)
     except KeyboardInterrupt:
         if "support_" not in vars(selector):
@@ -169,6 +178,25 @@ def _fit_selector(messenger: Messenger, selector: Selector, source: Any) -> bool
             raise
         return True
     return False
+
+
+def _announce_repetitions(messenger: Messenger, plan: RepetitionPlan) -> None:
+    """Write the plan of a selection with error control if it is long."""
+    if plan.estimated_seconds > _LONG_SECONDS:
+        messenger.write_note(str(plan))
+
+
+def _announce_assessment(messenger: Messenger, source: Any, semi_synthetic: int, seconds: float) -> None:
+    """Write how often an assessment repeats a selection that took some seconds, if it is long."""
+    from tamiz.assessment.nested_cv import count_selections
+    from tamiz.search.runner import format_duration
+
+    n = count_selections(source, semi_synthetic)
+    if n * seconds > _LONG_SECONDS:
+        messenger.write_note(
+            f"The assessment repeats the selection, which took {seconds:.2g} seconds, {n:,} times: {format_duration(n * seconds)} "
+            "at this pace. Ctrl-C ends it and prints the selected columns; without --assess they are not assessed."
+        )
 
 
 def _check_semi_synthetic(n_draws: int, *, assess: bool) -> None:
@@ -216,8 +244,8 @@ def _write_selected_columns(
     )
 
 
-def show_search_plan(plan: SearchPlan, *, as_json: bool = False) -> None:
-    """Write the largest cost of a search to stdout."""
+def show_search_plan(plan: SearchPlan | RepetitionPlan, *, as_json: bool = False) -> None:
+    """Write the largest cost of a selection to stdout."""
     if as_json:
         show_json(asdict(plan))
     else:

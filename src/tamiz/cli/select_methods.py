@@ -38,6 +38,7 @@ class MethodChoice:
     max_false: float | None
     measure: str | None
     threshold: float | None
+    n_pairs: int | None
 
 
 class SelectionMethod(ABC):
@@ -50,6 +51,8 @@ class SelectionMethod(ABC):
     """
 
     options: ClassVar[frozenset[str]]
+    # Whether the selector has a plan that is worth a note before a long run; that of a search is only printed on request.
+    repeats_a_score: ClassVar[bool] = False
 
     def __init__(self, choice: MethodChoice, search: SubsetSearch, missing: MissingRule, seed: int) -> None:
         self._choice, self._search, self._missing, self._seed = choice, search, missing, seed
@@ -135,7 +138,8 @@ class _NoiseComparison(_RelevanceMethod):
 
 
 class _Boruta(_NoiseComparison):
-    options = frozenset({"relevance", "max_iter"})
+    options = frozenset({"relevance", "max_iter", "dry_run"})
+    repeats_a_score = True
     entry = error_control["boruta"]
 
     def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
@@ -217,7 +221,8 @@ class _Knockoffs(_NoiseComparison):
 
 
 class _Stability(_RelevanceMethod):
-    options = frozenset({"relevance", "n_features", "max_false", "threshold"})
+    options = frozenset({"relevance", "n_features", "max_false", "threshold", "n_pairs", "dry_run"})
+    repeats_a_score = True
     entry = error_control["stability"]
 
     def check(self, target: str | None) -> None:
@@ -233,11 +238,13 @@ class _Stability(_RelevanceMethod):
             )
 
     def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
+        settings = {} if self._choice.n_pairs is None else {"n_pairs": self._choice.n_pairs}
         made: Selector = self.entry.load()(
             self._choose_relevance(schema, criteria.of_kind("relevance")),
             n_features=self._search.n_features,
             threshold=self._choice.threshold,
             max_false=self._choice.max_false,
+            **settings,
             random_state=self._seed,
         )
         return made

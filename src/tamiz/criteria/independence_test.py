@@ -199,6 +199,7 @@ class IndependenceTest(StatisticRelevance):
         untested = [j for j in used if not tests.is_tested[j] and not schema.columns[j].constant]
         few = [j for j in used if tests.few_expected[j]]
         uncertain = [j for j in used if tests.uncertain_variance[j]]
+        separated = [j for j in used if tests.no_variance_within[j]]
         warnings = []
         if untested:
             warnings.append(
@@ -214,6 +215,12 @@ class IndependenceTest(StatisticRelevance):
             warnings.append(
                 f"IndependenceTest: the p-values of {_name_columns(uncertain, schema)} may be far too small, because Welch's test "
                 "has groups of fewer than 10 rows or of equal values. Merge rare levels, or use test='rank' or 'parametric'."
+            )
+        if separated:
+            warnings.append(
+                f"IndependenceTest: the values of {_name_columns(separated, schema)} are equal within each class (of a categorical "
+                "column, those of the target within each level), as in a copy of the target. F is then infinite and the p-value 0, "
+                "however few rows there are; the p-value of test='rank' depends on their number."
             )
         return warnings
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import copy
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.base import clone
 from tamiz.criteria.base import Relevance, RowRelevance, ShadowScorer
 from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.tree_importance import TreeImportance
+from tamiz.error_control.repetition_plan import RepetitionPlan, time_repetitions
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel, progress
@@ -23,7 +25,7 @@ from tamiz.selection.selector import Selector
 from tamiz.sources.appended_columns import AppendedColumns
 from tamiz.sources.base import Source
 from tamiz.sources.feature_checks import record_features
-from tamiz.sources.schema import Schema
+from tamiz.sources.schema import CopiedColumn, Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import (
     BoolArray,
@@ -42,6 +44,9 @@ _STATUSES = ("confirmed", "tentative", "rejected")
 # Fewer shadows have too small a maximum.
 _MIN_SHADOWS = 5
 _NO_FRAME = "use a relevance whose model reads encoded columns, such as TreeImportance()"
+_PLAN_ADVICE = (
+    "A smaller max_iter (--max-iter) leaves more columns tentative; a faster relevance (-r) finds other columns."
+)
 
 
 class BorutaSelector(Selector):
@@ -211,6 +216,36 @@ class BorutaSelector(Selector):
         warn_user([*schema.fit_notes, *notes])
         return self
 
+    def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> RepetitionPlan:
+        """Return the largest cost of `fit`, from the time of the first iteration, in which no column is rejected yet.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Source
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None
+        groups : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        RepetitionPlan
+            Iterations and seconds; `str()` of it is a sentence.
+        """
+        max_iter = check_integer("max_iter", self.max_iter, low=1)
+        # A copy of the random state: `fit` makes the same random draws afterwards.
+        rng = make_rng(copy.deepcopy(self.random_state))
+        with parallel.thread_session(self.n_jobs):
+            source = self._open_source(X, y, sample_weight, groups)
+            score = _make_shadow_scorer(_choose_relevance(self.relevance, source.schema), source)
+            columns = source.schema.used
+            copied = _choose_copied(columns)
+            return time_repetitions(lambda: score(columns, copied, rng), max_iter, "iterations", _PLAN_ADVICE)
+
+
+def _choose_copied(columns: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the columns that have shadows: each once, or as often as five shadows need."""
+    return np.tile(columns, -(-_MIN_SHADOWS // max(len(columns), 1)))
+
 
 def _choose_relevance(requested: Relevance | str | None, schema: Schema) -> Relevance:
     """Return the relevance for a table, after a check that it uses the target."""
@@ -240,7 +275,7 @@ class _TableScorer:
 
     def __call__(self, columns: NDArray[np.intp], copied: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         shadows = [
-            (replace(self._schema.columns[j], name=f"shadow {k}"), rng.permutation(self._own.values[j]))
+            (CopiedColumn.from_column(self._schema.columns[j], f"shadow {k}"), rng.permutation(self._own.values[j]))
             for k, j in enumerate(copied.tolist())
         ]
         relevance = clone(self._relevance)
@@ -310,7 +345,7 @@ class _Search:
         messages: list[str] = []
         while (found.sign == 0).any() and len(found.history) < self.max_iter:
             columns = np.flatnonzero(found.sign >= 0)
-            copied = np.tile(columns, -(-_MIN_SHADOWS // len(columns)))
+            copied = _choose_copied(columns)
             with capture_warnings() as captured, progress.use_listener(None):
                 scores = score(columns, copied, rng)
             messages += captured

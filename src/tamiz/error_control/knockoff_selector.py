@@ -31,7 +31,7 @@ from tamiz.selection.selector import Selector
 from tamiz.sources.appended_columns import AppendedColumns
 from tamiz.sources.base import Source
 from tamiz.sources.feature_checks import record_features
-from tamiz.sources.schema import Column
+from tamiz.sources.schema import Column, CopiedColumn
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable
 
@@ -295,7 +295,10 @@ class _Draws:
         for k, j in enumerate(columns.tolist()):
             column, values = self.source.schema.columns[j], self.own.values[j]
             both = [values, values[permutations[j]]]
-            pairs += [(replace(column, name=f"{column.name} ({number})"), both[number ^ first[k]]) for number in (0, 1)]
+            for number in (0, 1):
+                name, is_knockoff = f"{column.name} ({number})", number ^ first[k]
+                described = CopiedColumn.from_column(column, name) if is_knockoff else replace(column, name=name)
+                pairs.append((described, both[is_knockoff]))
         table = self.own.table(pairs, excluded=columns.tolist(), reason=_REASON)
         with capture_warnings() as messages:
             scores = score_rows(self.importance, table)[self.source.schema.n_columns :].reshape(-1, 2)

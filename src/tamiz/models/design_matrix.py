@@ -121,7 +121,7 @@ class EncodedMatrix:
         of_numbers, of_levels = (
             sum(schema.columns[j].n_missing for j in kind) for kind in (schema.numeric, schema.categorical)
         )
-        n = of_numbers + of_levels if self._impute else 0
+        n = schema.n_missing if self._impute else 0
         values = "1 missing value counts" if n == 1 else f"{n:,} missing values count"
         mean, shares = "as the mean of the column", "as every level in its share"
         how = shares if not of_numbers else f"{mean}, or {shares}," if of_levels else mean

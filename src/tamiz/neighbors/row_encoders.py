@@ -81,8 +81,8 @@ def check_missing_values(source: Source, *, fill_missing: bool, new_rows: bool =
     """
     columns = source.schema.columns
     incomplete = [j for j in source.schema.used.tolist() if columns[j].n_missing]
-    n_missing = sum(columns[j].n_missing for j in incomplete)
-    if not n_missing:
+    n_missing = source.schema.n_missing
+    if not incomplete:
         return
     if fill_missing:
         values, were = ("value", "was") if n_missing == 1 else ("values", "were")

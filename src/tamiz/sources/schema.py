@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,9 @@ class Column:
     # Not in the repr, which `Source.fingerprint` hashes: a part is identified by its name and values.
     date_part: tuple[str, str] | None = field(default=None, repr=False)
 
+    # Whether the values are those of another column in a different order.
+    is_copy: ClassVar[bool] = False
+
     invariants: ClassVar[Invariants] = {
         "name": InstanceOf(str),
         "kind": OneOf(*KINDS),
@@ -68,6 +71,18 @@ class Column:
     def is_number(self) -> bool:
         """Whether the column is stored as float64 (numeric and date) and not as codes of levels."""
         return self.kind in ("numeric", "date")
+
+
+@dataclass(frozen=True)
+class CopiedColumn(Column):
+    """A shadow or a knockoff of a column of the user's table; messages do not count its missing values."""
+
+    is_copy: ClassVar[bool] = True
+
+    @classmethod
+    def from_column(cls, column: Column, name: str) -> Self:
+        """Return the description of a copy of a column."""
+        return cls(**{one.name: getattr(column, one.name) for one in fields(column)} | {"name": name})
 
 
 @dataclass(frozen=True)
@@ -173,6 +188,11 @@ class Schema:
     def used(self) -> NDArray[np.intp]:
         """Numbers of the columns that are not excluded."""
         return np.array([j for j, c in enumerate(self.columns) if c.exclusion_reason is None], dtype=np.intp)
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values of the used columns, without those of copies of columns."""
+        return sum(self.columns[j].n_missing for j in self.used.tolist() if not self.columns[j].is_copy)
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:

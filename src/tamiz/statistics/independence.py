@@ -53,6 +53,9 @@ class ColumnTests:
     uncertain_variance : ndarray of shape (n_columns,), bool
         Whether a group in Welch's test has fewer than 10 rows, or equal values where others have not, so that its variance may
         be far too small.
+    no_variance_within : ndarray of shape (n_columns,), bool
+        Whether the values within every group of the analysis of variance that assumes equal variances are equal, so that F is
+        infinite and the p-value 0 for any number of rows.
     """
 
     statistic: Floats
@@ -62,13 +65,13 @@ class ColumnTests:
     n_rows: Floats
     few_expected: Any
     uncertain_variance: Any
+    no_variance_within: Any
 
     @classmethod
     def untested(cls, n: int) -> Self:
         """Return n columns without a test."""
         zeros = np.zeros((4, n))
-        flags = np.zeros((2, n), dtype=bool)
-        return cls(np.full(n, np.nan), zeros[0], zeros[1], zeros[2], zeros[3], flags[0], flags[1])
+        return cls(np.full(n, np.nan), *zeros, *np.zeros((3, n), dtype=bool))
 
     @classmethod
     def concatenate(cls, parts: Sequence[ColumnTests]) -> Self:
@@ -133,7 +136,9 @@ def anova(moments: ClassMoments) -> ColumnTests:
     between = (weight * (deviation - mean) ** 2).sum(axis=0)
     within = moments.squared_deviations.sum(axis=0)
     n_groups = (weight > 0).sum(axis=0)
-    return _f_tests(between, within, n_groups - 1.0, n - n_groups, n, ~_is_constant(moments))
+    tests = _f_tests(between, within, n_groups - 1.0, n - n_groups, n, ~_is_constant(moments))
+    is_flat = ((weight == 0) | (moments.minimum == moments.maximum)).all(axis=0)
+    return replace(tests, no_variance_within=is_flat & tests.is_tested)
 
 
 def welch(moments: ClassMoments) -> ColumnTests:
@@ -289,11 +294,11 @@ def _tests(statistic: Floats, df_between: Floats, df_within: Floats, n_rows: Flo
     statistic = np.where(testable, np.minimum(statistic, _MAX_FLOAT), np.nan)
     safe = (np.where(testable, freedom, 1.0) for freedom in (df_between, df_within))
     log_p = np.where(testable, log_f_sf(np.where(testable, statistic, 0.0), *safe), 0.0)
-    return ColumnTests(statistic, df_between, df_within, log_p, n_rows, *np.zeros((2, len(statistic)), dtype=bool))
+    return ColumnTests(statistic, df_between, df_within, log_p, n_rows, *np.zeros((3, len(statistic)), dtype=bool))
 
 
 def _chi2_tests(statistic: Floats, df: Floats, n_rows: Floats, *, few_expected: bool = False) -> ColumnTests:
     tested = ~np.isnan(statistic)
     log_p = np.where(tested, log_chi2_sf(np.where(tested, statistic, 0.0), np.maximum(df, 1.0)), 0.0)
-    few, uncertain = np.full(len(statistic), few_expected), np.zeros(len(statistic), dtype=bool)
-    return ColumnTests(statistic, df, np.full(len(statistic), np.inf), log_p, n_rows, few, uncertain)
+    few, others = np.full(len(statistic), few_expected), np.zeros((2, len(statistic)), dtype=bool)
+    return ColumnTests(statistic, df, np.full(len(statistic), np.inf), log_p, n_rows, few, *others)
