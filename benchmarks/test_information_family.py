@@ -11,9 +11,11 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics.cluster import expected_mutual_information
 
 from tamiz import SubsetSelector, open_source
 from tamiz.criteria import JMI, MRMR
+from tamiz.criteria.chance_information import ExpectedInformation
 from tamiz.search import Forward
 
 from .data import categorical
@@ -21,6 +23,7 @@ from .data import categorical
 MRMR_LARGE = "mRMR, 50 of 100,000 x 500 of 5 values"
 JMI_LARGE = "JMI, 50 of 100,000 x 500 of 5 values"
 JMI_SMALL = "JMI, 10 of 2,000 x 100 of 5 values"
+EXPECTED = "Expected information of 20 columns of 100 values and 10 classes in 10,000 rows"
 
 
 @cache
@@ -105,3 +108,36 @@ def test_itmo_fs(benchmark):
 def test_tamiz_jmi_selects_the_columns_of_itmo_fs(benchmark):
     fitted = timed_fit(benchmark, JMI(), 10, "data frame", *small().frame())
     assert np.flatnonzero(fitted.support_).tolist() == itmo_columns()
+
+
+@cache
+def class_counts():
+    rng = np.random.default_rng(0)
+    classes = rng.integers(0, 10, 10_000)
+    return [
+        np.histogram2d(rng.integers(0, 100, 10_000), classes, bins=(np.arange(101), np.arange(11)))[0]
+        for _ in range(20)
+    ]
+
+
+def expected_relevances():
+    return ExpectedInformation(np.vstack(class_counts()), np.arange(0, 2001, 100), conditional=False).relevances
+
+
+def expected_by_scikit_learn():
+    return np.array([expected_mutual_information(table.astype(np.int64), 10_000) for table in class_counts()]) / np.log(
+        2
+    )
+
+
+@pytest.mark.benchmark(group=EXPECTED)
+def test_tamiz_expected_information(benchmark):
+    benchmark.extra_info["system"] = "tamiz"
+    found = benchmark.pedantic(expected_relevances, rounds=3, warmup_rounds=1)
+    np.testing.assert_allclose(found, expected_by_scikit_learn(), rtol=1e-7)
+
+
+@pytest.mark.benchmark(group=EXPECTED)
+def test_scikit_learn_expected_information(benchmark):
+    benchmark.extra_info["system"] = "scikit-learn expected_mutual_information"
+    benchmark.pedantic(expected_by_scikit_learn, rounds=3)

@@ -124,7 +124,7 @@ def test_a_row_of_weight_two_is_two_rows(relevance):
 
 def test_rows_with_fractional_weights_need_groups():
     weight = np.linspace(0.5, 2, 150)
-    with pytest.raises(ValueError, match=r"weights must be whole numbers, and one is 0\.5: pass groups="):
+    with pytest.raises(ValueError, match=r"the number of equal rows, but the weight of row \d+ is 0\.5\. Pass groups="):
         ranking_stability(IRIS.data, IRIS.target, FisherScore(), sample_weight=weight, n_bootstrap=5)
     found = ranking_stability(
         IRIS.data, IRIS.target, FisherScore(), sample_weight=weight, groups=np.arange(150), n_bootstrap=5

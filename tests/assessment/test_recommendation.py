@@ -18,7 +18,7 @@ from tamiz import RankSelector, SizeSearchCV, SubsetSelector, open_source
 from tamiz.assessment import recommend_columns
 from tamiz.assessment.candidate_selections import CandidateSelection, default_candidates
 from tamiz.assessment.fold_scores import FoldScores
-from tamiz.assessment.recommendation import choose_candidate
+from tamiz.assessment.recommendation import LARGEST_LOSS, NEGLIGIBLE_LOSS, choose_candidate
 from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter
 from tamiz.criteria import CFS, MRMR, IndependenceTest
 from tamiz.exceptions import DataError, TamizWarning
@@ -338,6 +338,7 @@ def test_a_recommendation_is_printed_as_json_and_as_a_table():
     found = recommend_columns(X, y, candidates={"cfs": SEARCHED}, **QUICK)
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["columns"] == list(found.columns)
+    assert (told["largest_loss"], told["negligible_loss"]) == (LARGEST_LOSS, NEGLIGIBLE_LOSS)
     one = next(one for one in told["candidates"] if one["id"] == "cfs")
     for k, scoring in enumerate(found.scorings):
         for m, model in enumerate(found.models):

@@ -12,8 +12,10 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from tests.assessment.tables import signal
 
-from tamiz import RankSelector, SubsetSelector, open_source, selection_report
+from tamiz import MixedNB, RankSelector, RedundancyFilter, SubsetSelector, open_source, selection_report
 from tamiz.criteria import CFS, FisherScore, InformationGain
+from tamiz.models.folds import draw_folds
+from tamiz.runtime.random import make_rng
 from tamiz.search import Forward
 
 NAMES = list("abcdefgh")
@@ -95,6 +97,32 @@ def test_estimators_with_random_draws_are_seeded():
     assert one.to_dict() == again.to_dict()
     assert one.to_dict() != other.to_dict()
     assert selector.estimator.random_state is None
+
+
+def test_a_redundancy_filter_is_fitted_on_the_training_rows_of_every_fold():
+    X, y = framed()
+    # Correlations near the threshold: the folds drop different columns.
+    X["near"] = X["a"] + 0.33 * X["a"].std() * np.random.default_rng(0).normal(size=len(X))
+    X["level"] = pd.qcut(X["d"], 3, labels=[*"uvw"]).astype(str)
+    X["again"] = X["level"].map({"u": "x", "v": "y", "w": "z"})
+    folds = draw_folds(open_source(X, y), 6, make_rng(0))
+    report = selection_report(RedundancyFilter(), X, y, model="naive_bayes", n_splits=6, n_permutations=0)
+    assert report.columns == tuple(RedundancyFilter().fit(X).get_feature_names_out())
+    assert len(np.unique(report.fold_sets, axis=0)) > 1
+    for fold, selected, score in zip(folds, report.fold_sets, report.scores_of("accuracy").nested.values, strict=True):
+        pipeline = make_pipeline(RedundancyFilter(), MixedNB()).fit(X.iloc[fold.train], y[fold.train])
+        assert pipeline[0].get_support().tolist() == selected.tolist()
+        assert pipeline.score(X.iloc[fold.test], y[fold.test]) == pytest.approx(score)
+
+
+def test_shuffled_targets_have_folds_of_all_their_classes():
+    X, y = framed(n=40)
+    # In folds of four rows that are stratified by the real target, most shuffled targets have a fold without one class.
+    for selector in (RedundancyFilter(), SelectKBest(k=2)):
+        null = selection_report(selector, X, y, n_permutations=20).null
+        assert null.statistic == "apparent score"
+        assert np.isfinite(null.null_values).all()
+        assert null.median < null.observed
 
 
 def test_weights_are_passed_to_estimators_that_accept_them():

@@ -99,3 +99,11 @@ def test_a_wrong_command_line_is_refused(
     done = tamiz("compare", iris, *options)
     assert done.exit_code == 2
     assert sentence in done.stderr
+
+
+def test_tsne_of_a_small_sample_has_as_many_neighbours_as_there_are(tamiz: Callable[..., Result], iris: Path) -> None:
+    command = ["--reduce", "tsne", "--map-rows", 40]
+    assert list(shown(tamiz("compare", iris, "-t", "species", "--reduce", "pca", *command)).columns) == ["PCA", "t-SNE"]
+    done = tamiz("reduce", iris, "-t", "species", "--method", "tsne", "--map-rows", 40)
+    assert done.exit_code == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 151

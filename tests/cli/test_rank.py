@@ -227,3 +227,17 @@ def test_stability_prints_the_interval_of_the_rank_and_the_share_of_the_samples(
     assert shown["stability"]["n_bootstrap"] == 20
     assert len(shown["columns"]) == 4
     assert shown["columns"][0]["top_share"] >= shown["columns"][3]["top_share"]
+
+
+def test_top_of_fewer_columns_prints_all(tamiz: Callable[..., Result], iris: Path) -> None:
+    done = tamiz("rank", iris, "-t", "species", "--top", 10)
+    assert (done.exit_code, done.stdout) == (0, tamiz("rank", iris, "-t", "species").stdout)
+    shown = json.loads(tamiz("rank", iris, "-t", "species", "--top", 10, "--stability", 4, "--json").stdout)
+    assert (len(shown["columns"]), shown["stability"]["top"]) == (4, 4)
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_top_of_no_columns_is_a_wrong_command_line(tamiz: Callable[..., Result], iris: Path, number: int) -> None:
+    done = tamiz("rank", iris, "-t", "species", f"--top={number}")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{number} is not in the range x>=1" in done.stderr

@@ -376,6 +376,31 @@ def test_dates_take_part_by_their_calendar_parts_on_the_command_line(
     assert [one["column"] for one in json.loads(raw.stdout)["columns"]] == ["when", "noise"]
 
 
+def test_a_patient_number_is_selected_with_a_note_and_not_with_the_correction(
+    tamiz: Callable[..., Result], folder: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    useful = np.where(rng.random(300) < 0.5, y, rng.integers(0, 3, 300))
+    table = pd.DataFrame(
+        {"patient": rng.integers(0, 100, 300), "useful": useful, "noise": rng.integers(0, 3, 300), "y": y}
+    )
+    table.apply(lambda column: column.name + column.astype(str)).to_csv(folder / "table.csv", index=False)
+    arguments = ["select", "table.csv", "-t", "y", "--merit", "jmi", "--search", "forward", "--n-features", 1]
+    plain = tamiz(*arguments)
+    note = " ".join(plain.stderr.split())
+    assert note.count("JMI: the information about the target of 'patient'") == 1
+    assert "or use correction='chance' (--correction chance)" in note
+    assert plain.stdout.splitlines() == ["patient"]
+    corrected = tamiz(*arguments, "--correction", "chance")
+    assert corrected.stdout.splitlines() == ["useful"]
+    assert "not above chance" not in corrected.stderr
+    for refused in ([*arguments[:4], "--merit", "cfs"], arguments[:4], [*arguments, "--folds", 3]):
+        done = tamiz(*refused, "--correction", "chance")
+        assert done.exit_code == 2
+        assert "merits of mutual information" in done.stderr
+
+
 @pytest.mark.filterwarnings("ignore:1 of 4 columns is excluded")
 def test_the_convention_of_cfs_is_that_of_python(tamiz: Callable[..., Result], iris: Path) -> None:
     shown = {}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,12 @@ def test_models_are_fitted_to_as_many_rows_as_in_a_study(
 
 def test_methods_lists_the_selections(tamiz: Callable[..., Result]) -> None:
     listed = json.loads(tamiz("methods", "--json").stdout)
-    assert [one["name"] for one in listed if one["kind"] == "selection"] == ["boruta", "knockoffs", "stability"]
+    assert [one["name"] for one in listed if one["kind"] == "selection"] == [
+        "boruta",
+        "knockoffs",
+        "stability",
+        "redundancy",
+    ]
 
 
 def test_an_empty_table_is_not_written(tamiz: Callable[..., Result], table: Path, folder: Path) -> None:
@@ -148,9 +154,14 @@ def test_an_empty_table_is_not_written(tamiz: Callable[..., Result], table: Path
 
 
 @pytest.mark.slow
-def test_an_assessment_is_that_of_any_selector(select: Callable[..., Result]) -> None:
+def test_an_assessment_is_that_of_any_selector(select: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("tamiz.cli.select"), "_LONG_SECONDS", 0.0)
     arguments = ["--method", "stability", "-r", "fisher-score", "-k", 3, "--assess", "--scoring", "accuracy"]
-    assessment = shown(select(*arguments, "--json"))["assessment"]
+    done = select(*arguments, "--json")
+    assessment = shown(done)["assessment"]
+    # 1 on all rows, 10 folds and 99 shuffled targets.
+    assert "note: The assessment repeats the selection, which took " in done.stderr
+    assert " seconds, 110 times: at most " in done.stderr
     assert assessment["scoring"] == "accuracy"
     assert assessment["selector"] == "StabilitySelector"
     assert assessment["null"]["p_value"] < 0.05
@@ -167,13 +178,42 @@ def test_ctrl_c_leaves_no_result(select: Callable[..., Result], folder: Path, mo
 
 
 @pytest.mark.parametrize(
+    ("arguments", "unit", "most"),
+    [
+        (["--method", "boruta", "--max-iter", 7], "iterations", 7),
+        (["--method", "stability", "--n-pairs", 3], "pairs of halves", 3),
+    ],
+)
+def test_a_dry_run_prints_the_repetitions_and_the_time_of_one(
+    select: Callable[..., Result], arguments: list[object], unit: str, most: int
+) -> None:
+    done = select(*arguments, "-r", "fisher-score", "--dry-run")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith(f"Plan: at most {most} {unit}, ")
+    plan = shown(select(*arguments, "-r", "fisher-score", "--dry-run", "--json"))
+    assert (plan["unit"], plan["max_repetitions"]) == (unit, most)
+    assert plan["estimated_seconds"] == pytest.approx(most * plan["seconds_per_repetition"])
+
+
+def test_a_long_selection_is_announced_and_a_short_one_is_not(
+    select: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["--method", "stability", "--n-pairs", 3, "-r", "fisher-score"]
+    assert "Plan:" not in select(*command).stderr
+    monkeypatch.setattr(import_module("tamiz.cli.select"), "_LONG_SECONDS", 0.0)
+    assert "note: Plan: at most 3 pairs of halves, " in select(*command).stderr
+    assert "Plan:" not in select(*KNOCKOFFS, "-r", "fisher-score").stderr
+
+
+@pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (
             ["--method", "boruta", "--merit", "cfs"],
             "--merit does not apply to --method boruta: leave it out, or use --method search.",
         ),
-        (["--method", "boruta", "--dry-run"], "--dry-run does not apply to --method boruta"),
+        (["--method", "knockoffs", "--dry-run"], "--dry-run does not apply to --method knockoffs"),
+        (["--method", "boruta", "--n-pairs", 3], "--n-pairs does not apply to --method boruta"),
         (
             ["--method", "boruta", "-k", 3],
             "--n-features does not apply to --method boruta: leave it out, or use --method search or stability.",
@@ -182,13 +222,13 @@ def test_ctrl_c_leaves_no_result(select: Callable[..., Result], folder: Path, mo
             ["--method", "boruta", "--fdr", 0.1],
             "--fdr does not apply to --method boruta: leave it out, or use --method knockoffs.",
         ),
-        (["--relevance", "fisher-score"], "use --method boruta or knockoffs or stability."),
+        (["--relevance", "fisher-score"], "use --method boruta or knockoffs or stability or redundancy."),
         (["--method", "knockoffs", "--fdr", 1], "is not in the range 0<x<1"),
         (["--method", "knockoffs", "-r", "variance"], "needs a relevance that uses the target, and variance does not."),
         (["--method", "stability", "-k", "2-3"], "one number or share, not a range."),
         (["--method", "stability", "-k", 2, "--max-false", 1, "--threshold", 0.7], "cannot all be used"),
         (["--method", "boruta", "--scoring", "f1"], "--scoring applies to wrappers and assessments only"),
-        (["--method", "lasso"], "'lasso' is not one of 'search', 'boruta', 'knockoffs', 'stability'."),
+        (["--method", "lasso"], "'lasso' is not one of 'search', 'boruta', 'knockoffs', 'stability', 'redundancy'."),
     ],
 )
 def test_options_of_other_methods_are_refused(

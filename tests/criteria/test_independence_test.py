@@ -156,6 +156,7 @@ def test_a_mean_of_a_billion_loses_no_digits(test, numeric_target):
     np.testing.assert_allclose(fit(X + 1e9, y).scores_, fit(X, y).scores_, rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*are equal within each class")
 @pytest.mark.parametrize("test", GROUP_TESTS)
 @pytest.mark.parametrize("numeric_target", [False, True])
 def test_scores_are_ordered_and_finite_where_p_values_underflow(test, numeric_target):
@@ -226,6 +227,25 @@ def test_welchs_test_warns_of_groups_whose_variance_is_uncertain():
     exact, noise = np.repeat([1.5, 2.5, 4.5], 10), rng.normal(size=30)
     found = RankSelector(IndependenceTest(test="welch")).fit(np.array([exact, noise]).T, np.repeat([*"abc"], 10))
     assert found.p_values_[0] < 1e-100
+
+
+def test_anova_without_variance_within_the_classes_is_named_and_has_the_p_value_of_scipy():
+    frame = pd.DataFrame({"copy": [1.0, 1, 2, 2], "noise": [1.0, 2, 3, 5], "level": [*"uuvv"]})
+    # scipy 1.17 returns F = inf and p = 0, without a warning.
+    expected = stats.f_oneway(frame["copy"][:2], frame["copy"][2:])
+    assert (expected.statistic, expected.pvalue) == (np.inf, 0)
+    with pytest.warns(UserWarning, match="^IndependenceTest: the values of 'copy' are equal within each class"):
+        by_class = RankSelector(IndependenceTest()).fit(frame[["copy", "noise"]], [*"aabb"])
+    assert by_class.p_values_[0] < 1e-300
+    assert by_class.statistics_[0] == np.finfo(float).max
+    with pytest.warns(UserWarning, match=r"the values of 'level' are equal within each class .*p-value of test='rank'"):
+        by_level = RankSelector(IndependenceTest()).fit(frame[["level", "noise"]], [1.5, 1.5, 2.5, 2.5])
+    assert by_level.p_values_[0] < 1e-300
+    # The way out, and two classes of which one has a single row and a missing value.
+    assert RankSelector(IndependenceTest(test="rank")).fit(frame[["copy"]], [*"aabb"]).p_values_[0] > 0.01
+    single = np.array([[1.0], [1.0], [1.0], [2.0], [np.nan]])
+    with pytest.warns(UserWarning, match="the values of 'x0' are equal within each class"):
+        RankSelector(IndependenceTest()).fit(single, [*"aaabb"])
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 8])

@@ -265,6 +265,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*the values differ by less than 1e-150")
 @BOTH
 @quiet
 @pytest.mark.filterwarnings("ignore:.* excluded: ", "ignore:ReliefF. the table has")
@@ -280,6 +281,7 @@ def test_rows_at_equal_distances_are_no_near_rows_of_multisurf():
     assert scores_of(MultiSURF(), frame, [*"aab"]).tolist() == [0] * 7
 
 
+@pytest.mark.filterwarnings("ignore:.*the values differ by less than 1e-150")
 @BOTH
 def test_scores_do_not_depend_on_the_unit_of_a_numeric_target(relevance):
     rng = np.random.default_rng(0)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tamiz import RankSelector, load, save
-from tamiz.criteria import FisherScore, InformationGain, PermutationImportance, TreeImportance
+from tamiz.criteria import FisherScore, InformationGain, LinearCoefficient, PermutationImportance, TreeImportance
 from tamiz.error_control import BorutaSelector
 from tamiz.exceptions import DataError, TamizWarning
 
@@ -204,3 +204,12 @@ def test_a_relevance_with_a_model_reads_encoded_columns_unless_it_is_forbidden()
     assert confirmed(X, y, relevance, max_iter=15) == ["a", "b"]
     with pytest.raises(DataError, match="Added columns are not in the user's table: use a relevance whose model reads"):
         BorutaSelector(PermutationImportance("gaussian_nb", encode=False), random_state=0).fit(X, y)
+
+
+def test_missing_values_are_counted_without_those_of_shadows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 6))
+    y = X[:, 0] > 0
+    X[:7, 1] = np.nan
+    with pytest.warns(UserWarning, match=": 7 missing values count as the mean"):
+        BorutaSelector(LinearCoefficient(), max_iter=1, rough_fix=True, random_state=0).fit(X, y)

@@ -174,7 +174,10 @@ def test_bad_input():
         StabilitySelector(BorutaSelector(), n_features=3).fit(X, y)
     with pytest.raises(TypeError, match="selector must be a relevance such as"):
         StabilitySelector(3).fit(X, y)
-    with pytest.raises(DataError, match="needs at least 4 groups, and there are 2"):
+    with pytest.raises(
+        DataError,
+        match=r"needs at least 4 groups, and there are 2\. Pass more groups or none, or rank",
+    ):
         StabilitySelector(n_features=3).fit(X, y, groups=np.arange(60) % 2)
     with pytest.warns(
         TamizWarning, match="is not smaller than the 15 of 26 columns that a half selects, so it excludes"

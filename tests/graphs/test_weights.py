@@ -58,6 +58,7 @@ def test_an_infinite_width_makes_every_weight_one():
         assert HeatKernel(np.inf).edge_weights(np.array([0.0, unit]), None).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.filterwarnings("ignore:.*the values differ by less than 1e-150")
 def test_a_table_in_tiny_numbers_is_refused_and_not_weighed_as_if_all_were_equally_near():
     X = np.random.default_rng(0).normal(size=(30, 3)) * 1e-200
     with pytest.raises(DataError, match=r"The longest edge has the length .*e-200, and the mean squared length"):

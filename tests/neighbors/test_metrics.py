@@ -217,6 +217,7 @@ def test_a_difference_whose_square_vanishes_is_a_difference():
     ]
 
 
+@pytest.mark.filterwarnings("ignore:.*the values differ by less than 1e-150")
 def test_new_rows_beyond_every_number_are_equal_to_none():
     points = GowerPoints.from_source(open_source(np.array([[0.0, 0.0], [5e-324, 1e-323], [1e-323, 5e-324]])))
     new = points.new_points(np.array([[1e150, -1e150], [5e-324, 1e-323]]))
@@ -335,6 +336,7 @@ def test_new_rows_beyond_the_range_are_capped_and_unknown_levels_missing():
     np.testing.assert_allclose(points.block(new, 0, 3), expected, rtol=1e-15)
 
 
+@pytest.mark.filterwarnings("ignore:.*the values differ by less than 1e-150")
 def test_the_unit_of_a_number_does_not_matter():
     rows = np.random.default_rng(0).normal(size=(40, 3))
     rows[3, 1] = np.nan

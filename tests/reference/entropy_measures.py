@@ -1,6 +1,7 @@
 """Entropy measures of two code vectors, in bits, straight from their definitions; a missing value is -1."""
 
 import numpy as np
+from scipy.stats import hypergeom
 
 
 def contingency_table(a, b, weight=None, missing="distribute"):
@@ -41,6 +42,16 @@ def entropy(counts):
 
 def information_gain(table):
     return entropy(table.sum(axis=1)) + entropy(table.sum(axis=0)) - entropy(table)
+
+
+def expected_information_gain(table):
+    """The mean information gain over all orders of the rows of one column: each cell has a hypergeometric count."""
+    n, expected = int(table.sum()), 0.0
+    for a in table.sum(axis=1).astype(int):
+        for b in table.sum(axis=0).astype(int):
+            x = np.arange(max(1, a + b - n), min(a, b) + 1)
+            expected += (x / n * np.log2(x * n / max(a * b, 1)) * hypergeom.pmf(x, n, a, b)).sum()
+    return expected
 
 
 def gain_ratio(table):

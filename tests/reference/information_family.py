@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .entropy_measures import contingency_table, entropy, information_gain
+from .entropy_measures import contingency_table, entropy, expected_information_gain, information_gain
 
 # Weights of redundancy and of conditional redundancy for a number of columns that are already selected.
 WEIGHTS = {
@@ -15,9 +15,12 @@ WEIGHTS = {
 
 
 class Information:
-    """c[j] = I(j; Y), r[i, j] = I(i; j), q[i, j] = I(i; j | Y) and h[i, j] = H(i, j, Y), in bits."""
+    """c[j] = I(j; Y), r[i, j] = I(i; j), q[i, j] = I(i; j | Y) and h[i, j] = H(i, j, Y), in bits.
 
-    def __init__(self, columns, y, weight=None, missing="distribute"):
+    With `correct` the expectation under independence is subtracted from c, r and q; within each class for q.
+    """
+
+    def __init__(self, columns, y, weight=None, missing="distribute", correct=False):
         p, weight = len(columns), np.ones(len(y)) if weight is None else weight
 
         def tables(i, j):
@@ -31,18 +34,21 @@ class Information:
                     contingency_table(columns[i][rows], columns[j][rows], weight[rows], missing),
                 )
 
+        def information(table):
+            return information_gain(table) - (expected_information_gain(table) if correct else 0.0)
+
         # A class without a row that has both values contributes nothing.
         def mean_over_classes(measure, i, j):
             return sum(share * measure(table) for share, table in class_tables(i, j) if table.sum() > 0)
 
         h_y = entropy(np.bincount(y, weight))
-        self.c = np.array([information_gain(contingency_table(x, y, weight, missing)) for x in columns])
+        self.c = np.array([information(contingency_table(x, y, weight, missing)) for x in columns])
         self.r, self.q, self.h = np.zeros((3, p, p))
         for i in range(p):
             for j in range(p):
                 if i != j:
-                    self.r[i, j] = information_gain(tables(i, j))
-                    self.q[i, j] = mean_over_classes(information_gain, i, j)
+                    self.r[i, j] = information(tables(i, j))
+                    self.q[i, j] = mean_over_classes(information, i, j)
                     self.h[i, j] = h_y + mean_over_classes(entropy, i, j)
 
     def gain(self, name, selected, j, beta=1.0, floor=0.001):

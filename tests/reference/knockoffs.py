@@ -34,3 +34,8 @@ def joint_covariance(correlation, s):
     """The covariance of columns and knockoffs."""
     off = correlation - np.diag(s)
     return np.block([[correlation, off], [off, correlation]])
+
+
+def mvr_objective(correlation, s):
+    """The trace of the inverse of the joint covariance, from its blocks."""
+    return (1 / s).sum() + np.trace(np.linalg.inv(2 * correlation - np.diag(s)))

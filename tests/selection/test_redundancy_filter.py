@@ -11,7 +11,7 @@ from tests.reference import redundancy as plain
 
 from tamiz import RedundancyFilter, load, open_source, save
 from tamiz.criteria import FisherScore, Variance
-from tamiz.exceptions import DataError
+from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import parallel
 
 CANCER = load_breast_cancer(as_frame=True).data
@@ -213,6 +213,24 @@ def test_a_table_without_varying_columns_keeps_none():
     found = RedundancyFilter().fit(np.ones((5, 2)))
     assert found.determined_by_ == {"x0": (), "x1": ()}
     assert found.associations_.tolist() == [1, 1]
+
+
+def test_relations_by_chance_in_few_rows_are_a_warning():
+    X = np.random.default_rng(0).normal(size=(30, 40))
+    with pytest.warns(
+        TamizWarning, match="because 28 numeric columns are kept and there are 30 rows; 12 of the dropped"
+    ):
+        RedundancyFilter("linear").fit(X)
+    # The probability that a column of noise would be dropped, by simulation.
+    rows = np.random.default_rng(1)
+    share = np.mean([plain.r2(rows.normal(size=(30, 26)), rows.normal(size=30)) >= 0.95 for _ in range(2000)])
+    X = X[:, :26].copy()
+    X = np.column_stack([X, X[:, 0] + X[:, 1]])
+    with pytest.warns(TamizWarning, match="A column of noise has an R2 of at least 0.95 with probability") as caught:
+        RedundancyFilter("linear").fit(X)
+    assert float(str(caught[0].message).split("probability ")[1].split(",")[0]) == pytest.approx(share, abs=0.03)
+    # One kept column of a pair determines the other without a regression, and there is no warning.
+    assert len(RedundancyFilter("linear", threshold=1.0).fit(np.column_stack([X[:, :10], X[:, 0]])).determined_by_) == 1
 
 
 def test_it_works_in_a_pipeline_and_is_read_from_a_file_as_it_was_saved(tmp_path):

@@ -14,7 +14,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from tamiz import MixedNB, RankSelector, SizeSearchCV, SubsetSelector, load, open_source, save, selection_report
+from tamiz import (
+    MixedNB,
+    RankSelector,
+    RedundancyFilter,
+    SizeSearchCV,
+    SubsetSelector,
+    load,
+    open_source,
+    save,
+    selection_report,
+)
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, LinearCoefficient, Variance
 from tamiz.exceptions import DataError
 from tamiz.models.refits import RefitBackend
@@ -190,7 +200,8 @@ def test_without_sizes_those_are_compared_that_a_search_comes_to_in_every_fold()
         ({"sizes": [0]}, ValueError, "a size must be at least 1, got 0"),
         ({"sizes": [0.5]}, TypeError, "a size must be a whole number, got 0.5"),
         ({"rule": "least"}, ValueError, "rule must be one of 'best', 'one_standard_error', got 'least'"),
-        ({"selector": "fisher"}, TypeError, "selector must be a RankSelector or a SubsetSelector, got 'fisher'"),
+        ({"selector": "fisher"}, TypeError, "selector must be a RankSelector or a SubsetSelector, .*, got 'fisher'"),
+        ({"selector": RedundancyFilter()}, TypeError, r"have a set of columns for each size, got RedundancyFilter\(\)"),
         (
             {"selector": SubsetSelector(CFS(), Exhaustive())},
             DataError,

@@ -201,7 +201,7 @@ def test_columns_that_take_no_part_are_reported_in_one_sentence():
 def test_of_many_columns_that_take_no_part_five_are_named():
     frame = pd.DataFrame({f"c{j}": [1.0, 2.0] for j in range(9)})
     (note,) = open_source(frame, kinds={f"c{j}": "id" for j in range(8)}).schema.excluded_column_notes
-    assert note.endswith("c4 (declared as id), and 3 more.")
+    assert note.endswith("c4 (declared as id) and 3 more.")
 
 
 @pytest.mark.parametrize("word", ["nan", "inf", "-Infinity", "1_0", "1e999"])

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from tamiz import open_source, study
 from tamiz.cli import main
-from tamiz.criteria import CFS, CrossValidated, InformationGain, LaplacianScore, Variance
+from tamiz.criteria import CFS, JMI, CrossValidated, InformationGain, LaplacianScore, Variance
 from tamiz.graphs import Binary, HeatKernel, KNearest, Radius, SameClass
 from tamiz.reduction import PCA
 from tamiz.search import (
@@ -76,6 +76,10 @@ STUDIES = {
     "scores": {**BY_CLASS, "relevances": [Variance(), InformationGain(missing="category")], "missing": "category"},
     "groups and weights": {"target": "class", "groups": "patient", "weight": "count", "kinds": {"price": "id"}},
     "times": {"target": "class", "time": "patient", "merit": CrossValidated("naive_bayes", 3), "search": Forward()},
+    "corrected for chance": {
+        **BY_CLASS, "merit": JMI(correction="chance", missing="category"), "missing": "category",
+        "search": Forward(), "n_features": 2,
+    },
     "Weka's numbers": {**BY_CLASS, "merit": CFS(convention="weka")},
     "a seed, no points": {**BY_CLASS, "random_state": 11, "points": False, "search": RandomSubsets(20)},
     "few points": {**BY_CLASS, "points": 30, "maps": ["pca"]},

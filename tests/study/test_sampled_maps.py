@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from tamiz import open_source
-from tamiz._study.maps import fit_map
+from tamiz import open_source, study
+from tamiz._study.maps import fit_map, resolve_maps
+from tamiz.criteria import Variance
 from tamiz.reduction import MDS
 from tamiz.runtime.user_warnings import capture_warnings
 
@@ -20,3 +22,32 @@ def test_excluded_columns_of_a_table_are_not_reported_again_for_its_sample():
         mapped = fit_map(MDS(), source, np.arange(10), 30, 0)
     assert mapped.n_fitted == 30
     assert not [sentence for sentence in told if "no part" in sentence]
+
+
+@pytest.mark.parametrize("n_rows", [5, 60, 91])
+def test_tsne_on_a_sample_has_as_many_neighbours_as_the_sample_allows(n_rows):
+    table = np.random.default_rng(0).normal(size=(120, 3))
+    (request,) = resolve_maps(["tsne"], open_source(table).schema, "seuclidean", n_rows)
+    mapped = fit_map(request.reducer, open_source(table), np.arange(10), n_rows, 0)
+    # 3 neighbours for each unit of the perplexity, which is at least 1 and here at most 30.
+    assert mapped.n_fitted == n_rows
+    assert mapped.reducer.perplexity_ == pytest.approx(min(30, (n_rows - 1) / 3))
+
+
+def test_a_small_sample_limits_only_maps_that_are_fitted_on_samples():
+    schema = open_source(np.random.default_rng(0).normal(size=(120, 8))).schema
+    pca, mds, tsne = (
+        one.reducer for one in resolve_maps(["pca", "classical_mds", "tsne"], schema, "seuclidean", max_rows=2)
+    )
+    assert pca.n_components == 8
+    assert mds.n_components == 1
+    assert tsne.graph.n_neighbors == 1
+    (of_all_rows,) = resolve_maps(["tsne"], schema, "seuclidean")
+    assert of_all_rows.reducer.graph.n_neighbors == 90
+
+
+def test_a_study_with_tsne_of_few_rows_shows_the_map():
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(120, 3)), columns=["a", "b", "c"])
+    result = study(table, maps=["tsne"], map_rows=60, assess=False, relevances=[Variance()])
+    (drawn,) = result.record.maps
+    assert any(note.startswith("Fitted on 60 of the 120 rows") for note in drawn.notes)

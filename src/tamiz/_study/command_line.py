@@ -28,6 +28,8 @@ _STOPPING_OPTIONS = {
     "Evaluations": "max-evaluations", "Patience": "patience", "MinGain": "min-gain", "TargetMerit": "target-merit",
 }  # fmt: skip
 _COLUMN_SET_OPTIONS = {"fixed": "fixed", "excluded": "exclude", "start": "start"}
+# Parameters of merits that are options, with their defaults.
+_OWN_PARAMETERS = {"convention": "hall", "correction": "none"}
 _UNITS = {"GB": 10**9, "GiB": 2**30, "MB": 10**6, "MiB": 2**20, "kB": 10**3}
 _UNQUOTED_NAME = re.compile(r"[^\s,\"]([^,\"\n\r]*[^\s,\"])?")
 
@@ -124,12 +126,14 @@ def _merit(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
         raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
     parameters = value.get_params(deep=False)
     if entry.kind != "wrapper":
-        own = {name: parameters[name] for name in ("convention",) if name in parameters}
+        own = {name: parameters[name] for name in _OWN_PARAMETERS if name in parameters}
         if to_expression(entry.load()(**own).with_missing(arguments.get("missing", "distribute"))) != to_expression(
             value
         ):
             raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
-        return {"merit": _command_name(entry)} | {name: word for name, word in own.items() if word != "hall"}
+        return {"merit": _command_name(entry)} | {
+            name: word for name, word in own.items() if word != _OWN_PARAMETERS[name]
+        }
     model, folds, scoring = parameters.pop("estimator"), parameters.pop("cv"), parameters.pop("scoring")
     rebuilt = entry.load()(model, folds, scoring)
     if not isinstance(model, str) or not isinstance(folds, int) or not isinstance(scoring, str | None):

@@ -27,8 +27,8 @@ from tamiz.sources.base import Source
 from tamiz.sources.in_memory import column_loader
 from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, to_numbers
 from tamiz.sources.schema import Column, Schema
-from tamiz.sources.views import RowNumbers, select_rows, target_array, weight_array
-from tamiz.statistics.base import Floats
+from tamiz.sources.views import RowNumbers, positive_weight_row_numbers, select_rows, target_array, weight_array
+from tamiz.statistics.base import Floats, is_missing
 
 # Limits of the sample: rows, and rows times columns (times passes over eight classes each).
 _MAX_SAMPLE_ROWS, _MIN_SAMPLE_ROWS, _MAX_VALUES, _CLASSES_PER_PASS = 20_000, 1_000, 20_000_000, 8
@@ -78,7 +78,7 @@ class _TargetPrediction:
     def score_column(self, j: int, column: Column, values: Any, min_score: float) -> _ColumnScore:
         """Return the score of a column, by its missing values alone where these reach `min_score`."""
         values = values[self.rows]
-        missing = np.isnan(values) if column.is_number else values < 0
+        missing = is_missing(values)
         by_missing = (
             self.scorer.score_levels(missing.astype(np.int32), 2) if missing.any() and not missing.all() else 0.0
         )
@@ -173,7 +173,7 @@ def find_leakage(source: Source) -> list[LeakageFinding]:
     rows = _sample_rows(schema, rng)
     table = source if len(rows) == schema.n_rows else select_rows(source, rows)
     y, weight = target_array(table), weight_array(table)
-    present = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0)
+    present = positive_weight_row_numbers(table)
     prediction = _prepare_prediction(table, y, weight, present, rng)
     recoding = _prepare_recoding(table, y, present)
     predictions, scores = _score_columns(table, prediction, recoding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tamiz.graphs import Binary, KNearest
@@ -81,7 +81,9 @@ def map_variants(entry: Entry) -> tuple[MapVariant, ...]:
     return _VARIANTS.get(entry.name, (MapVariant(),))
 
 
-def make_reducer(entry: Entry, schema: Schema, variant: str, dissimilarity: str) -> Reducer:
+def make_reducer(
+    entry: Entry, schema: Schema, variant: str, dissimilarity: str, max_rows: int | None = None
+) -> Reducer:
     """Return an unfitted map with the settings of a study; a map on a graph gets the graph of the study later.
 
     Parameters
@@ -93,10 +95,18 @@ def make_reducer(entry: Entry, schema: Schema, variant: str, dissimilarity: str)
         The name of one of its variants.
     dissimilarity : str
         The dissimilarity of the study, for methods with one.
+    max_rows : int or None
+        The most rows that a map of n x n cost is fitted on, if the user set it. A row has at most as many neighbours as a sample
+        of so many rows allows.
     """
     reducer: Reducer = entry.load()()
     defaults = reducer.get_params(deep=False)
-    settings: dict[str, Any] = {"dissimilarity": dissimilarity, "random_state": 0}
+    if "dissimilarity" in defaults:
+        # It decides whether the cost of classical MDS is quadratic.
+        reducer.set_params(dissimilarity=dissimilarity)
+    if max_rows is not None and max_fitted_rows(reducer) is not None:
+        schema = replace(schema, n_rows=min(max_rows, schema.n_rows))
+    settings: dict[str, Any] = {"random_state": 0}
     if isinstance(n_components := defaults.get("n_components"), int):
         # Distances of n rows span at most n - 1 coordinates.
         settings["n_components"] = max(1, min(n_components, schema.n_rows - 1))

@@ -106,13 +106,15 @@ class MapMethod:
                 f"{self.label} supports the dissimilarities {', '.join(known)}, not {name}: choose one of these, or the map mds."
             )
 
-    def make_request(self, schema: Schema, dissimilarity: str, *, explicit: bool) -> MapRequest:
+    def make_request(
+        self, schema: Schema, dissimilarity: str, max_rows: int | None = None, *, explicit: bool
+    ) -> MapRequest:
         """Return the request of this map for a table."""
-        return MapRequest(self.id, self.label, self.make_reducer(schema, dissimilarity), explicit)
+        return MapRequest(self.id, self.label, self.make_reducer(schema, dissimilarity, max_rows), explicit)
 
-    def make_reducer(self, schema: Schema, dissimilarity: str) -> Reducer:
-        """Return the unfitted map for a table, with the settings of a study."""
-        return make_reducer(self.entry, schema, self.variant.name, dissimilarity)
+    def make_reducer(self, schema: Schema, dissimilarity: str, max_rows: int | None = None) -> Reducer:
+        """Return the unfitted map for a table, with the settings of a study; `max_rows` as in `fit_map`."""
+        return make_reducer(self.entry, schema, self.variant.name, dissimilarity, max_rows)
 
 
 def list_map_methods() -> list[MapMethod]:
@@ -147,19 +149,21 @@ def check_maps(maps: Sequence[Reducer | str], dissimilarity: str) -> None:
             raise TypeError(f"maps must contain names such as 'mds:ordinal' or reducers such as PCA(), got {part!r}.")
 
 
-def resolve_maps(maps: Sequence[Reducer | str] | None, schema: Schema, dissimilarity: str) -> list[MapRequest]:
-    """Return the maps of a study: those requested by name or as reducers, or the default ones."""
+def resolve_maps(
+    maps: Sequence[Reducer | str] | None, schema: Schema, dissimilarity: str, max_rows: int | None = None
+) -> list[MapRequest]:
+    """Return the maps of a study: those requested by name or as reducers, or the default ones; `max_rows` as in `fit_map`."""
     if maps is None:
         usual = [one for one in list_map_methods() if one.variant.is_default]
-        return [one.make_request(schema, dissimilarity, explicit=False) for one in usual]
-    wanted = [_resolve_map(part, schema, dissimilarity) for part in maps]
+        return [one.make_request(schema, dissimilarity, max_rows, explicit=False) for one in usual]
+    wanted = [_resolve_map(part, schema, dissimilarity, max_rows) for part in maps]
     taken = [one.id for one in wanted]
     return [_number_duplicate_maps(one, taken, k) for k, one in enumerate(wanted)]
 
 
-def _resolve_map(method: Reducer | str, schema: Schema, dissimilarity: str) -> MapRequest:
+def _resolve_map(method: Reducer | str, schema: Schema, dissimilarity: str, max_rows: int | None) -> MapRequest:
     if isinstance(method, str):
-        return find_map_method(method).make_request(schema, dissimilarity, explicit=True)
+        return find_map_method(method).make_request(schema, dissimilarity, max_rows, explicit=True)
     name = type(method).__name__
     entry = next((entry for entry in registry if entry.attribute == name), None)
     return MapRequest(

@@ -196,7 +196,7 @@ def study(
         used_merit, used_search = choose_merit_and_search(merit, search, schema, missing)
         searched = _can_search(used_merit, schema, assess=assess, semi_synthetic=semi_synthetic)
         rows = sample_shown_rows(schema.n_rows, most_drawn, rng)
-        wanted = resolve_maps(maps, schema, dissimilarity)
+        wanted = resolve_maps(maps, schema, dissimilarity, most_fitted)
         table = run.run_required("table", lambda: describe_table(source))
         warn_user(single_value_notes(schema, missing))
         asked = [*(relevances or ()), *(one.reducer for one in wanted if one.explicit)]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 
 Truth = Literal["random", "selected"]
 # The strength of semi-synthetic targets relative to the real one.
@@ -249,4 +249,4 @@ class SelectionErrorRates:
 def _share(part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> Rate:
     """Return the size of a part of a set relative to the set in every draw, 0 for an empty set."""
     sizes = whole.sum(axis=1)
-    return Rate(np.divide(part.sum(axis=1), sizes, out=np.zeros(len(sizes)), where=sizes > 0))
+    return Rate(divide_or_zero(part.sum(axis=1), sizes))

@@ -23,6 +23,7 @@ from tamiz.assessment.repeated_searches import run_with_progress, select_in_fold
 from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter, adapt_selector
 from tamiz.assessment.semi_synthetic import report_error_rates
+from tamiz.assessment.signal_calibration import N_SIGNAL_SELECTIONS
 from tamiz.exceptions import DataError
 from tamiz.models.fold_scorer import SetScores, score_folds
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights
@@ -38,6 +39,13 @@ from tamiz.sources.views import with_target
 
 # The step that scores the model on the selected columns, then on all columns.
 _SCORES_LABEL = "Model scores"
+_DEFAULT_SPLITS = 10
+
+
+def count_selections(source: Source, semi_synthetic: int = 0) -> int:
+    """Return how often `selection_report` repeats a selection by default, with some number of semi-synthetic targets."""
+    for_signal = N_SIGNAL_SELECTIONS if semi_synthetic else 0
+    return 1 + _DEFAULT_SPLITS + default_n_permutations(source) + semi_synthetic + for_signal
 
 
 def selection_report(
@@ -50,7 +58,7 @@ def selection_report(
     sample_weight: Any = None,
     model: Any = None,
     scoring: Any = None,
-    n_splits: int = 10,
+    n_splits: int = _DEFAULT_SPLITS,
     n_permutations: int | None = None,
     semi_synthetic: int = 0,
     random_state: Seed = 0,
@@ -61,8 +69,9 @@ def selection_report(
     Parameters
     ----------
     selector : selector
-        A `SubsetSelector` or `RankSelector`, a scikit-learn selector with `get_support`, or a pipeline that ends in one. It is
-        cloned and not changed. Only the search on the whole table uses its journal.
+        A `SubsetSelector`, `RankSelector` or other selector of this package, such as `RedundancyFilter` or `BorutaSelector`; a
+        scikit-learn selector with `get_support`, or a pipeline that ends in one. It is cloned and not changed. Only the search on
+        the whole table uses its journal.
     X : array, sparse matrix, data frame or Source
         Estimators and selectors of scikit-learn receive the rows in the type of X.
     y : array of shape (n_samples,), default=None
@@ -110,7 +119,8 @@ def selection_report(
     Notes
     -----
     The permutation test compares the merit of the selected set with the merits of the sets selected for shuffled targets. If the
-    selector has no merit that reads the target, as for scikit-learn's selectors, it compares the apparent score.
+    selector has no merit that reads the target, as for scikit-learn's selectors, it compares the apparent score; for classes, each
+    shuffled target has folds that are stratified by it, as those of the real target are.
 
     Cost: 1 + n_splits + n_permutations searches; with semi-synthetic targets one for each, and 50 to determine their signal.
 
@@ -263,19 +273,22 @@ class _Assessment:
         shuffle = target_shuffle(source, self.folds.used_rows)
         by_merit = selector.reads_target
 
-        def statistic(view: Source, choice: SelectedColumns) -> float:
+        def statistic(view: Source, folds: Folds, choice: SelectedColumns) -> float:
             if by_merit:
                 assert choice.merit is not None
                 return choice.merit
-            scores = score_folds(
-                self.model, view, self.folds, self.scorings[0], sets=choice.support[None], seed=self.seed
-            )
+            scores = score_folds(self.model, view, folds, self.scorings[0], sets=choice.support[None], seed=self.seed)
             return float(scores.values.mean())
 
         def permuted_statistic(seed: int) -> float:
             shuffle_rng = np.random.default_rng(seed)
             view = with_target(source, shuffle.draw(shuffle_rng))
-            return statistic(view, selector.select(view, int(shuffle_rng.integers(2**31))))
+            choice = selector.select(view, int(shuffle_rng.integers(2**31)))
+            folds = self.folds
+            if not by_merit and source.schema.has_classes and source.time is None:
+                # The folds of the real target are stratified by it: of a shuffled one, some would have rows of one class only.
+                folds = draw_folds(view, len(folds), shuffle_rng)
+            return statistic(view, folds, choice)
 
         results = run_with_progress(
             "Shuffled targets",
@@ -287,7 +300,7 @@ class _Assessment:
         )
         null_values = np.array([value for value, _ in results])
         name = "merit" if by_merit else "apparent score"
-        return PermutationNull(null_values, statistic(source, choice), name, shuffle.description)
+        return PermutationNull(null_values, statistic(source, self.folds, choice), name, shuffle.description)
 
 
 def _count_messages(fold_messages: Sequence[Sequence[str]], known_messages: set[str]) -> list[str]:

@@ -22,8 +22,8 @@ from tamiz.assessment.resampling import (
 )
 from tamiz.assessment.set_stability import stability
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, gather_statistics
-from tamiz.criteria.column_scores import score_columns
+from tamiz.criteria.base import Relevance, StatisticRelevance
+from tamiz.criteria.column_scores import score_columns, score_rows
 from tamiz.criteria.weighted_scorers import WeightedScorers
 from tamiz.error_control.half_samples import select_highest
 from tamiz.exceptions import DataError
@@ -34,10 +34,16 @@ from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.factory import as_source
 from tamiz.sources.row_groups import weight_groups_equally
-from tamiz.sources.views import positive_weight_rows, select_rows, target_array, weight_array, with_weight
+from tamiz.sources.views import (
+    positive_weight_rows,
+    select_rows,
+    target_array,
+    weight_array,
+    whole_weight_array,
+    with_weight,
+)
 from tamiz.statistics.base import Floats
 
 # The default of `top` is half of the columns, and at most this number.
@@ -151,7 +157,7 @@ def ranking_stability(
         sampler = _Sampler(chosen, source, n_bootstrap)
         scores = score_columns(chosen, source).scores[schema.used]
         sampled = sampler.scores(n_bootstrap, rng)
-    notes = (*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema))
+    notes = tuple(schema.fit_notes)
     warn_user(notes)
     ranks = _rank_columns(scores, candidates)
     sampled_ranks = np.array([_rank_columns(one, candidates) for one in sampled])
@@ -219,7 +225,7 @@ class _Sampler:
         # As in `score_columns`. Weights of groups are those of the table: a group that is drawn twice counts twice.
         self.rows = positive_weight_rows(weight_groups_equally(source) if by_counts else source)
         self._weight = weight_array(self.rows)
-        copies = None if self.rows.groups is not None or self._weight is None else _as_copies(self._weight)
+        copies = _numbers_of_copies(self.rows)
         make = make_bootstrap if relevance.supports_bootstrap else make_half_sampling
         resampling = make(self.rows, copies)
         if isinstance(resampling, str):
@@ -260,10 +266,7 @@ class _Sampler:
                 return np.zeros(len(schema.used))
             relevance = clone(self._relevance)
             try:
-                if isinstance(relevance, RowRelevance):
-                    return relevance.score(sample)[schema.used]
-                cache = gather_statistics([relevance], sample.reduce, sample.schema)
-                return relevance.scores(cache, sample.schema)[schema.used]
+                return score_rows(relevance, sample)[schema.used]
             except DataError as error:
                 raise DataError(
                     f"{type(relevance).__name__} is not defined on a sample of {len(np.flatnonzero(counts)):,} of the "
@@ -271,15 +274,16 @@ class _Sampler:
                 ) from error
 
 
-def _as_copies(weight: Floats) -> Counts:
-    """Return weights as numbers of equal rows."""
-    fractions = np.flatnonzero(weight != np.floor(weight))
-    if len(fractions):
-        raise DataError(
-            f"ranking_stability draws rows one by one, so weights must be whole numbers, and one is {weight[fractions[0]]:g}: pass "
-            "groups=, such as a number for each row, to draw rows with their weights."
-        )
-    return weight.astype(np.int64)
+def _numbers_of_copies(rows: Source) -> Counts | None:
+    """Return the number of equal rows that each row is, None if rows are drawn with their weights, or have none."""
+    if rows.groups is not None:
+        return None
+    weight = whole_weight_array(
+        rows,
+        "ranking_stability draws rows one by one",
+        "Pass groups=, such as a number for each row, to draw rows with their weights.",
+    )
+    return None if weight is None else weight.astype(np.int64)
 
 
 def _rank_columns(scores: Floats, candidates: NDArray[np.intp]) -> Floats:

@@ -109,6 +109,8 @@ class Recommendation:
                 }
                 for name, one in self.candidates.items()
             ],
+            "largest_loss": LARGEST_LOSS,
+            "negligible_loss": NEGLIGIBLE_LOSS,
             "notes": list(self.notes),
             "seed": self.seed,
         }

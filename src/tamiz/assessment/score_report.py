@@ -13,6 +13,7 @@ from tamiz.assessment.error_rates import SelectionErrorRates
 from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.permutation_null import PermutationNull
 from tamiz.assessment.set_stability import Stability, stability
+from tamiz.runtime.user_warnings import list_names
 from tamiz.statistics.base import Floats
 
 # The largest number of columns that the text names.
@@ -225,7 +226,7 @@ class SelectionReport:
         )
 
     def _lines(self) -> list[tuple[str, str, str]]:
-        lines = [("selected", _join_names(self.columns) or "no column", "on all rows")]
+        lines = [("selected", list_names(self.columns, limit=_MAX_NAMED) or "no column", "on all rows")]
         if self.merit is not None:
             lines.append((self.merit_name, f"{self.merit:.4g} {self.unit}".strip(), "of the search"))
         for name, scores in self._scores().items():
@@ -237,7 +238,7 @@ class SelectionReport:
         n = len(self.fold_sets)
         by_frequency = [j for j in np.argsort(-self.frequencies, kind="stable").tolist() if self.fold_sets[:, j].any()]
         counts = [f"{self.names[j]} {int(self.fold_sets[:, j].sum())}" for j in by_frequency]
-        lines.append((f"selected in, of {n} folds", _join_names(counts) or "no column in any", ""))
+        lines.append((f"selected in, of {n} folds", list_names(counts, limit=_MAX_NAMED) or "no column in any", ""))
         if self.null is not None:
             null = self.null
             n_shuffles = len(null.null_values)
@@ -263,9 +264,3 @@ class SelectionReport:
         rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines())
         paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in self._sentences())
         return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>{paragraphs}"
-
-
-def _join_names(words: Any) -> str:
-    names = list(words)
-    more = f", and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
-    return ", ".join(names[:_MAX_NAMED]) + more

@@ -28,6 +28,7 @@ from tamiz.statistics.base import Floats
 
 # The interval of the signal is halved so many times, each time by the R2 of so many selections.
 _N_HALVINGS, _N_SELECTIONS = 5, 10
+N_SIGNAL_SELECTIONS = _N_HALVINGS * _N_SELECTIONS
 # The signal in place of one below the smallest that the halvings distinguish from none.
 _WEAK_SIGNAL, _SMALLEST_SIGNAL = 0.1, 0.5**_N_HALVINGS
 

@@ -15,7 +15,7 @@ from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.views import select_columns, target_array, weight_array, without_target
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 
 ColumnNumbers = NDArray[np.intp]
 
@@ -197,9 +197,7 @@ def _varying_columns(source: Source) -> ColumnNumbers:
     for block in source.blocks(columns.tolist()):
         for k, j in enumerate(columns.tolist()):
             values = np.asarray(block.column(j))
-            present = (values[~np.isnan(values)] if values.dtype.kind == "f" else values[values >= 0]).astype(
-                np.float64
-            )
+            present = values[~is_missing(values)].astype(np.float64)
             low[k] = min(low[k], present.min(initial=np.inf))
             high[k] = max(high[k], present.max(initial=-np.inf))
     return columns[low < high]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +125,9 @@ def compare(
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
         print_read_plan(messenger, table, target, kinds, weight, memory, header=header)
         source = open_source(table, target, kinds=kinds, weight=weight, memory=memory, header=header)
-        reducers = _make_reducers(maps, source.schema, dissimilarity.name, n_components, seed, builder)
+        n = source.schema.n_rows
+        fitted_schema = replace(source.schema, n_rows=n if map_rows is None else min(n, map_rows))
+        reducers = _make_reducers(maps, fitted_schema, dissimilarity.name, n_components, seed, builder)
         rows = _sample_rows(source, list(reducers.values()), map_rows, seed)
         values = _target_values(rows)
         classes = values if rows.schema.has_classes else None

@@ -34,7 +34,7 @@ def methods(as_json: bool) -> None:
     tamiz methods
     tamiz methods --json | jq '.[] | select(.kind == "search")'
 
-    List every criterion, search, selection with error control, graph, map, clustering and file format: kind, name on the command
+    List every criterion, search, selection, graph, map, clustering and file format: kind, name on the command
     line, label and summary.
     """
     listed = json.loads((files("tamiz.cli") / METHODS_FILE).read_text(encoding="utf-8"))

@@ -55,7 +55,7 @@ _CORRECTIONS = ("benjamini-hochberg", "benjamini-yekutieli", "holm", "bonferroni
     "n_features",
     type=click.IntRange(min=1),
     metavar="K",
-    help="Print the best K columns only.",
+    help="Print the best K columns only, or all if there are fewer.",
 )
 @click.option(
     "--fdr",
@@ -148,6 +148,9 @@ def rank(
         entry, criterion = choose_criterion(entries, source.schema, missing)
         if needs_graph(criterion):
             criterion.set_params(graph=graph or study_graph_builder(source.schema.n_rows))
+        if n_features is not None:
+            # A ranking of fewer columns is printed whole.
+            n_features = min(n_features, max(len(source.schema.used), 1))
         chosen_correction = cast("Correction", correction.replace("-", "_"))
         selector = RankSelector(criterion, n_features=n_features, fdr=fdr, correction=chosen_correction).fit(source)
         resampled = None if n_bootstrap is None else _resample_ranking(source, criterion, n_bootstrap, n_features)

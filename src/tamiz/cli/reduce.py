@@ -83,9 +83,9 @@ class MapOptions:
         if self.dissimilarity is not None:
             check_dissimilarity(map_method, self.dissimilarity)
 
-    def make_reducer(self, map_method: MapMethod, schema: Schema, seed: int) -> Reducer:
+    def make_reducer(self, map_method: MapMethod, schema: Schema, map_rows: int | None, seed: int) -> Reducer:
         """Return the unfitted map for a table."""
-        reducer = map_method.make_reducer(schema, self.dissimilarity or _DEFAULT_DISSIMILARITY)
+        reducer = map_method.make_reducer(schema, self.dissimilarity or _DEFAULT_DISSIMILARITY, map_rows)
         defaults = reducer.get_params(deep=False)
         requested = self.n_components
         settings: dict[str, Any] = {
@@ -217,7 +217,7 @@ def reduce(
                 header,
                 needs_classes=builder is not None and builder.needs_classes,
             )
-        reducer = options.make_reducer(named, source.schema, seed)
+        reducer = options.make_reducer(named, source.schema, map_rows, seed)
         if options.dissimilarity == _PRECOMPUTED:
             warn_user(source.schema.notes)
             mapped, kept = _embed_distances(reducer, source, target, kept, map_rows, seed)

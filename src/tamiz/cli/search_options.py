@@ -156,6 +156,7 @@ class SubsetSearch:
 
     merit: MeritChoice | None
     convention: str | None
+    correction: str | None
     scoring: str | None
     folds: int | None
     search: SearchChoice | None
@@ -175,6 +176,8 @@ class SubsetSearch:
     def make_merit(self, missing: str) -> Merit | None:
         """Return the merit, None where none is named; raise a usage error for options that the merit does not have."""
         _check_scoring(self.scoring)
+        if self.correction is not None:
+            return self._make_corrected(self.correction, missing)
         if self.convention is not None:
             if self.merit is not None and self.merit.entry.name != "cfs":
                 raise click.UsageError("--convention applies to CFS only: use --merit cfs, or leave out --convention.")
@@ -186,6 +189,20 @@ class SubsetSearch:
         if self.folds is not None:
             raise click.UsageError("--folds applies to wrappers only: use --merit wrapper:MODEL, or leave out --folds.")
         return None if self.merit is None else self.merit.entry.load()().with_missing(missing)
+
+    def _make_corrected(self, correction: str, missing: str) -> Merit:
+        """Return a merit of the information family with a correction."""
+        part = None if self.merit is None else self.merit.entry.load()
+        if part is None or "correction" not in inspect.signature(part).parameters:
+            raise click.UsageError(
+                "--correction applies to merits of mutual information only: use one such as --merit jmi, or leave out --correction."
+            )
+        if self.convention is not None or self.folds is not None:
+            raise click.UsageError(
+                "--convention and --folds do not apply to merits of mutual information: leave them out."
+            )
+        merit: Merit = part(correction=correction)
+        return merit.with_missing(missing)
 
     def check_scoring(self, *, assess: bool) -> None:
         """Raise a usage error for `--scoring` without a wrapper and without an assessment."""
@@ -313,6 +330,12 @@ _OPTIONS = [
         type=click.Choice(["hall", "weka"]),
         help="How CFS is computed. hall: Hall's formula with symmetric uncertainty; weka: computed as in Weka, with identical "
         "results.  [default: hall]",
+    ),
+    click.option(
+        "--correction",
+        type=click.Choice(["none", "chance"]),
+        help="How merits of mutual information, such as jmi, treat what columns of many values have by chance. none: the "
+        "information of the counts; chance: minus its expectation under independence.  [default: none]",
     ),
     click.option(
         "--scoring",

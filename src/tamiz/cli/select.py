@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import click
 
 from tamiz.cli.command import INTERRUPTED, DataCommand
 from tamiz.cli.files import check_output_paths, check_table_output, write_table
+from tamiz.cli.method_options import make_method, method_options
 from tamiz.cli.options import (
     FILE,
     assessment_options,
@@ -25,18 +27,22 @@ from tamiz.cli.options import (
 from tamiz.cli.rank import print_column_notes
 from tamiz.cli.row_output import escape_option
 from tamiz.cli.search_options import SubsetSearch, search_options
-from tamiz.cli.select_methods import ErrorControl, make_method, method_options
+from tamiz.cli.select_methods import MethodChoice
 from tamiz.cli.terminal import Messenger, show_json, show_lines, show_text
 
 if TYPE_CHECKING:
     from tamiz.assessment import SelectionReport
     from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.error_control.repetition_plan import RepetitionPlan
     from tamiz.search.runner import SearchPlan
     from tamiz.selection.selector import Selector
     from tamiz.sources.schema import Kind
 
+# A longer run of a selection with error control, and a longer assessment, are announced.
+_LONG_SECONDS = 60.0
 
-@click.command(cls=DataCommand, short_help="Select columns: the best subset, or with error control.")
+
+@click.command(cls=DataCommand, short_help="Select columns: the best subset, or by another method.")
 @table_options
 @method_options
 @search_options("Stop the search after S seconds.")
@@ -65,7 +71,7 @@ def select(
     missing: MissingRule,
     memory: int | None,
     header: bool | None,
-    error_control: ErrorControl,
+    method_choice: MethodChoice,
     subset_search: SubsetSearch,
     assess: bool | None,
     group: str | None,
@@ -90,12 +96,14 @@ def select(
     tamiz select data.csv --target class --method boruta
     tamiz select data.csv --target class --method knockoffs --fdr 0.2
     tamiz select data.csv --target class --method stability --max-false 1
+    tamiz select data.csv --method redundancy --measure linear --threshold 0.99
 
-    Search TABLE for the subset of columns with the highest merit, or select columns with error control, and print their
-    names, one per line. Ctrl-C prints the best subset so far of a search; the other methods have no result before they end.
+    Search TABLE for the subset of columns with the highest merit, select columns with error control, or drop the columns that
+    others determine, and print the names of the selected columns, one per line. Ctrl-C prints the best subset so far of a
+    search; the other methods have no result before they end.
     """
     check_table_output(output, "The selected columns")
-    method = make_method(context, error_control, subset_search, missing, seed)
+    method = make_method(context, method_choice, subset_search, missing, seed)
     method.check(target)
     check_assessment(assess, semi_synthetic, target, by_default=False)
     check_output_paths([output, model, subset_search.journal], table)
@@ -116,9 +124,11 @@ def select(
             print_column_notes(messenger, source)
             show_search_plan(selector.plan(source), as_json=as_json)
             return
-        interrupted = _fit_selector(messenger, selector, source)
+        started = clock.perf_counter()
+        interrupted = _fit_selector(messenger, selector, source, announce=method.repeats_a_score)
         report = None
         if assess and not interrupted:
+            _announce_assessment(messenger, source, semi_synthetic, clock.perf_counter() - started)
             report = _assess_selector(selector, source, subset_search.scoring, seed, semi_synthetic)
     print_column_notes(messenger, source)
     selected = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
@@ -136,7 +146,7 @@ def select(
             messenger.write_note(f"No column is selected and the table has no target, so {output} is not written.")
     if model is not None:
         messenger.write_line(f"Written: {save(selector, model)}")
-    _print_selection(selected, error_control.method, method.to_dict(selector), report, as_json)
+    _print_selection(selected, method_choice.method, method.to_dict(selector), report, as_json)
     for sentence in method.describe(selector):
         messenger.write_line(sentence)
     if report is not None:
@@ -146,9 +156,11 @@ def select(
         context.exit(INTERRUPTED)
 
 
-def _fit_selector(messenger: Messenger, selector: Selector, source: Any) -> bool:
-    """Fit the selector; return True where Ctrl-C ended a search after a subset was found."""
+def _fit_selector(messenger: Messenger, selector: Any, source: Any, *, announce: bool) -> bool:
+    """Fit the selector, after its plan with `announce`; return True where Ctrl-C ended a search after a subset was found."""
     try:
+        if announce:
+            _announce_repetitions(messenger, selector.plan(source))
         selector.fit(source)
     except KeyboardInterrupt:
         if "support_" not in vars(selector):
@@ -156,6 +168,25 @@ def _fit_selector(messenger: Messenger, selector: Selector, source: Any) -> bool
             raise
         return True
     return False
+
+
+def _announce_repetitions(messenger: Messenger, plan: RepetitionPlan) -> None:
+    """Write the plan of a selection with error control if it is long."""
+    if plan.estimated_seconds > _LONG_SECONDS:
+        messenger.write_note(str(plan))
+
+
+def _announce_assessment(messenger: Messenger, source: Any, semi_synthetic: int, seconds: float) -> None:
+    """Write how often an assessment repeats a selection that took some seconds, if it is long."""
+    from tamiz.assessment.nested_cv import count_selections
+    from tamiz.search.runner import format_duration
+
+    n = count_selections(source, semi_synthetic)
+    if n * seconds > _LONG_SECONDS:
+        messenger.write_note(
+            f"The assessment repeats the selection, which took {seconds:.2g} seconds, {n:,} times: {format_duration(n * seconds)} "
+            "at this pace. Ctrl-C ends it and prints the selected columns; without --assess they are not assessed."
+        )
 
 
 def _assess_selector(
@@ -195,8 +226,8 @@ def _write_selected_columns(
     )
 
 
-def show_search_plan(plan: SearchPlan, *, as_json: bool = False) -> None:
-    """Write the largest cost of a search to stdout."""
+def show_search_plan(plan: SearchPlan | RepetitionPlan, *, as_json: bool = False) -> None:
+    """Write the largest cost of a selection to stdout."""
     if as_json:
         show_json(asdict(plan))
     else:

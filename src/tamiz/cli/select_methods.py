@@ -1,4 +1,4 @@
-"""`--method` of `tamiz select`: a search for the best subset, and the selections with error control, each with its options."""
+"""The methods of `tamiz select`: a search for the best subset, and the other selectors, with what the command prints of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from tamiz.cli.options import MethodParam, bundle_options, find_used_options, require_target
+from tamiz import registry as selectors
+from tamiz.cli.options import require_target
 from tamiz.cli.rank import choose_criterion
 from tamiz.cli.search_options import SubsetSearch, require_merit_target
 from tamiz.criteria import registry as criteria
@@ -22,19 +23,22 @@ if TYPE_CHECKING:
     from tamiz.selection.selector import Selector
     from tamiz.sources.schema import Schema
 
-_relevances = MethodParam(criteria, "relevance")
+# The measures of `RedundancyFilter`, whose module would import numpy, and how a sentence calls the association of two numbers.
+MEASURES = {"pearson": "correlation", "linear": "R2", "symmetric-uncertainty": "symmetric uncertainty"}
 
 
 @dataclass(frozen=True)
-class ErrorControl:
-    """The options of `--method`, kept as plain values until a command runs."""
+class MethodChoice:
+    """A method and the options that not all methods accept, kept as plain values until a command runs."""
 
     method: str
     relevance: Entry | None
     max_iter: int | None
     fdr: float | None
     max_false: float | None
+    measure: str | None
     threshold: float | None
+    n_pairs: int | None
 
 
 class SelectionMethod(ABC):
@@ -47,9 +51,11 @@ class SelectionMethod(ABC):
     """
 
     options: ClassVar[frozenset[str]]
+    # Whether the selector has a plan that is worth a note before a long run; that of a search is only printed on request.
+    repeats_a_score: ClassVar[bool] = False
 
-    def __init__(self, control: ErrorControl, search: SubsetSearch, missing: MissingRule, seed: int) -> None:
-        self._control, self._search, self._missing, self._seed = control, search, missing, seed
+    def __init__(self, choice: MethodChoice, search: SubsetSearch, missing: MissingRule, seed: int) -> None:
+        self._choice, self._search, self._missing, self._seed = choice, search, missing, seed
 
     @abstractmethod
     def check(self, target: str | None) -> None:
@@ -103,32 +109,41 @@ class _Search(SelectionMethod):
         }
 
 
-class _Controlled(SelectionMethod):
-    """A selection with error control by the scores of a relevance."""
+class _RelevanceMethod(SelectionMethod):
+    """A selector of the library that scores columns by a relevance, or can do so."""
 
     entry: ClassVar[Entry]
 
     def check(self, target: str | None) -> None:
-        requested = self._control.relevance
-        if target is None:
-            raise click.UsageError(f"--method {self._control.method} needs a target: name its column with --target.")
-        if requested is not None and not requested.load()().reads_target:
-            raise click.UsageError(
-                f"--method {self._control.method} needs a relevance that uses the target, and {command_name(requested)} does not."
-            )
+        if self._choice.relevance is not None:
+            require_target((self._choice.relevance,), target)
 
     def _choose_relevance(self, schema: Schema, default: list[Entry]) -> Relevance:
         """Return the requested relevance or the first of the default ones, on as many rows as in a study."""
-        requested = self._control.relevance
+        requested = self._choice.relevance
         return choose_criterion([requested] if requested else default, schema, self._missing)[1]
 
 
-class _Boruta(_Controlled):
-    options = frozenset({"relevance", "max_iter"})
+class _NoiseComparison(_RelevanceMethod):
+    """A selector that compares the scores of columns for the target with the scores of noise."""
+
+    def check(self, target: str | None) -> None:
+        requested = self._choice.relevance
+        if target is None:
+            raise click.UsageError(f"--method {self._choice.method} needs a target: name its column with --target.")
+        if requested is not None and not requested.load()().reads_target:
+            raise click.UsageError(
+                f"--method {self._choice.method} needs a relevance that uses the target, and {command_name(requested)} does not."
+            )
+
+
+class _Boruta(_NoiseComparison):
+    options = frozenset({"relevance", "max_iter", "dry_run"})
+    repeats_a_score = True
     entry = error_control["boruta"]
 
     def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
-        settings = {} if self._control.max_iter is None else {"max_iter": self._control.max_iter}
+        settings = {} if self._choice.max_iter is None else {"max_iter": self._choice.max_iter}
         relevance = self._choose_relevance(schema, [criteria["tree_importance"]])
         made: Selector = self.entry.load()(relevance, **settings, random_state=self._seed)
         return made
@@ -162,16 +177,16 @@ class _Boruta(_Controlled):
         }
 
 
-class _Knockoffs(_Controlled):
+class _Knockoffs(_NoiseComparison):
     options = frozenset({"relevance", "fdr"})
     entry = error_control["knockoff_selector"]
 
     def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
         from tamiz.error_control.lasso_coefficient import LassoCoefficient
 
-        settings = {} if self._control.fdr is None else {"fdr": self._control.fdr}
+        settings = {} if self._choice.fdr is None else {"fdr": self._choice.fdr}
         importance = (
-            self._choose_relevance(schema, []) if self._control.relevance else LassoCoefficient().adapt_to(schema)
+            self._choose_relevance(schema, []) if self._choice.relevance else LassoCoefficient().adapt_to(schema)
         )
         made: Selector = self.entry.load()(importance, **settings, random_state=self._seed)
         return made
@@ -205,29 +220,31 @@ class _Knockoffs(_Controlled):
         }
 
 
-class _Stability(_Controlled):
-    options = frozenset({"relevance", "n_features", "max_false", "threshold"})
+class _Stability(_RelevanceMethod):
+    options = frozenset({"relevance", "n_features", "max_false", "threshold", "n_pairs", "dry_run"})
+    repeats_a_score = True
     entry = error_control["stability"]
 
     def check(self, target: str | None) -> None:
-        if self._control.relevance is not None:
-            require_target((self._control.relevance,), target)
+        super().check(target)
         if isinstance(self._search.n_features, tuple):
             raise click.UsageError(
                 "--n-features of --method stability is the number of columns that every half of the rows selects: one number or "
                 "share, not a range."
             )
-        if None not in (self._search.n_features, self._control.max_false, self._control.threshold):
+        if None not in (self._search.n_features, self._choice.max_false, self._choice.threshold):
             raise click.UsageError(
                 "--n-features, --max-false and --threshold cannot all be used: any two of them determine the third."
             )
 
     def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
+        settings = {} if self._choice.n_pairs is None else {"n_pairs": self._choice.n_pairs}
         made: Selector = self.entry.load()(
             self._choose_relevance(schema, criteria.of_kind("relevance")),
             n_features=self._search.n_features,
-            threshold=self._control.threshold,
-            max_false=self._control.max_false,
+            threshold=self._choice.threshold,
+            max_false=self._choice.max_false,
+            **settings,
             random_state=self._seed,
         )
         return made
@@ -261,28 +278,69 @@ class _Stability(_Controlled):
         }
 
 
-_CONTROLLED: dict[str, type[_Controlled]] = {"boruta": _Boruta, "knockoffs": _Knockoffs, "stability": _Stability}
-METHODS: dict[str, type[SelectionMethod]] = {"search": _Search, **_CONTROLLED}
+class _Redundancy(_RelevanceMethod):
+    options = frozenset({"relevance", "measure", "threshold"})
+    entry = selectors["RedundancyFilter"]
+
+    def check(self, target: str | None) -> None:
+        super().check(target)
+        if self._missing == "category" and self._choice.relevance is None:
+            raise click.UsageError(
+                "--missing category applies to the relevance of --method redundancy: name one with --relevance, or leave it out."
+            )
+
+    def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
+        settings = {} if self._choice.threshold is None else {"threshold": self._choice.threshold}
+        relevance = self._choose_relevance(schema, []) if self._choice.relevance else None
+        measure = (self._choice.measure or next(iter(MEASURES))).replace("-", "_")
+        made: Selector = self.entry.load()(measure, **settings, relevance=relevance)
+        return made
+
+    def describe(self, selector: Any) -> list[str]:
+        from tamiz.report.text import visible_name
+
+        schema, measure = selector.schema_, selector.measure.replace("_", "-")
+        position = {name: j for j, name in enumerate(schema.names)}
+        counts = f"{int(selector.support_.sum()):,} of {len(schema.used):,} columns are kept"
+        sentences = [f"Redundancy filter with measure {measure}, threshold {selector.threshold:g}: {counts}."]
+        for name, by in selector.determined_by_.items():
+            numeric = all(schema.columns[position[one]].is_number for one in (name, *by))
+            kind = MEASURES[measure if numeric else "symmetric-uncertainty"]
+            value = f"{kind} {selector.associations_[position[name]]:.4g}"
+            reason = f"determined by {', '.join(map(visible_name, by))}, {value}" if by else "constant"
+            sentences.append(f"Dropped: {visible_name(name)} ({reason}).")
+        return sentences
+
+    def to_dict(self, selector: Any) -> dict[str, Any]:
+        determined = selector.determined_by_
+        records = _column_records(selector, association=selector.associations_)
+        return {
+            "measure": selector.measure,
+            "threshold": selector.threshold,
+            "relevance": None if selector.relevance is None else _label(selector.relevance),
+            "all_columns": [
+                {
+                    **record,
+                    "kept": record["column"] not in determined,
+                    "determined_by": determined.get(record["column"], ()),
+                }
+                for record in records
+            ],
+        }
 
 
-def make_method(
-    context: click.Context, control: ErrorControl, search: SubsetSearch, missing: MissingRule, seed: int
-) -> SelectionMethod:
-    """Return the method; raise a usage error for options that belong to other methods."""
-    accepted = METHODS[control.method].options | {"scoring"}
-    others = frozenset().union(*(method.options for method in METHODS.values())) - accepted
-    for param in find_used_options(context, others):
-        owners = [name for name, method in METHODS.items() if param.name in method.options]
-        raise click.UsageError(
-            f"{max(param.opts, key=len)} does not apply to --method {control.method}: leave it out, or use --method "
-            f"{' or '.join(owners)}."
-        )
-    return METHODS[control.method](control, search, missing, seed)
+_SELECTORS: dict[str, type[_RelevanceMethod]] = {
+    "boruta": _Boruta,
+    "knockoffs": _Knockoffs,
+    "stability": _Stability,
+    "redundancy": _Redundancy,
+}
+METHODS: dict[str, type[SelectionMethod]] = {"search": _Search, **_SELECTORS}
 
 
 def list_selectors() -> list[tuple[Entry, str, str, str]]:
-    """Return the entry, kind, name (as `--method` accepts it) and label of every selection with error control."""
-    return [(method.entry, "selection", name, method.entry.label) for name, method in _CONTROLLED.items()]
+    """Return the entry, kind, name (as `--method` accepts it) and label of every selection without a search."""
+    return [(method.entry, "selection", name, method.entry.label) for name, method in _SELECTORS.items()]
 
 
 def _label(relevance: Any) -> str:
@@ -303,57 +361,3 @@ def _column_records(selector: Any, **values: Any) -> list[dict[str, Any]]:
 def _finite(value: float) -> float | None:
     """Return a number that JSON can contain, None for infinity."""
     return float(value) if math.isfinite(value) else None
-
-
-def _owner_names(option: str) -> str:
-    return ", ".join(name for name, method in METHODS.items() if option in method.options)
-
-
-method_options = bundle_options(
-    "error_control",
-    ErrorControl,
-    [
-        click.option(
-            "--method",
-            type=click.Choice(list(METHODS)),
-            default="search",
-            show_default=True,
-            help="search: the subset with the highest merit; boruta: all columns that score higher than permuted copies of the "
-            "columns; knockoffs: columns with a bounded false discovery rate; stability: columns that are selected from most "
-            "halves of the rows, with a bound on the expected number of false selections.",
-        ),
-        click.option(
-            "-r",
-            "--relevance",
-            type=_relevances,
-            metavar="NAME",
-            help=f"How columns are scored by the methods {_owner_names('relevance')}: {_relevances.names}.  [default: for boruta "
-            "tree-importance, for knockoffs a lasso, for stability the first that applies to the table]",
-        ),
-        click.option(
-            "--max-iter",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="The most iterations of boruta.  [default: 100]",
-        ),
-        click.option(
-            "--fdr",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            metavar="RATE",
-            help="The bound of knockoffs on the expected share of false columns among the selected ones.  [default: 0.1]",
-        ),
-        click.option(
-            "--max-false",
-            type=click.FloatRange(min=0, min_open=True),
-            metavar="X",
-            help="The bound of stability on the expected number of false selections.  [default: 1, without --n-features]",
-        ),
-        click.option(
-            "--threshold",
-            type=click.FloatRange(0, 1, min_open=True),
-            metavar="SHARE",
-            help="The smallest share of the halves of stability that must select a column, usually from 0.6 to 0.9.  [default: "
-            "0.75, or from --n-features and --max-false]",
-        ),
-    ],
-)

@@ -122,6 +122,18 @@ class Relevance(Criterion):
             return None
         return self
 
+    def selection_warnings(self, tables: Sequence[Source], columns: Sequence[int]) -> list[str]:  # noqa: ARG002 - most have none
+        """Return warnings on columns that are selected by their scores.
+
+        Parameters
+        ----------
+        tables : sequence of Source
+            The table, once with each output of the target.
+        columns : sequence of int
+            The selected columns.
+        """
+        return []
+
 
 class StatisticRelevance(Relevance):
     """A relevance that is a function of statistics, which several criteria fill in the same passes over the rows.

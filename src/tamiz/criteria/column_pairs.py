@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.criteria.base import StatisticsCache
 from tamiz.criteria.discretization import ColumnCoder, EqualFrequency
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
@@ -89,10 +88,7 @@ def chance_corrected_uncertainties(
     if not len(doubtful):
         return uncertainties
     coder = ColumnCoder(rule, source.schema, with_target=False, caller="study")
-    known = StatisticsCache()
-    while wanted := coder.requires(known):
-        known.add(source.reduce(*wanted))
-    coding = coder.coding(known)
+    coding = coder.gather_coding(source.reduce)
     codes: dict[int, Codes] = {}
     for j in np.union1d(first[doubtful], second[doubtful]).tolist():
         codes[j] = np.concatenate([coding.encode(block, j) for block in source.blocks([j])]).astype(np.int32)

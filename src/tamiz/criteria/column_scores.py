@@ -42,6 +42,14 @@ def score_columns(relevance: Relevance, source: Source) -> ColumnScores:
     return ColumnScores(relevance.scores(cache, source.schema), tests=relevance.column_tests(cache, source.schema))
 
 
+def score_rows(relevance: Relevance, rows: Source) -> Floats:
+    """Return the scores of the columns from rows that count by their own weights, whatever their groups."""
+    if isinstance(relevance, RowRelevance):
+        return relevance.score(rows)
+    assert isinstance(relevance, StatisticRelevance)
+    return relevance.scores(gather_statistics([relevance], rows.reduce, rows.schema), rows.schema)
+
+
 def score_outputs(relevance: Relevance, *tables: Source) -> ColumnScores:
     """Return the combined scores and tests of a table, which is passed once with each column of a target as its target."""
     assert isinstance(relevance, StatisticRelevance)

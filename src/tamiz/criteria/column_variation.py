@@ -69,7 +69,7 @@ def column_variation(source: Source, graph: Graph, reader: str) -> Variation:
 def column_blocks(source: Source, weight: Floats | None, reader: str) -> Iterator[tuple[NDArray[np.intp], Floats]]:
     """Yield blocks of mean-imputed columns, each with the source columns that they belong to."""
     schema = source.schema
-    n_missing = sum(schema.columns[j].n_missing for j in schema.used.tolist())
+    n_missing = schema.n_missing
     if n_missing:
         values = "missing value counts" if n_missing == 1 else "missing values count"
         text = f"{reader}: {n_missing:,} {values} as the mean of the column."

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from tamiz.criteria.base import StatisticsCache
+from tamiz.criteria.base import GatherFunction, StatisticsCache
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
@@ -46,6 +46,13 @@ class ColumnCoder:
     def requires(self, cache: StatisticsCache) -> Sequence[Statistic]:
         """Return the cut points, where they are required and not in the cache."""
         return cache.pending([self._cuts]) if self._cuts.columns else ()
+
+    def gather_coding(self, gather: GatherFunction) -> Coding:
+        """Return the coding, after gathering the cut points."""
+        cache = StatisticsCache()
+        while wanted := self.requires(cache):
+            cache.add(gather(*wanted))
+        return self.coding(cache)
 
     def coding(self, cache: StatisticsCache) -> Coding:
         """Return the coding, once the cut points are in the cache."""

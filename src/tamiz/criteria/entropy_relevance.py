@@ -8,12 +8,16 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from tamiz.criteria.base import StatisticRelevance, StatisticsCache
+from tamiz.criteria.base import StatisticRelevance, StatisticsCache, gather_statistics
+from tamiz.criteria.chance_information import FEW_VALUES, chance_level_warnings
 from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency
 from tamiz.kernels.contingency import table_entropies
 from tamiz.runtime.parallel import n_threads
 from tamiz.runtime.validation import check_choice, check_memory
+from tamiz.sources.base import Source
+from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.schema import Schema
+from tamiz.sources.views import select_columns
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.coded_tables import WeightedTable
 from tamiz.statistics.contingency import ContingencyTables
@@ -82,6 +86,22 @@ class EntropyRelevance(StatisticRelevance):
         scores[schema.used] = self._score(*entropies.T)
         return scores
 
+    def selection_warnings(self, tables: Sequence[Source], columns: Sequence[int]) -> list[str]:
+        """Return a warning on selected categories of many values whose information about the target is not above chance."""
+        schema = tables[0].schema
+        many = [j for j in columns if len(schema.columns[j].levels) > FEW_VALUES]
+        if not many:
+            return []
+        counts: dict[int, list[Floats]] = {j: [] for j in many}
+        for table in tables:
+            view = select_columns(weight_groups_equally(table), many)
+            cache = gather_statistics([self], view.reduce, view.schema)
+            counted = cache[self._contingency_tables(self._coder(view.schema), cache, view.schema)].tables
+            for j, values in zip(view.schema.used.tolist(), counted, strict=True):
+                counts[j].append(values[:, :-1] if self.missing == "category" else values[:-1, :-1])
+        remedy = "use the merit MIM with correction='chance'"
+        return chance_level_warnings(type(self).__name__, counts, schema.names, remedy)
+
     def reweighted_scores(self, sample: WeightedTable, schema: Schema) -> Floats:
         """Return the scores of the columns under other row weights; relevances share the entropies after MDL cuts."""
         if not schema.has_classes or not isinstance(self.discretization or MDL(), MDL):
@@ -90,8 +110,3 @@ class EntropyRelevance(StatisticRelevance):
         entropies = sample.mdl_entropies(schema.used.tolist(), distribute=self.missing == "distribute")
         scores[schema.used] = self._score(*entropies.T)
         return scores
-
-
-def divide_or_zero(a: Floats, b: Floats) -> Floats:
-    """Return a / b, and 0 where b is 0."""
-    return np.divide(a, b, out=np.zeros_like(b), where=b > 0)

@@ -11,7 +11,7 @@ from tamiz.criteria.base import StatisticRelevance, StatisticsCache, gather_stat
 from tamiz.exceptions import DataError
 from tamiz.sources.factory import as_source
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.base import Floats, Statistic, divide_or_zero
 from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.moments import ClassMoments
 
@@ -70,15 +70,13 @@ class FisherScore(StatisticRelevance):
         """Return F / (1 + F) of every column."""
         between, within = self._between_within_sums(cache, schema)
         total = between + within
-        return np.divide(between, total, out=np.zeros_like(total), where=total > 0)
+        return divide_or_zero(between, total)
 
     def _between_within_sums(self, cache: StatisticsCache, schema: Schema) -> tuple[Floats, Floats]:
         moments, tables = (cache[wanted] for wanted in self._statistics(schema))
         between, within = np.zeros(schema.n_columns), np.zeros(schema.n_columns)
         weight = moments.weight.sum(axis=0)
-        mean = np.divide(
-            (moments.weight * moments.mean).sum(axis=0), weight, out=np.zeros_like(weight), where=weight > 0
-        )
+        mean = divide_or_zero((moments.weight * moments.mean).sum(axis=0), weight)
         numeric = list(schema.numeric)
         between[numeric] = (moments.weight * (moments.mean - mean) ** 2).sum(axis=0)
         within[numeric] = moments.squared_deviations.sum(axis=0)
@@ -98,7 +96,7 @@ def _indicator_sums(table: Floats) -> tuple[float, float]:
         return 0.0, 0.0
     rows, columns = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
     expected = rows * columns / total
-    between = float(np.divide((table - expected) ** 2, expected, out=np.zeros_like(table), where=expected > 0).sum())
+    between = float(divide_or_zero((table - expected) ** 2, expected).sum())
     # With one level in each class the sum within the classes is exactly 0.
     one_level = bool(((table > 0).sum(axis=0) <= 1).all())
     return between, 0.0 if one_level else max((len(table) - 1) * total - between, 0.0)

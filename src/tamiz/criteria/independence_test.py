@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache
+from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_choice
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
@@ -36,7 +37,6 @@ _CORRELATION_TESTS = {
     "rank": "the t test of Spearman's correlation",
 }
 _CONTINGENCY_TESTS = {"pearson": "Pearson's chi-squared test", "likelihood_ratio": "the likelihood-ratio (G) test"}
-_MAX_NAMED = 5
 
 
 class IndependenceTest(StatisticRelevance):
@@ -199,6 +199,7 @@ class IndependenceTest(StatisticRelevance):
         untested = [j for j in used if not tests.is_tested[j] and not schema.columns[j].constant]
         few = [j for j in used if tests.few_expected[j]]
         uncertain = [j for j in used if tests.uncertain_variance[j]]
+        separated = [j for j in used if tests.no_variance_within[j]]
         warnings = []
         if untested:
             warnings.append(
@@ -214,6 +215,12 @@ class IndependenceTest(StatisticRelevance):
             warnings.append(
                 f"IndependenceTest: the p-values of {_name_columns(uncertain, schema)} may be far too small, because Welch's test "
                 "has groups of fewer than 10 rows or of equal values. Merge rare levels, or use test='rank' or 'parametric'."
+            )
+        if separated:
+            warnings.append(
+                f"IndependenceTest: the values of {_name_columns(separated, schema)} are equal within each class (of a categorical "
+                "column, those of the target within each level), as in a copy of the target. F is then infinite and the p-value 0, "
+                "however few rows there are; the p-value of test='rank' depends on their number."
             )
         return warnings
 
@@ -251,6 +258,4 @@ class IndependenceTest(StatisticRelevance):
 
 
 def _name_columns(columns: Sequence[int], schema: Schema) -> str:
-    names = [repr(schema.columns[j].name) for j in columns[:_MAX_NAMED]]
-    more = f" and {len(columns) - _MAX_NAMED:,} more" if len(columns) > _MAX_NAMED else ""
-    return f"{', '.join(names)}{more}"
+    return list_names(columns, as_text=lambda j: repr(schema.columns[j].name))

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from tamiz.criteria.association_matrix import AssociationMatrix
+from tamiz.criteria.chance_information import InformationCorrection
 from tamiz.criteria.discretization import Discretization
-from tamiz.criteria.entropy_relevance import MissingRule, divide_or_zero
+from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.information_merit import (
     GreedyEvaluator,
     InformationEvaluator,
@@ -21,7 +22,7 @@ from tamiz.criteria.joint_information import PairInformation
 from tamiz.runtime.validation import check_real
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 
 
 class MIM(InformationMerit):
@@ -36,11 +37,14 @@ class MIM(InformationMerit):
     discretization : MDL, EqualFrequency or EqualWidth, default=None
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
         for a numeric target.
+    correction : {"none", "chance"}, default="none"
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
     DataError
-        When there is no target, or a numeric one with MDL.
+        When there is no target, or a numeric one with MDL; with correction="chance" where counts are not whole numbers.
 
     Notes
     -----
@@ -68,7 +72,8 @@ class MIM(InformationMerit):
 
     def _pair_terms(self, tables: Sequence[Source]) -> PairTerms:
         """Return the relevances; no pair is counted."""
-        return PairTerms(super()._pair_terms(tables).relevances, 0.0, lambda i, j: np.zeros(max(i.size, j.size)))
+        pairs = super()._pair_terms(tables)
+        return PairTerms(pairs.relevances, 0.0, lambda i, j: np.zeros(max(i.size, j.size)), pairs.information)
 
     def _terms(self, pairs: PairInformation) -> Floats:
         return np.zeros_like(pairs.redundancies)
@@ -91,13 +96,16 @@ class MIFS(InformationMerit):
     discretization : MDL, EqualFrequency or EqualWidth, default=None
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
         for a numeric target.
+    correction : {"none", "chance"}, default="none"
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
     ValueError
         When beta is below 0.
     DataError
-        When there is no target, or a numeric one with MDL.
+        When there is no target, or a numeric one with MDL; with correction="chance" where counts are not whole numbers.
 
     Notes
     -----
@@ -131,8 +139,9 @@ class MIFS(InformationMerit):
         *,
         missing: MissingRule = "distribute",
         discretization: Discretization | None = None,
+        correction: InformationCorrection = "none",
     ) -> None:
-        super().__init__(missing=missing, discretization=discretization)
+        super().__init__(missing=missing, discretization=discretization, correction=correction)
         self.beta = beta
 
     def check(self, schema: Schema) -> None:
@@ -159,11 +168,14 @@ class CIFE(InformationMerit):
     discretization : MDL, EqualFrequency or EqualWidth, default=None
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
         target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
+    correction : {"none", "chance"}, default="none"
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
     DataError
-        When there is no target, or a numeric one with MDL.
+        When there is no target, or a numeric one with MDL; with correction="chance" where counts are not whole numbers.
 
     Notes
     -----
@@ -210,11 +222,14 @@ class ICAP(InformationMerit):
     discretization : MDL, EqualFrequency or EqualWidth, default=None
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
         target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
+    correction : {"none", "chance"}, default="none"
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
     DataError
-        When there is no target, or a numeric one with MDL.
+        When there is no target, or a numeric one with MDL; with correction="chance" where counts are not whole numbers.
 
     Notes
     -----
@@ -259,11 +274,14 @@ class JMI(InformationMerit):
     discretization : MDL, EqualFrequency or EqualWidth, default=None
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
         target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
+    correction : {"none", "chance"}, default="none"
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
     DataError
-        When there is no target, or a numeric one with MDL.
+        When there is no target, or a numeric one with MDL; with correction="chance" where counts are not whole numbers.
 
     Notes
     -----
@@ -310,11 +328,14 @@ class DISR(InformationMerit):
     discretization : MDL, EqualFrequency or EqualWidth, default=None
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
         target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
+    correction : {"none", "chance"}, default="none"
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
     DataError
-        When there is no target, or a numeric one with MDL.
+        When there is no target, or a numeric one with MDL; with correction="chance" where counts are not whole numbers.
 
     Notes
     -----
@@ -362,11 +383,14 @@ class CMIM(InformationMerit):
     discretization : MDL, EqualFrequency or EqualWidth, default=None
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
         target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
+    correction : {"none", "chance"}, default="none"
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
     DataError
-        When there is no target, or a numeric one with MDL.
+        When there is no target, or a numeric one with MDL; with correction="chance" where counts are not whole numbers.
 
     Notes
     -----

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamiz.criteria.entropy_relevance import EntropyRelevance, divide_or_zero
-from tamiz.statistics.base import Floats
+from tamiz.criteria.entropy_relevance import EntropyRelevance
+from tamiz.statistics.base import Floats, divide_or_zero
 
 
 class InformationGain(EntropyRelevance):
@@ -30,7 +30,11 @@ class InformationGain(EntropyRelevance):
     Notes
     -----
     Cost O(n p), and O(n log n) for each numeric column. A constant column scores 0, and so does a numeric column that MDL does not
-    cut. Columns with many values score high by chance; GainRatio and SymmetricUncertainty correct for that.
+    cut.
+
+    Columns with many values score high by chance. GainRatio and SymmetricUncertainty divide by their entropy, which reduces this
+    and does not remove it. `RankSelector` warns of selected categorical columns of more than ten values whose information is not
+    above chance. A forward search for `MIM(correction="chance")` ranks columns by the information above its expectation by chance.
 
     References
     ----------

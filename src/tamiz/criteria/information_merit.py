@@ -15,9 +15,15 @@ from numpy.typing import NDArray
 
 from tamiz.criteria.association_matrix import AssociationMatrix, SetSums
 from tamiz.criteria.base import MultiOutputMerit, PairwiseAssociations
+from tamiz.criteria.chance_information import (
+    INFORMATION_CORRECTIONS,
+    InformationCorrection,
+    chance_level_warnings,
+)
 from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.criteria.joint_information import MeanInformation, PairInformation, read_coded_rows
+from tamiz.exceptions import DataError
 from tamiz.kernels.greedy_merits import greedy_merits
 from tamiz.models.multioutput import MultiOutputTarget
 from tamiz.runtime import parallel
@@ -50,10 +56,17 @@ class InformationMerit(MultiOutputMerit):
     single outputs. Dependence between outputs is not used. The cost is L times that of one output; pairs are counted once where
     neither I(i; j | Y) nor MDL is used.
 
+    With correction="chance" each I(j; Y), I(i; j) and I(i; j | Y) is the information of the counts minus its expectation under
+    independence (`ExpectedInformation`; for I(i; j | Y) under independence within the classes), as in the reliable information of
+    Mandros, Boley and Vreeken. Entropies are those of the counts. A corrected information may be below 0. It needs whole numbers of
+    rows: whole weights, and missing="category" where values are missing. A pair of columns of five values costs about 0.3
+    milliseconds more for 10,000 rows.
+
     References
     ----------
     Spolaôr, Cherman, Monard and Lee (2013), A comparison of multi-label feature selection methods using the problem transformation
     approach, Electronic Notes in Theoretical Computer Science 292.
+    Mandros, Boley and Vreeken (2017), Discovering reliable approximate functional dependencies, KDD.
 
     Attributes
     ----------
@@ -67,9 +80,16 @@ class InformationMerit(MultiOutputMerit):
     label: ClassVar[str]
     uses_conditional: ClassVar[bool] = True
 
-    def __init__(self, *, missing: MissingRule = "distribute", discretization: Discretization | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        missing: MissingRule = "distribute",
+        discretization: Discretization | None = None,
+        correction: InformationCorrection = "none",
+    ) -> None:
         self.missing = missing
         self.discretization = discretization
+        self.correction = correction
 
     @property
     def uses_counts(self) -> bool:
@@ -80,6 +100,13 @@ class InformationMerit(MultiOutputMerit):
         """Raise DataError for a table without a target, or with a target that the discretization cannot use."""
         super().check(schema)
         check_choice("missing", self.missing, MISSING_RULES)
+        check_choice("correction", self.correction, INFORMATION_CORRECTIONS)
+        incomplete = [schema.columns[j] for j in schema.used.tolist() if schema.columns[j].n_missing]
+        if self.correction == "chance" and self.missing == "distribute" and incomplete:
+            raise DataError(
+                f"correction='chance' needs whole numbers of rows, but counts of the {incomplete[0].n_missing:,} missing values of "
+                f"column {incomplete[0].name!r} would be distributed. Use missing='category'."
+            )
         self._coder(schema)
 
     def _coder(self, schema: Schema) -> ColumnCoder:
@@ -109,6 +136,8 @@ class InformationMerit(MultiOutputMerit):
         matrix = AssociationMatrix(pairs, source.schema.n_columns, source.schema.used, pairs.bound)
         evaluator = self._make_evaluator(pairs.relevances, matrix)
         evaluator.outputs = outputs
+        if pairs.information is not None and self.correction == "none":
+            evaluator.plug_in, evaluator.names = pairs.information, source.schema.names
         return evaluator
 
     def _pair_terms(self, tables: Sequence[Source]) -> PairTerms:
@@ -118,10 +147,14 @@ class InformationMerit(MultiOutputMerit):
             read_coded_rows(self._coder(table.schema), table.reduce, table.schema, conditional=conditional)
             for table in tables
         ]
-        information = MeanInformation(coded, distribute=self.missing == "distribute", conditional=conditional)
+        distribute, correct = self.missing == "distribute", self.correction == "chance"
+        information = MeanInformation(coded, distribute=distribute, conditional=conditional, correct=correct)
         # A term is a sum of at most two relevances, or a difference of two kinds of information of a pair.
         return PairTerms(
-            information.relevances, 4.0 * information.max_entropy, lambda i, j: self._terms(information.of_pairs(i, j))
+            information.relevances,
+            4.0 * information.max_entropy,
+            lambda i, j: self._terms(information.of_pairs(i, j)),
+            information,
         )
 
     @abstractmethod
@@ -143,12 +176,21 @@ class PairTerms(PairwiseAssociations):
         An upper bound of the absolute values of all terms.
     terms : callable
         From two arrays of columns to the terms of the pairs.
+    information : MeanInformation, default=None
+        What relevances and terms are computed from, if from counts.
     """
 
-    def __init__(self, relevances: Floats, bound: float, terms: Callable[[NDArray[Any], NDArray[Any]], Floats]) -> None:
+    def __init__(
+        self,
+        relevances: Floats,
+        bound: float,
+        terms: Callable[[NDArray[Any], NDArray[Any]], Floats],
+        information: MeanInformation | None = None,
+    ) -> None:
         self.relevances = relevances
         self.bound = bound
         self._terms = terms
+        self.information = information
 
     def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
         """Return the terms of pairs."""
@@ -173,6 +215,10 @@ class InformationEvaluator(Evaluator):
     ----------
     outputs : MultiOutputTarget or None
         The target, where it has several columns. A target of one column is part of the table.
+    plug_in : MeanInformation or None
+        The information of the merit, if it is computed from counts without a correction for chance.
+    names : sequence of str
+        The names of the columns.
     """
 
     def __init__(self, label: str, relevances: Floats, matrix: AssociationMatrix) -> None:
@@ -180,6 +226,15 @@ class InformationEvaluator(Evaluator):
         self._relevances = relevances
         self._matrix = matrix
         self.outputs: MultiOutputTarget | None = None
+        self.plug_in: MeanInformation | None = None
+        self.names: Sequence[str] = ()
+
+    def subset_warnings(self, mask: Masks) -> list[str]:
+        """Return a warning on columns of many values whose information with the target is not above chance."""
+        if self.plug_in is None:
+            return []
+        tables = {j: self.plug_in.class_counts(j) for j in np.flatnonzero(mask).tolist()}
+        return chance_level_warnings(self._label, tables, self.names, "use correction='chance' (--correction chance)")
 
     @property
     def name(self) -> str:
@@ -305,5 +360,6 @@ class GreedyEvaluator(InformationEvaluator):
             own, pairs = self._relevances[mask], terms[np.ix_(mask, mask)]
             np.fill_diagonal(pairs, 1.0 if self._by_quotient else 0.0)
             least = pairs.min(axis=1, initial=np.inf)
-            bounds[k] = (own / least if self._by_quotient else np.maximum(own - least, 0.0)).sum()
+            # A relevance that is corrected for chance may be below 0.
+            bounds[k] = np.maximum(own / least if self._by_quotient else own - least, 0.0).sum()
         return bounds + _ROUNDING_MARGIN * np.abs(bounds)

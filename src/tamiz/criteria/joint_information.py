@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.criteria.base import GatherFunction, StatisticsCache
+from tamiz.criteria.base import GatherFunction
+from tamiz.criteria.chance_information import ExpectedInformation
 from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.uncertainty import check_table_sizes
 from tamiz.kernels import contingency as kernels
@@ -62,10 +63,7 @@ def read_coded_rows(coder: ColumnCoder, gather: GatherFunction, schema: Schema, 
     conditional : bool
         Whether pairs will be counted within the classes, in a table for each class.
     """
-    cache = StatisticsCache()
-    while wanted := coder.requires(cache):
-        cache.add(gather(*wanted))
-    coding = coder.coding(cache)
+    coding = coder.gather_coding(gather)
     check_table_sizes(coding, schema, coding.sizes[schema.n_columns] if conditional else 1)
     empty_rows = CodedRows((*map(int, schema.used), schema.n_columns), coding)
     n_bits = sum(coding.sizes[c] + 1 for c in empty_rows.columns if coding.sizes[c] <= _MAX_BIT_VALUES)
@@ -94,6 +92,8 @@ class JointInformation:
         Whether counts of missing values are distributed.
     conditional : bool
         Whether pairs are also counted within the classes; otherwise the conditional information of pairs is that of all rows.
+    correct : bool
+        Whether the expectation under independence is subtracted from the information of columns and pairs.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class JointInformation:
         The largest entropy of a column; no information of a pair is larger.
     """
 
-    def __init__(self, rows: CodedRows, *, distribute: bool, conditional: bool) -> None:
+    def __init__(self, rows: CodedRows, *, distribute: bool, conditional: bool, correct: bool) -> None:
         columns, codes = list(rows.columns[:-1]), rows.codes
         n_columns, n_classes = rows.columns[-1], rows.coding.sizes[rows.columns[-1]]
         self._distribute = distribute
@@ -124,10 +124,21 @@ class JointInformation:
         self._position = np.zeros(n_columns, dtype=np.int64)
         self._position[columns] = np.arange(len(columns))
         self._labels = labels if conditional else np.zeros_like(labels)
-        self._counts = np.ascontiguousarray(tables[:, :-1] if conditional else tables.sum(axis=1, keepdims=True))
+        self._class_counts = np.ascontiguousarray(tables[:, :-1])
+        self._counts = self._class_counts if conditional else tables.sum(axis=1, keepdims=True)
         self._class_weights = self._counts[: self._starts[1]].sum(axis=0) if len(columns) else np.zeros(1)
         self._sizes = sizes
         self._by_bits = (sizes <= _MAX_BIT_VALUES) & (len(rows.weight) == 0)
+        self._expected: ExpectedInformation | None = None
+        if correct:
+            self._expected = ExpectedInformation(self._class_counts, self._starts, conditional=conditional)
+            self.relevances[columns] -= self._expected.relevances
+
+    def class_counts(self, column: int) -> Floats:
+        """Return the weights of the values of a column in each class, without those of missing values if they are distributed."""
+        c = self._position[column]
+        counts: Floats = self._class_counts[self._starts[c] : self._starts[c + 1]]
+        return counts[:-1] if self._distribute else counts
 
     def _count_classes(self, labels: NDArray[Any], n_classes: int) -> Floats:
         """Return the weights of the values of every column in every class; no row is in the last class, of missing values."""
@@ -177,6 +188,8 @@ class JointInformation:
         # The bits are made here, and not by several threads at once.
         for where, count in ((by_bits, partial(self._count_bits, self._bits)), (~by_bits, self._count_rows)):
             self._fill(found, np.flatnonzero(where), first, second, count)
+        if self._expected is not None:
+            found[:, :2] -= self._expected.of_pairs(first, second)
         return PairInformation(
             self.relevances[i] + self.relevances[j], found[:, 0], found[:, 1], found[:, 2] + self._target_entropy
         )
@@ -217,6 +230,8 @@ class MeanInformation:
     conditional : bool
         Whether pairs are also counted within the classes. Otherwise pairs are counted once where the codes of the columns and the
         weights of the rows are the same for all outputs.
+    correct : bool
+        Whether the expectation under independence is subtracted from the information of columns and pairs.
 
     Attributes
     ----------
@@ -226,12 +241,18 @@ class MeanInformation:
         The largest entropy of a column; no information of a pair is larger.
     """
 
-    def __init__(self, tables: Sequence[CodedRows], *, distribute: bool, conditional: bool) -> None:
-        outputs = [JointInformation(rows, distribute=distribute, conditional=conditional) for rows in tables]
+    def __init__(self, tables: Sequence[CodedRows], *, distribute: bool, conditional: bool, correct: bool) -> None:
+        rules = {"distribute": distribute, "conditional": conditional, "correct": correct}
+        outputs = [JointInformation(rows, **rules) for rows in tables]
+        self._outputs = outputs
         self.relevances = np.mean([one.relevances for one in outputs], axis=0)
         self.max_entropy = max(one.max_entropy for one in outputs)
         count_once = not conditional and all(_same_columns(tables[0], rows) for rows in tables[1:])
         self._counted = outputs[:1] if count_once else outputs
+
+    def class_counts(self, column: int) -> list[Floats]:
+        """Return the weights of the present values of a column in the classes of each output."""
+        return [one.class_counts(column) for one in self._outputs]
 
     def of_pairs(self, i: NDArray[Any], j: NDArray[Any]) -> PairInformation:
         """Return the mean information of pairs of columns of the schema."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from tamiz.criteria.base import RowRelevance
 from tamiz.criteria.column_variation import column_variation, laplacian_ratio, robust_variation
+from tamiz.criteria.graph_relevance import GraphRelevance
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import resolve_builder
 from tamiz.graphs.variation import as_row_major
 from tamiz.neighbors.row_encoders import describe_rows
 from tamiz.runtime import parallel
@@ -21,7 +20,7 @@ from tamiz.sources.factory import as_source
 from tamiz.statistics.base import Floats
 
 
-class LaplacianScore(RowRelevance):
+class LaplacianScore(GraphRelevance):
     """1 minus the Laplacian score L of the paper, the variation of a column along a graph of rows, so that larger is better.
 
     .. math:: L = \\frac{f^T L f}{f^T D f} = \\frac{\\sum_{i<j} S_{ij} (f_i - f_j)^2}{\\sum_i D_i (f_i - \\bar f)^2}
@@ -62,19 +61,12 @@ class LaplacianScore(RowRelevance):
     array([2, 3, 0, 1])
     """
 
-    supports_bootstrap: ClassVar[bool] = False
-
     def __init__(self, *, graph: GraphBuilder | Graph | None = None) -> None:
         self.graph = graph
 
-    @property
-    def needs_target(self) -> bool:  # type: ignore[override]  # the graph decides
-        """Whether the graph is built from classes."""
-        return isinstance(self.graph, GraphBuilder | Graph) and self.graph.needs_classes
-
     def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after building the graph where it is not built yet."""
-        graph = resolve_builder(self.graph, source).build(source, fill_missing=True)
+        graph = self._build_graph(source)
         return 1.0 - laplacian_ratio(column_variation(source, graph, "LaplacianScore"))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tamiz.criteria.base import ReweightedScorer
 from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.criteria.model_relevance import ModelRelevance, TrainingData, make_training_data
+from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.exceptions import ConvergenceWarning
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
@@ -116,7 +116,7 @@ class LinearCoefficient(ModelRelevance):
         alpha = self._check_alpha()
         max_iter = check_integer("max_iter", self.max_iter, low=1)
         scores = np.zeros(source.schema.n_columns)
-        rows = make_training_data(source, self.max_rows, self.random_state, self.missing, "LinearCoefficient")
+        rows = self.make_training_data(source, self.random_state, self.missing)
         if rows is None:
             return scores
         squares = (
@@ -133,7 +133,7 @@ class LinearCoefficient(ModelRelevance):
 
         n_columns = source.schema.n_columns
         with capture_warnings():
-            rows = make_training_data(source, self.max_rows, self.random_state, self.missing, "LinearCoefficient")
+            rows = self.make_training_data(source, self.random_state, self.missing)
         if rows is None:
             return lambda weights: np.zeros((len(weights), n_columns))
         if not refit_products(rows.features.size, rows.n_classes, n_weightings):

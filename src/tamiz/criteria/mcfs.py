@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path
 
-from tamiz.criteria.base import RowRelevance
 from tamiz.criteria.column_variation import column_blocks
-from tamiz.criteria.graph_eigenvectors import row_eigenvectors
+from tamiz.criteria.graph_relevance import GraphRelevance, row_eigenvectors
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import resolve_builder
 from tamiz.runtime import progress
 from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.sources.base import Source
@@ -30,7 +28,7 @@ _DECIMALS = 9
 _ROUNDING = 1e-12
 
 
-class MCFS(RowRelevance):
+class MCFS(GraphRelevance):
     r"""Largest absolute coefficient of a column in sparse regressions of the cluster indicators of a graph of the rows.
 
     .. math:: \mathrm{MCFS}(j) = \max_k |a_{kj}|, \qquad
@@ -95,7 +93,6 @@ class MCFS(RowRelevance):
     """
 
     used_by_default: ClassVar[bool] = False
-    supports_bootstrap: ClassVar[bool] = False
 
     def __init__(
         self, n_clusters: int = 5, *, n_nonzero: int | None = None, graph: GraphBuilder | Graph | None = None
@@ -104,17 +101,12 @@ class MCFS(RowRelevance):
         self.n_nonzero = n_nonzero
         self.graph = graph
 
-    @property
-    def needs_target(self) -> bool:  # type: ignore[override]  # the graph decides
-        """Whether the graph is built from classes."""
-        return isinstance(self.graph, GraphBuilder | Graph) and self.graph.needs_classes
-
     def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after building the graph where it is not built yet."""
         n_clusters = check_integer("n_clusters", self.n_clusters, low=1)
         if self.n_nonzero is not None:
             check_integer("n_nonzero", self.n_nonzero, low=1)
-        graph = resolve_builder(self.graph, source).build(source, fill_missing=True)
+        graph = self._build_graph(source)
         weight = weight_array(source)
         scores = np.zeros(source.schema.n_columns)
         pairs = row_eigenvectors(graph, n_clusters + 1, weight)

@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 
 from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
-from tamiz.exceptions import DataError
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import ImputationNote, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_rows, target_array, weight_array
-from tamiz.statistics.base import Floats
+from tamiz.sources.views import positive_weight_row_numbers, select_rows, target_array, weight_array, whole_weight_array
+from tamiz.statistics.base import Floats, is_missing
 
 # A study uses at least this many rows, however many columns there are: models of fewer rows are too unreliable.
 _MIN_ROWS = 500
+# A column with a larger share of the coordinates is named as the reason for few rows.
+_LARGE_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -59,19 +60,19 @@ class TrainingData:
     row_numbers: NDArray[np.intp]
 
 
-def make_training_data(
-    source: Source, max_rows: int | None, random_state: Seed, missing: MissingRule, caller: str
+def _make_training_data(
+    source: Source, max_rows: int | None, random_state: Seed, missing: MissingRule, caller: str, reason: str = ""
 ) -> TrainingData | None:
     """Return the training data of a model, None where all columns or the target are constant.
 
     Rows of weight 0 are left out. More than `max_rows` rows are sampled at random. With `missing="category"` a column with missing
-    values has an additional indicator of them.
+    values has an additional indicator of them. `reason` follows the warning about a sample.
     """
     from tamiz.models.design_matrix import EncodedMatrix
     from tamiz.models.folds import Fold
 
     check_choice("missing", missing, MISSING_RULES)
-    source, row_numbers = draw_rows(source, max_rows, random_state, caller)
+    source, row_numbers = draw_rows(source, max_rows, random_state, caller, reason)
     schema, weight = source.schema, weight_array(source)
     rows = np.arange(schema.n_rows)
     y, n_classes = _encode_target(source, weight)
@@ -94,7 +95,7 @@ def make_training_data(
             source_columns = np.concatenate([source_columns, np.array(incomplete, dtype=np.intp)])
             is_indicator = np.concatenate([is_indicator, np.ones(len(incomplete), dtype=np.bool_)])
         else:
-            _warn_missing(sum(schema.columns[j].n_missing for j in incomplete))
+            _warn_missing(schema.n_missing)
     varies = (points != points[:1]).any(axis=0)
     if not varies.any():
         return None
@@ -127,6 +128,13 @@ class ModelRelevance(RowRelevance):
             return adapted
         return type(self)(**{**self.get_params(), "max_rows": _affordable_rows(schema, self.max_study_values(schema))})
 
+    def make_training_data(
+        self, source: Source, random_state: Seed, missing: MissingRule = "distribute"
+    ) -> TrainingData | None:
+        """Return the training data of the model, with a warning that names a column of many levels where it limits the rows."""
+        reason = _many_levels_reason(source.schema, self.max_rows, self.max_study_values(source.schema))
+        return _make_training_data(source, self.max_rows, random_state, missing, type(self).__name__, reason)
+
 
 def _affordable_rows(schema: Schema, max_values: int) -> int | None:
     """Return the number of rows with at most `max_values` values, None where the table has no more rows."""
@@ -135,27 +143,39 @@ def _affordable_rows(schema: Schema, max_values: int) -> int | None:
     return max_rows if schema.n_rows > max_rows else None
 
 
+def _many_levels_reason(schema: Schema, max_rows: int | None, max_values: int) -> str:
+    """Return a sentence that names the column whose levels limit the rows of a study; "" where the user set another number."""
+    if max_rows is None or max_rows != _affordable_rows(schema, max_values) or not schema.n_levels:
+        return ""
+    widest = max(schema.n_levels, key=schema.n_levels.__getitem__)
+    if schema.n_levels[widest] < max(2, _LARGE_SHARE * schema.n_coordinates):
+        return ""
+    return (
+        f"Column {schema.columns[widest].name!r} has {schema.n_levels[widest]:,} levels, each a coordinate of a row of the model: "
+        "for more rows merge rare levels, or leave the column out by declaring it text with --kinds or kinds=."
+    )
+
+
 def repeat_rows(source: Source, caller: str) -> Source:
     """Return the table with every row repeated by its weight; raise DataError for a weight that is not a whole number."""
-    weight = weight_array(source)
+    weight = whole_weight_array(source, f"{caller} compares rows with rows", "Pass whole numbers, or omit the weights.")
     if weight is None:
         return source
-    fractional = np.flatnonzero(weight != np.floor(weight))
-    if len(fractional):
-        raise DataError(
-            f"{caller} compares rows with rows, so a weight must be the number of equal rows, but the weight of row "
-            f"{source.row_numbers[fractional[0]]} is {weight[fractional[0]]:g}. Pass whole numbers, or omit the weights."
-        )
     check_memory(8.0 * weight.sum(), f"Repeating the rows {weight.sum():,.0f} times", "Divide the weights by a number.")
     return select_rows(source, np.repeat(np.arange(len(weight)), weight.astype(np.intp)))
 
 
-def draw_rows(source: Source, max_rows: int | None, random_state: Seed, caller: str) -> tuple[Source, NDArray[np.intp]]:
-    """Return the rows of weight above 0, at most `max_rows` of them drawn at random with a warning, and their numbers."""
-    weight = weight_array(source)
-    present = np.arange(source.schema.n_rows) if weight is None else np.flatnonzero(weight)
+def draw_rows(
+    source: Source, max_rows: int | None, random_state: Seed, caller: str, reason: str = ""
+) -> tuple[Source, NDArray[np.intp]]:
+    """Return the rows of weight above 0, at most `max_rows` of them drawn at random with a warning, and their numbers.
+
+    `reason` follows the warning.
+    """
+    present = positive_weight_row_numbers(source)
     if max_rows is not None and check_integer("max_rows", max_rows, low=2) < len(present):
-        warn_user([f"{caller} reads {max_rows:,} of the {len(present):,} rows, drawn at random."])
+        warning = f"{caller} reads {max_rows:,} of the {len(present):,} rows, drawn at random."
+        warn_user([f"{warning} {reason}".rstrip()])
         present = np.sort(make_rng(random_state).choice(present, max_rows, replace=False))
     return (source if len(present) == source.schema.n_rows else select_rows(source, present)), present
 
@@ -183,8 +203,7 @@ def _missing_indicators(source: Source, columns: list[int]) -> Floats:
     for block in source.blocks(columns):
         for k, j in enumerate(columns):
             values = np.asarray(block.column(j))
-            is_missing = np.isnan(values) if values.dtype.kind == "f" else values < 0
-            indicators[block.rows.start : block.rows.stop, k] = is_missing
+            indicators[block.rows.start : block.rows.stop, k] = is_missing(values)
     return indicators
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.base import gather_statistics
+from tamiz.criteria.chance_information import InformationCorrection
 from tamiz.criteria.discretization import Discretization
-from tamiz.criteria.entropy_relevance import MissingRule, divide_or_zero
+from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.fisher import FisherScore
 from tamiz.criteria.information_merit import (
     GreedyEvaluator,
@@ -24,7 +25,7 @@ from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.moments import ClassMoments
 
@@ -56,13 +57,17 @@ class MRMR(InformationMerit):
     discretization : MDL, EqualFrequency or EqualWidth, default=None
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
         for a numeric target. With "correlation" numbers are not cut, and it must be None.
+    correction : {"none", "chance"}, default="none"
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     Raises
     ------
     ValueError
-        When a parameter is unknown, or `discretization` is passed with "correlation".
+        When a parameter is unknown, or `discretization` or `correction` is passed with "correlation".
     DataError
-        When there is no target, a numeric one with MDL, or a categorical column with "correlation".
+        When there is no target, a numeric one with MDL, or a categorical column with "correlation"; with correction="chance" where
+        counts are not whole numbers.
 
     Notes
     -----
@@ -101,8 +106,9 @@ class MRMR(InformationMerit):
         scheme: Scheme = "difference",
         missing: MissingRule = "distribute",
         discretization: Discretization | None = None,
+        correction: InformationCorrection = "none",
     ) -> None:
-        super().__init__(missing=missing, discretization=discretization)
+        super().__init__(missing=missing, discretization=discretization, correction=correction)
         self.association = association
         self.scheme = scheme
 
@@ -120,6 +126,8 @@ class MRMR(InformationMerit):
             return
         if self.discretization is not None:
             raise ValueError("discretization applies to association='information' only; leave it out.")
+        if self.correction != "none":
+            raise ValueError("correction applies to association='information' only; leave it out.")
         if schema.categorical:
             raise DataError(
                 f"MRMR with association='correlation' needs numeric columns, but column "

@@ -22,17 +22,15 @@ from tamiz.criteria.information_estimators import (
 from tamiz.criteria.model_relevance import draw_rows, repeat_rows
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import target_array
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 
 # Values of the columns that are read at once, and rows of a task: starting a task takes longer than work on few rows.
 _BLOCK_VALUES, _TASK_ROWS = 2**23, 2**14
-# Columns that a warning names.
-_MAX_NAMED = 5
 
 
 class MutualInformation(RowRelevance):
@@ -159,7 +157,7 @@ class _ColumnScorer:
     def __call__(self, values: NDArray[Any]) -> Estimate:
         """Return the score of a column: numbers with NaN, or codes with -1, for missing values."""
         is_number = values.dtype.kind == "f"
-        present = ~np.isnan(values) if is_number else values >= 0
+        present = ~is_missing(values)
         if present.all():
             return self._estimate(values, self._target)
         if self._missing_is_level and not is_number:
@@ -232,5 +230,4 @@ def _select_names(found: dict[int, Estimate], schema: Schema, concerns: Callable
     names: Sequence[str] = [schema.columns[j].name for j, one in found.items() if concerns(one)]
     if not names:
         return ""
-    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
-    return f"{'column' if len(names) == 1 else 'columns'} {', '.join(names[:_MAX_NAMED])}{more}"
+    return f"{'column' if len(names) == 1 else 'columns'} {list_names(names)}"

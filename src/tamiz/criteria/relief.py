@@ -16,14 +16,11 @@ from tamiz.criteria.row_comparison import (
 )
 from tamiz.kernels.relief import add_neighbor_differences, distance_block, nearest_by_group
 from tamiz.runtime.random import Seed
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_integer, check_positive
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
-
-# Maximum number of classes listed in a warning.
-_MAX_NAMED = 5
 
 
 class ReliefF(RowComparison):
@@ -139,11 +136,10 @@ def _small_class_warnings(rows: ComparedRows, schema: Schema, k: int) -> Iterato
     assert schema.target is not None
     small = [schema.target.levels[rows.target[start]] for start in starts[:-1][np.diff(starts) <= k].tolist()]
     if small:
-        listed = ", ".join(small[:_MAX_NAMED]) + (f" and {len(small) - _MAX_NAMED:,} more" * (len(small) > _MAX_NAMED))
         verb, subject = ("has", "class") if len(small) == 1 else ("have", "classes")
         yield (
-            f"ReliefF: {len(small):,} {subject} of the target {verb} fewer than {k + 1:,} rows ({listed}), so fewer than {k:,} "
-            "neighbours there. Choose a smaller n_neighbors to give all classes equally many."
+            f"ReliefF: {len(small):,} {subject} of the target {verb} fewer than {k + 1:,} rows ({list_names(small)}), so fewer "
+            f"than {k:,} neighbours there. Choose a smaller n_neighbors to give all classes equally many."
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from tamiz.criteria.model_relevance import TrainingData
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 
 _Precondition: TypeAlias = Callable[[Floats], Floats]
 
@@ -130,16 +130,14 @@ class ReweightedLinearModels:
             linear_step = self._linear_predictor(direction)
             loss_curvature = (weight * self._curvature(fitted, linear_step)).sum(axis=0)
             curvature = loss_curvature + (penalty * direction**2).sum(axis=(0, 1))
-            step = np.divide(-_dot(gradient, direction), curvature, out=np.zeros_like(curvature), where=curvature > 0)
+            step = divide_or_zero(-_dot(gradient, direction), curvature)
             found = found + step * direction
             linear = linear + step * linear_step
             fitted = self._inverse_link(linear)
             before, gradient = gradient, self._gradient(fitted, weight) + penalty * found
             preconditioned = precondition(gradient)
             # Polak-Ribière formula; a negative value restarts from the preconditioned gradient.
-            beta = np.divide(
-                _dot(gradient - before, preconditioned), decrement, out=np.zeros_like(curvature), where=decrement > 0
-            )
+            beta = divide_or_zero(_dot(gradient - before, preconditioned), decrement)
             decrement = _dot(gradient, preconditioned)
             direction = np.maximum(beta, 0.0) * direction - preconditioned
         return found

@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tamiz.criteria.base import RowRelevance
 from tamiz.criteria.column_variation import column_blocks, column_variation, laplacian_ratio, robust_variation
-from tamiz.criteria.graph_eigenvectors import degree_shares, row_eigenvectors
+from tamiz.criteria.graph_relevance import GraphRelevance, degree_shares, row_eigenvectors
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import resolve_builder
 from tamiz.graphs.variation import as_row_major, total_variation
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.sources.base import Source
@@ -25,7 +23,7 @@ from tamiz.statistics.base import Floats
 _STYLES = ("phi1", "phi2", "phi3")
 
 
-class SPEC(RowRelevance):
+class SPEC(GraphRelevance):
     r"""Smoothness of a column in the spectrum of a graph of the rows, by a ranking function of SPEC; larger is better.
 
     With :math:`\hat f = D^{1/2} f / |D^{1/2} f|`, the eigenpairs :math:`\lambda_j, \xi_j` of the normalised Laplacian
@@ -84,7 +82,6 @@ class SPEC(RowRelevance):
     """
 
     used_by_default: ClassVar[bool] = False
-    supports_bootstrap: ClassVar[bool] = False
 
     def __init__(
         self, style: str = "phi3", *, n_eigenpairs: int = 5, graph: GraphBuilder | Graph | None = None
@@ -93,16 +90,11 @@ class SPEC(RowRelevance):
         self.n_eigenpairs = n_eigenpairs
         self.graph = graph
 
-    @property
-    def needs_target(self) -> bool:  # type: ignore[override]  # the graph decides
-        """Whether the graph is built from classes."""
-        return isinstance(self.graph, GraphBuilder | Graph) and self.graph.needs_classes
-
     def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after building the graph where it is not built yet."""
         style = check_choice("style", self.style, _STYLES)
         n_eigenpairs = check_integer("n_eigenpairs", self.n_eigenpairs, low=2)
-        graph = resolve_builder(self.graph, source).build(source, fill_missing=True)
+        graph = self._build_graph(source)
         if style == "phi2":
             return 1.0 - laplacian_ratio(column_variation(source, graph, "SPEC"))
         weight = weight_array(source)

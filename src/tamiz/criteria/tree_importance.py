@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tamiz.criteria.base import ReweightedScorer, ShadowScorer
 from tamiz.criteria.coded_trees import ReweightedTrees, ShadowTrees, split_columns
 from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.criteria.model_relevance import ModelRelevance, TrainingData, make_training_data
+from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings
@@ -159,7 +159,7 @@ class TreeImportance(ModelRelevance):
         """Return a function that grows trees on columns and their permuted copies, from columns that are coded once."""
         check_integer("max_depth", self.max_depth, low=1)
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
-        data = make_training_data(source, self.max_rows, make_rng(self.random_state), self.missing, "TreeImportance")
+        data = self.make_training_data(source, make_rng(self.random_state), self.missing)
         if data is None:
             return lambda columns, copied, rng: np.zeros(len(columns) + len(copied))  # noqa: ARG005
         columns, distinct_index = _find_distinct_columns(data.features.astype(np.float32), data.source_columns)
@@ -170,7 +170,7 @@ class TreeImportance(ModelRelevance):
         check_integer("max_depth", self.max_depth, low=1)
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
         rng = make_rng(self.random_state)
-        rows = make_training_data(source, self.max_rows, rng, self.missing, "TreeImportance")
+        rows = self.make_training_data(source, rng, self.missing)
         if rows is None:
             return None
         features: NDArray[np.float32] = np.asfortranarray(rows.features, dtype=np.float32)

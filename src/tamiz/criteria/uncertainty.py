@@ -8,15 +8,15 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tamiz.criteria.base import Association, GatherFunction, PairwiseAssociations, StatisticsCache
-from tamiz.criteria.entropy_relevance import MISSING_RULES, EntropyRelevance, MissingRule, divide_or_zero
+from tamiz.criteria.base import Association, GatherFunction, PairwiseAssociations
+from tamiz.criteria.entropy_relevance import MISSING_RULES, EntropyRelevance, MissingRule
 from tamiz.exceptions import DataError
 from tamiz.kernels import contingency as kernels
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.sources.in_memory import code_vector, weight_vector
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.contingency import MAX_CODES, CodedRows, Coding
 
 _Kernel: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
@@ -73,11 +73,7 @@ class SymmetricUncertainty(EntropyRelevance, Association):
         if schema.target is not None:
             self.check(schema)
         check_choice("missing", self.missing, MISSING_RULES)
-        cache = StatisticsCache()
-        coder = self._coder(schema)
-        while wanted := coder.requires(cache):
-            cache.add(gather(*wanted))
-        coding = coder.coding(cache)
+        coding = self._coder(schema).gather_coding(gather)
         check_table_sizes(coding, schema)
         empty_rows = CodedRows((*map(int, schema.used), *_target_columns(schema)), coding)
         # Three copies: in blocks, concatenated, and as bits.

@@ -9,7 +9,7 @@ import numpy as np
 
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.base import Floats, Statistic, divide_or_zero
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.moments import Moments
 
@@ -49,13 +49,9 @@ class Variance(StatisticRelevance):
         """Return the variance of every column."""
         moments, levels = (cache[wanted] for wanted in self._statistics(schema))
         scores = np.zeros(schema.n_columns)
-        scores[list(schema.numeric)] = _divide_or_zero(moments.squared_deviations[0], moments.weight[0] - 1)
+        scores[list(schema.numeric)] = divide_or_zero(moments.squared_deviations[0], moments.weight[0] - 1)
         for j, counts in zip(schema.categorical, levels.counts, strict=True):
             total = counts[:-1].sum()
             squares = (counts[:-1] * (total - counts[:-1])).sum() / total if total > 0 else 0.0
-            scores[j] = _divide_or_zero(np.array([squares]), np.array([total - 1]))[0]
+            scores[j] = divide_or_zero(squares, total - 1)
         return scores
-
-
-def _divide_or_zero(squares: Floats, freedom: Floats) -> Floats:
-    return np.divide(squares, freedom, out=np.zeros_like(squares), where=freedom > 0)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
+from sklearn.base import clone
 
-from tamiz.criteria.base import Relevance, ShadowScorer
+from tamiz.criteria.base import Relevance, RowRelevance, ShadowScorer
+from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.tree_importance import TreeImportance
-from tamiz.error_control.shadow_scores import make_shadow_scorer
+from tamiz.error_control.repetition_plan import RepetitionPlan, time_repetitions
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.selection.selector import Selector
-from tamiz.sources.date_parts import raw_date_warnings
+from tamiz.sources.appended_columns import AppendedColumns
+from tamiz.sources.base import Source
 from tamiz.sources.feature_checks import record_features
-from tamiz.sources.schema import Schema
+from tamiz.sources.schema import CopiedColumn, Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import (
     BoolArray,
@@ -39,7 +43,10 @@ _CORRECTIONS = ("bonferroni", "two_step")
 _STATUSES = ("confirmed", "tentative", "rejected")
 # Fewer shadows have too small a maximum.
 _MIN_SHADOWS = 5
-_MAX_NAMED = 5
+_NO_FRAME = "use a relevance whose model reads encoded columns, such as TreeImportance()"
+_PLAN_ADVICE = (
+    "A smaller max_iter (--max-iter) leaves more columns tentative; a faster relevance (-r) finds other columns."
+)
 
 
 class BorutaSelector(Selector):
@@ -194,7 +201,7 @@ class BorutaSelector(Selector):
             source = self._open_source(X, y, sample_weight, groups)
             schema = source.schema
             self.relevance_ = _choose_relevance(self.relevance, schema)
-            decisions = search.run(make_shadow_scorer(self.relevance_, source), schema, rng)
+            decisions = search.run(_make_shadow_scorer(self.relevance_, source), schema, rng)
         if self.rough_fix:
             decisions.apply_rough_fix()
         record_features(self, X)
@@ -206,8 +213,38 @@ class BorutaSelector(Selector):
         self.n_iter_ = len(decisions.history)
         self.support_ = self._support = decisions.sign > 0
         notes = _describe_tentative(schema, decisions.sign, self.n_iter_)
-        warn_user([*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema), *notes])
+        warn_user([*schema.fit_notes, *notes])
         return self
+
+    def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> RepetitionPlan:
+        """Return the largest cost of `fit`, from the time of the first iteration, in which no column is rejected yet.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Source
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None
+        groups : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        RepetitionPlan
+            Iterations and seconds; `str()` of it is a sentence.
+        """
+        max_iter = check_integer("max_iter", self.max_iter, low=1)
+        # A copy of the random state: `fit` makes the same random draws afterwards.
+        rng = make_rng(copy.deepcopy(self.random_state))
+        with parallel.thread_session(self.n_jobs):
+            source = self._open_source(X, y, sample_weight, groups)
+            score = _make_shadow_scorer(_choose_relevance(self.relevance, source.schema), source)
+            columns = source.schema.used
+            copied = _choose_copied(columns)
+            return time_repetitions(lambda: score(columns, copied, rng), max_iter, "iterations", _PLAN_ADVICE)
+
+
+def _choose_copied(columns: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the columns that have shadows: each once, or as often as five shadows need."""
+    return np.tile(columns, -(-_MIN_SHADOWS // max(len(columns), 1)))
 
 
 def _choose_relevance(requested: Relevance | str | None, schema: Schema) -> Relevance:
@@ -222,15 +259,46 @@ def _choose_relevance(requested: Relevance | str | None, schema: Schema) -> Rele
     return relevance
 
 
+def _make_shadow_scorer(relevance: Relevance, source: Source) -> ShadowScorer:
+    """Return a function that scores columns and shadows in one table, each time with new permutations and random draws."""
+    faster = relevance.make_shadow_scorer(source) if isinstance(relevance, RowRelevance) else None
+    return faster or _TableScorer(relevance, source)
+
+
+class _TableScorer:
+    """Scores a table to which shadows are appended."""
+
+    def __init__(self, relevance: Relevance, source: Source) -> None:
+        self._relevance = relevance
+        self._own = AppendedColumns(source, _NO_FRAME)
+        self._schema = source.schema
+
+    def __call__(self, columns: NDArray[np.intp], copied: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        shadows = [
+            (CopiedColumn.from_column(self._schema.columns[j], f"shadow {k}"), rng.permutation(self._own.values[j]))
+            for k, j in enumerate(copied.tolist())
+        ]
+        relevance = clone(self._relevance)
+        parameters = relevance.get_params(deep=False)
+        if "random_state" in parameters:
+            relevance.set_params(random_state=int(rng.integers(2**31)))
+        if parameters.get("encode") == "auto":
+            # Without encoding the model would be fitted to the user's table, which has no shadows.
+            relevance.set_params(encode=True)
+        rejected = np.setdiff1d(self._schema.used, columns).tolist()
+        table = self._own.table(shadows, excluded=rejected, reason="it is rejected")
+        scores = score_columns(relevance, table).scores
+        return np.concatenate([scores[columns], scores[self._schema.n_columns :]])
+
+
 def _describe_tentative(schema: Schema, sign: NDArray[np.int8], n_iter: int) -> list[str]:
     tentative = np.flatnonzero(sign == 0)
     if not len(tentative):
         return []
-    names = ", ".join(schema.names[j] for j in tentative[:_MAX_NAMED])
-    more = f" and {len(tentative) - _MAX_NAMED:,} more" if len(tentative) > _MAX_NAMED else ""
+    names = list_names(tentative, as_text=lambda j: schema.names[j])
     are = "column is" if len(tentative) == 1 else "columns are"
     return [
-        f"{len(tentative):,} {are} tentative after {n_iter:,} iterations and not selected: {names}{more}. Increase max_iter "
+        f"{len(tentative):,} {are} tentative after {n_iter:,} iterations and not selected: {names}. Increase max_iter "
         "(--max-iter), or decide by medians with rough_fix=True."
     ]
 
@@ -277,7 +345,7 @@ class _Search:
         messages: list[str] = []
         while (found.sign == 0).any() and len(found.history) < self.max_iter:
             columns = np.flatnonzero(found.sign >= 0)
-            copied = np.tile(columns, -(-_MIN_SHADOWS // len(columns)))
+            copied = _choose_copied(columns)
             with capture_warnings() as captured, progress.use_listener(None):
                 scores = score(columns, copied, rng)
             messages += captured

@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
-from tamiz.error_control.gaussian_copula import is_missing
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
+from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
 
-# The share of a column's variance that the others leave unexplained, below which it is 0.
-_MAX_UNEXPLAINED = 1e-10
-# Entries of unit vectors of the null space below this are rounding errors.
-_MIN_ENTRY = 1e-6
+# Standardised coefficients of an exact relation below this are rounding errors.
+_MIN_COEFFICIENT = 1e-6
 
 
 def find_collinear(columns: Sequence[NDArray[Any]], scores: Floats) -> NDArray[np.bool_]:
@@ -31,8 +28,10 @@ def find_collinear(columns: Sequence[NDArray[Any]], scores: Floats) -> NDArray[n
     Notes
     -----
     A dependency is a linear one, of the numbers or of the scores, or two categorical columns whose levels correspond
-    one to one. With no more rows than columns every column is a linear function of the others, and only pairs of
-    columns are compared. Cost O(n p^2 + p^3).
+    one to one. A linear one contains the columns that a basis determines, and the columns of the basis that determine
+    them: in exact arithmetic the same columns for every basis. `RedundancyFilter` has the same definition of an exact
+    relation, with the columns that it prefers as basis. With no more rows than columns every column is a linear
+    function of the others, and only pairs of columns are compared. Cost O(n p^2 + p^3).
     """
     numbers = [k for k, values in enumerate(columns) if values.dtype.kind == "f"]
     found = _find_dependent(scores)
@@ -43,10 +42,9 @@ def find_collinear(columns: Sequence[NDArray[Any]], scores: Floats) -> NDArray[n
 
 def select_basis(scores: Floats) -> NDArray[np.intp]:
     """Return columns, ascending, of which all others are linear functions."""
-    _, triangle, order = qr(scores, mode="economic", pivoting=True)
-    pivots = np.abs(np.diag(triangle))
-    kept = order[: np.count_nonzero(pivots > np.sqrt(_MAX_UNEXPLAINED) * pivots.max(initial=0.0))]
-    return np.sort(kept).astype(np.intp)
+    regression = StepwiseRegression(_correlations(scores))
+    regression.add_basis()
+    return np.sort(np.array(regression.columns, dtype=np.intp))
 
 
 def _standardized(values: NDArray[Any]) -> Floats:
@@ -61,16 +59,31 @@ def _standardized(values: NDArray[Any]) -> Floats:
     return deviations / std if std > 0 else deviations
 
 
-def _find_dependent(standardized: Floats) -> NDArray[np.bool_]:
-    n_rows, n_columns = standardized.shape
-    correlation = standardized.T @ standardized / n_rows
+def _correlations(columns: Floats) -> Floats:
+    """Return the correlations of columns with mean 0; a column without variance has 0 with every column, and itself."""
+    products = columns.T @ columns
+    norms = np.sqrt(products.diagonal())
+    inverse = np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
+    correlations: Floats = products * inverse[:, None] * inverse
+    np.fill_diagonal(correlations, norms > 0)
+    return correlations
+
+
+def _find_dependent(columns: Floats) -> NDArray[np.bool_]:
+    """Return which columns with mean 0 are part of an exact linear relation."""
+    n_rows, n_columns = columns.shape
+    correlations = _correlations(columns)
     if n_rows <= n_columns + 1:
-        pairs = 1 - np.abs(correlation) < _MAX_UNEXPLAINED
+        pairs = 1 - np.abs(correlations) < ROUNDING
         np.fill_diagonal(pairs, val=False)
         return np.asarray(pairs.any(axis=0))
-    eigenvalues, vectors = np.linalg.eigh(correlation)
-    null_space = vectors[:, eigenvalues < _MAX_UNEXPLAINED]
-    return np.asarray((np.abs(null_space) > _MIN_ENTRY).any(axis=1))
+    regression = StepwiseRegression(correlations)
+    regression.add_basis()
+    found = np.ones(n_columns, dtype=bool)
+    found[regression.columns] = False
+    relations = np.abs(regression.coefficients(np.flatnonzero(found))) > _MIN_COEFFICIENT
+    found[regression.columns] = relations.any(axis=1)
+    return found
 
 
 def _find_relabelled(columns: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 
 # Rounds of estimation, of which the second half is averaged, and sweeps for a fresh draw with the estimate.
 _FIT_ROUNDS, _DRAW_SWEEPS = 40, 10
@@ -138,11 +138,6 @@ def mean_scores(values: NDArray[Any]) -> Floats:
     low, high = share_ranges(values)
     scores = np.where(is_missing(values), 0.0, ndtri((low + high) / 2))
     return np.asarray(scores / np.sqrt((scores**2).mean()))
-
-
-def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where numbers are NaN, or codes are negative."""
-    return np.isnan(values) if values.dtype.kind == "f" else values < 0
 
 
 def share_ranges(values: NDArray[Any]) -> tuple[Floats, Floats]:

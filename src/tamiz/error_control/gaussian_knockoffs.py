@@ -11,19 +11,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.error_control.collinearity import find_collinear, select_basis
-from tamiz.error_control.gaussian_copula import GaussianCopula, is_missing, mean_scores
+from tamiz.error_control.gaussian_copula import GaussianCopula, mean_scores
 from tamiz.error_control.knockoff_variances import METHODS, knockoff_variances
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.in_memory import eager_frame, is_frame
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 
-# Columns that a warning lists.
-_MAX_NAMED = 5
 # Matrices of rows by columns, and of columns by columns, that exist at once.
 _N_ROW_MATRICES, _N_COLUMN_MATRICES = 6, 8
 
@@ -197,10 +195,9 @@ class KnockoffSampler:
         """Return a sentence that lists the collinear columns; empty if there are none."""
         if not len(self.collinear):
             return []
-        named = ", ".join(self._names[j] for j in self.collinear[:_MAX_NAMED].tolist())
-        more = f" and {len(self.collinear) - _MAX_NAMED:,} more" if len(self.collinear) > _MAX_NAMED else ""
+        named = list_names(self.collinear, as_text=lambda j: self._names[j])
         return [
-            f"Columns {named}{more} are exactly collinear: their knockoffs equal them, so they can never be selected. Leave out "
+            f"Columns {named} are exactly collinear: their knockoffs equal them, so they can never be selected. Leave out "
             "those that the others determine."
         ]
 

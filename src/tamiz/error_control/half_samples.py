@@ -43,8 +43,11 @@ def draw_half_pairs(source: Source, n_pairs: int, rng: np.random.Generator) -> I
     unit = np.arange(n) if source.groups is None else np.unique(source.groups, return_inverse=True)[1]
     n_units = int(unit.max()) + 1
     if n_units < 4:
-        what = "rows" if source.groups is None else "groups"
-        raise DataError(f"Stability selection needs at least 4 {what}, and there are {n_units}.")
+        what, advice = ("rows", "more rows") if source.groups is None else ("groups", "more groups or none")
+        raise DataError(
+            f"Stability selection needs at least 4 {what}, and there are {n_units}. Pass {advice}, or rank the columns with "
+            "RankSelector (tamiz rank)."
+        )
     stratum = np.zeros(n_units, dtype=np.intp)
     if source.groups is None and source.schema.has_classes:
         stratum = class_strata(target_array(source))

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.criteria.base import Relevance, RowRelevance, gather_statistics
+from tamiz.criteria.base import Relevance
+from tamiz.criteria.column_scores import score_rows
 from tamiz.error_control.assumption_checks import AssumptionCheck, check_assumptions
 from tamiz.error_control.gaussian_knockoffs import KnockoffSampler
 from tamiz.error_control.knockoff_filter import (
@@ -29,9 +30,8 @@ from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.selection.selector import Selector
 from tamiz.sources.appended_columns import AppendedColumns
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.feature_checks import record_features
-from tamiz.sources.schema import Column
+from tamiz.sources.schema import Column, CopiedColumn
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable
 
@@ -207,9 +207,7 @@ class KnockoffSelector(Selector):
         doubts = ["The false discovery rate may exceed its bound, because assumptions are doubtful:", *failed]
         warn_user(
             [
-                *schema.dropped_row_notes,
-                *schema.excluded_column_notes,
-                *raw_date_warnings(schema),
+                *schema.fit_notes,
                 *sampler.collinearity_warnings(),
                 *dict.fromkeys(message for _, messages in results for message in messages),
                 *([" ".join(doubts)] if failed else []),
@@ -297,17 +295,12 @@ class _Draws:
         for k, j in enumerate(columns.tolist()):
             column, values = self.source.schema.columns[j], self.own.values[j]
             both = [values, values[permutations[j]]]
-            pairs += [(replace(column, name=f"{column.name} ({number})"), both[number ^ first[k]]) for number in (0, 1)]
+            for number in (0, 1):
+                name, is_knockoff = f"{column.name} ({number})", number ^ first[k]
+                described = CopiedColumn.from_column(column, name) if is_knockoff else replace(column, name=name)
+                pairs.append((described, both[is_knockoff]))
         table = self.own.table(pairs, excluded=columns.tolist(), reason=_REASON)
         with capture_warnings() as messages:
-            scores = _score(self.importance, table)[self.source.schema.n_columns :].reshape(-1, 2)
+            scores = score_rows(self.importance, table)[self.source.schema.n_columns :].reshape(-1, 2)
         at = np.arange(len(columns))
         return scores[at, first] - scores[at, 1 - first], messages
-
-
-def _score(importance: Relevance, table: Source) -> Floats:
-    """Return the scores of the columns of a table."""
-    if isinstance(importance, RowRelevance):
-        return importance.score(table)
-    cache = gather_statistics([importance], table.reduce, table.schema)
-    return importance.scores(cache, table.schema)

@@ -102,13 +102,6 @@ def mvr(correlation: Floats) -> Floats:
     return s
 
 
-def mvr_objective(correlation: Floats, s: Floats) -> float:
-    """Return L(s), the trace of the inverse of G; it is infinite where some s is 0."""
-    if not (s > 0).all():
-        return np.inf
-    return float((1 / s).sum() + np.trace(np.linalg.inv(2 * correlation - np.diag(s))))
-
-
 def _sweep(inverse: Floats, s: Floats) -> float:
     """Minimise over each s in turn; update the inverse and s, and return the largest relative change of an s."""
     n, largest = len(s), 0.0

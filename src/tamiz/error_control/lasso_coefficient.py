@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tamiz.criteria.model_relevance import ModelRelevance, TrainingData, make_training_data
+from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.exceptions import ConvergenceWarning, DataError
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
@@ -83,7 +83,7 @@ class LassoCoefficient(ModelRelevance):
         if source.schema.weight is not None:
             raise DataError("LassoCoefficient does not support row weights; pass a table without them.")
         scores = np.zeros(source.schema.n_columns)
-        rows = make_training_data(source, self.max_rows, self.random_state, "distribute", "LassoCoefficient")
+        rows = self.make_training_data(source, self.random_state)
         if rows is not None:
             np.add.at(scores, rows.source_columns, rows.present_share * self._squared_coefficients(rows))
         return np.sqrt(scores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from tamiz.error_control.false_selection_bounds import (
     false_selection_bound,
 )
 from tamiz.error_control.half_samples import HalfSelection, RelevanceHalves, SelectorHalves, draw_half_pairs
+from tamiz.error_control.repetition_plan import RepetitionPlan, time_repetitions
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
@@ -24,11 +26,14 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_n_features, check_positive, check_real
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.feature_checks import record_features
 from tamiz.storage.invariants import BoolArray, FloatArray, Integer, Invariants, Number, OneOf
 
 _DEFAULT_THRESHOLD, _DEFAULT_MAX_FALSE = 0.75, 1.0
+_PLAN_ADVICE = (
+    "A smaller n_pairs (--n-pairs) makes frequencies less precise; relevances that count values, such as information gain, and "
+    "tree importance are faster, because the columns are coded once."
+)
 
 
 class StabilitySelector(Selector):
@@ -224,9 +229,37 @@ class StabilitySelector(Selector):
         self._support[np.setdiff1d(np.arange(schema.n_columns), schema.used)] = False
         record_features(self, X)
         self.schema_ = schema
-        notes = [*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema)]
-        warn_user([*notes, *self._describe_weak_bound(n_columns)])
+        warn_user([*schema.fit_notes, *self._describe_weak_bound(n_columns)])
         return self
+
+    def plan(self, X: Any, y: Any = None, *, groups: Any = None) -> RepetitionPlan:
+        """Return the largest cost of `fit`, from the time of one pair of halves.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Source
+        y : array of shape (n_samples,), default=None
+        groups : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        RepetitionPlan
+            Pairs of halves and seconds; `str()` of it is a sentence.
+        """
+        n_pairs = check_integer("n_pairs", self.n_pairs, low=1)
+        self._check_bounds()
+        # A copy of the random state: `fit` makes the same random draws afterwards.
+        rng = make_rng(copy.deepcopy(self.random_state))
+        with parallel.thread_session(self.n_jobs):
+            source = self._open_source(X, y, None, groups)
+            _check_unweighted(source)
+            halves, n_columns = self._make_halves(source, 2 * n_pairs)
+            n_features = self._choose_n_features(n_columns)
+
+            def select_from_pair() -> None:
+                halves.select(draw_half_pairs(source, 1, rng), 1, n_features, rng)
+
+            return time_repetitions(select_from_pair, n_pairs, "pairs of halves", _PLAN_ADVICE)
 
     def _check_bounds(self) -> None:
         check_choice("assumption", self.assumption, ASSUMPTIONS)

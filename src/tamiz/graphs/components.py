@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from tamiz.kernels.sparse_graphs import label_components_depth_first
+from tamiz.runtime.user_warnings import list_names
 
 _MAX_LISTED = 5
 
@@ -56,10 +57,10 @@ class Components:
         `row_numbers` are the numbers of the rows in the user's table; None counts from 0.
         """
         order = np.argsort(-self.sizes, kind="stable")
-        shown = [f"{self.sizes[c]:,}" for c in order[:_MAX_LISTED]]
         if len(self) > _MAX_LISTED:
-            listed = ", ".join(shown) + f" and {len(self) - _MAX_LISTED:,} more"
+            listed = list_names(self.sizes[order], limit=_MAX_LISTED, as_text="{:,}".format)
         else:
+            shown = [f"{size:,}" for size in self.sizes[order]]
             listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
         alone = np.flatnonzero(self.sizes[self.labels] == 1)
         alone = alone if row_numbers is None else row_numbers[alone]
@@ -67,8 +68,7 @@ class Components:
         if alone.size == 1:
             isolated = f"; row {alone[0]} has no edges"
         elif alone.size:
-            more = f" and {alone.size - _MAX_LISTED:,} more" if alone.size > _MAX_LISTED else ""
-            isolated = f"; rows {', '.join(map(str, alone[:_MAX_LISTED].tolist()))}{more} have no edges"
+            isolated = f"; rows {list_names(alone, limit=_MAX_LISTED)} have no edges"
         return f"{len(self):,} components of {listed} rows{isolated}"
 
 

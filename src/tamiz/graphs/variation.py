@@ -18,7 +18,7 @@ from tamiz.kernels.sparse_graphs import (
     sparse_edge_variation,
 )
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Codes, Floats
+from tamiz.statistics.base import Codes, Floats, divide_or_zero
 
 # Values per block of work: sums over classes, and sums over edges.
 _CHUNK_VALUES, _EDGE_CHUNK_VALUES = 2**20, 2**19
@@ -80,7 +80,7 @@ class ClassSums:
         least, largest = np.min([part[1] for part in parts], axis=0), np.max([part[2] for part in parts], axis=0)
         sizes = np.asarray(np.bincount(labels, weight, n_classes), dtype=np.float64)[:, None]
         sums = sum((part[0] for part in parts), start=np.zeros((n_classes, q)))
-        means = np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0) + shift
+        means = divide_or_zero(sums, sizes) + shift
         # The mean of a column that is constant within a class is its value, to the last bit, so that its deviations are 0.
         means = np.where(least == largest, least, means)
 

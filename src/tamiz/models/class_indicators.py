@@ -12,7 +12,7 @@ from tamiz.models.base import CVTask
 from tamiz.models.evaluator import WrapperEvaluator
 from tamiz.models.refits import choose_backend
 from tamiz.models.scoring import resolve_scoring
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import Evaluator
 
@@ -71,7 +71,7 @@ class ClassIndicatorEvaluator(Evaluator):
             for part, squares in zip(self._evaluators, self._total_squares, strict=True)
         )
         total = self._total_squares.sum(axis=0)
-        return 1 - np.divide(errors, total, out=np.zeros((len(candidates), len(total))), where=total > 0)
+        return 1 - divide_or_zero(errors, total)
 
     def max_bytes(self) -> float:
         """Return the bytes of memory that the regressions need."""

@@ -17,7 +17,7 @@ from tamiz.runtime.validation import check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import Encoding, check_has_features, level_indicators
 from tamiz.sources.views import weight_array
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.cross_products import design_matrix
 from tamiz.subsets.candidates import Candidates
 
@@ -121,7 +121,7 @@ class EncodedMatrix:
         of_numbers, of_levels = (
             sum(schema.columns[j].n_missing for j in kind) for kind in (schema.numeric, schema.categorical)
         )
-        n = of_numbers + of_levels if self._impute else 0
+        n = schema.n_missing if self._impute else 0
         values = "1 missing value counts" if n == 1 else f"{n:,} missing values count"
         mean, shares = "as the mean of the column", "as every level in its share"
         how = shares if not of_numbers else f"{mean}, or {shares}," if of_levels else mean
@@ -188,7 +188,7 @@ class EncodedMatrix:
             # The mean of equal values is exactly that value: a rounding error would be scaled to unit variance.
             mean[k] = values[0] if (values == values[0]).all() else here @ values / total[k]
             squares[k] = here @ (values - mean[k]) ** 2
-        std = np.sqrt(np.divide(squares, total - 1, out=np.zeros(n), where=total > 1))
+        std = np.sqrt(divide_or_zero(squares, total - 1))
         n_numeric = len(self._schema.numeric)
         encoding = Encoding.from_moments(self._schema, mean, std[:n_numeric], float(weight.sum()))
         absent = total == 0

@@ -13,10 +13,9 @@ from tamiz.exceptions import DataError
 from tamiz.models.base import ColumnIndices, CVTask
 from tamiz.models.estimators import missing_phrase, nested_estimators, non_numeric_kind
 from tamiz.models.native_table import is_number_like
+from tamiz.runtime.user_warnings import list_names
 from tamiz.sources.schema import Column
 
-# The largest number of columns that an error names.
-_MAX_NAMED = 5
 _SCORE_ADVICE = "Every set must have a score in every fold: change the estimator, the score or the folds"
 
 
@@ -38,8 +37,7 @@ def failure_message(task: CVTask, columns: ColumnIndices, fold: int, label: str,
     """Return the message for a refit or a score that raised an error."""
     schema = task.source.schema
     names = [schema.names[j] for j in columns.tolist()]
-    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
-    which = f"column{'s' * (len(names) != 1)} {', '.join(names[:_MAX_NAMED])}{more}" if names else "no column"
+    which = f"column{'s' * (len(names) != 1)} {list_names(names)}" if names else "no column"
     first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     reason = first if isinstance(error, ValueError) else f"{type(error).__name__}: {first}"
     where = f"Fold {fold + 1} of {len(task.folds)}, {which}, {label}: {reason}."
@@ -59,9 +57,8 @@ def _constant_advice(task: CVTask, columns: ColumnIndices, fold: int, error: Exc
     constant = [task.source.schema.columns[j].name for j in columns.tolist() if _is_constant(task, j, fold)]
     if not constant:
         return ""
-    more = f" and {len(constant) - _MAX_NAMED:,} more" if len(constant) > _MAX_NAMED else ""
     several = len(constant) > 1
-    which = f"Columns {', '.join(constant[:_MAX_NAMED])}{more} are" if several else f"Column {constant[0]} is"
+    which = f"Columns {list_names(constant)} are" if several else f"Column {constant[0]} is"
     out = f"leave {'them' if several else 'it'} out (excluded=, --exclude)"
     return f"{which} constant in the training rows of the fold: {out}."
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.runtime.user_warnings import list_names
 from tamiz.sources.base import Source
 from tamiz.sources.duplicate_detection import DuplicateRows, find_duplicate_rows
 
@@ -152,11 +153,11 @@ def describe_rare_classes(counts: NDArray[Any], rare: NDArray[np.bool_], levels:
         return ()
     found = found[np.argsort(counts[found], kind="stable")]
     why = "of the folds: too few rows for training and test rows in every fold."
-    named = [f"{levels[c]!r} ({_row_count(int(counts[c]))})" for c in found[:_MAX_NAMED].tolist()]
+    named = [f"{levels[c]!r} ({_row_count(int(counts[c]))})" for c in found.tolist()]
     if len(found) == 1:
         return (f"Class {named[0]} is left out {why}",)
-    more = len(found) - _MAX_NAMED
-    listed = ", ".join(named) + f" and {more:,} more" if more > 0 else f"{', '.join(named[:-1])} and {named[-1]}"
+    too_many = len(named) > _MAX_NAMED
+    listed = list_names(named, limit=_MAX_NAMED) if too_many else f"{', '.join(named[:-1])} and {named[-1]}"
     total = f"{int(counts[found].sum()):,} of {int(counts.sum()):,} rows"
     return (f"{len(found):,} classes, {total}, are left out {why} They are {listed}.",)
 

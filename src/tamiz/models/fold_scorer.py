@@ -38,7 +38,7 @@ from tamiz.models.task import make_task
 from tamiz.runtime import parallel, progress
 from tamiz.sources.base import Source
 from tamiz.sources.views import select_columns
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 from tamiz.subsets.candidates import Candidates
 
 # Fits to fewer rows spend most of their time in Python under the GIL, where threads slow each other down: logistic regression on
@@ -201,7 +201,7 @@ class FoldScorer:
         columns = [j for j in schema.used.tolist() if schema.columns[j].n_missing]
         for j in columns:
             values = np.concatenate([block.column(j) for block in task.source.blocks([j])])
-            missing = np.isnan(values) if values.dtype.kind == "f" else values < 0
+            missing = is_missing(values)
             absent[:, j] = [missing[fold.train].all() for fold in task.folds]
         return absent if absent.any() else None
 

@@ -24,7 +24,7 @@ from tamiz.models.fold_constraints import (
 )
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
-from tamiz.sources.views import select_rows, target_array, weight_array
+from tamiz.sources.views import positive_weight_rows, select_rows, target_array
 
 RowIndices = NDArray[np.intp]
 
@@ -135,13 +135,9 @@ def draw_folds(source: Source, n_splits: int, rng: np.random.Generator) -> Folds
 
 def drop_zero_weights(source: Source) -> tuple[Source, list[str]]:
     """Return the rows of positive weight, and a note on the number of others."""
-    weight = weight_array(source)
-    if weight is None or (weight > 0).all():
-        return source, []
-    n = int(np.count_nonzero(weight == 0))
-    return select_rows(source, np.flatnonzero(weight)), [
-        f"{n:,} row{'s' * (n > 1)} of weight 0 left out where models are scored."
-    ]
+    rows = positive_weight_rows(source)
+    n = source.schema.n_rows - rows.schema.n_rows
+    return rows, [f"{n:,} row{'s' * (n > 1)} of weight 0 left out where models are scored."] if n else []
 
 
 def sample_rows(

@@ -19,7 +19,7 @@ from tamiz.kernels import CandidateArrays
 from tamiz.models.base import CVTask, MatrixBackend, candidate_arrays
 from tamiz.models.folds import Fold
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.subsets.candidates import Candidates
 
 # Folds whose products need more memory are processed in ranges.
@@ -140,7 +140,7 @@ class ColumnProducts:
     def merge(self, other: ColumnProducts) -> ColumnProducts:
         """Return the products of both sets of rows; only squares are added, so nothing cancels."""
         total = self.class_weight + other.class_weight
-        share = np.divide(other.class_weight, total, out=np.zeros_like(total), where=total > 0)
+        share = divide_or_zero(other.class_weight, total)
         between = np.where(
             (self.class_weight > 0)[:, None] & (other.class_weight > 0)[:, None], other.mean - self.mean, 0.0
         )

@@ -28,7 +28,7 @@ from tamiz.sources.feature_checks import check_features, mixed_table_tags, recor
 from tamiz.sources.kinds import level_text
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import select_columns, select_rows
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block, Floats, divide_or_zero
 from tamiz.subsets.candidates import Candidates
 
 # Values that are predicted from at a time.
@@ -307,7 +307,7 @@ def _fit_normals(moments: Floats, min_share: float) -> tuple[Floats, Floats, tup
     varies = minimum.min(axis=0, initial=np.inf) < maximum.max(axis=0, initial=-np.inf)
     is_constant = ~(varies & (total_variance > 0))
     few = (weight < 2) | is_constant
-    variance = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
+    variance = divide_or_zero(squares, weight)
     variance = np.where(few, total_variance, np.maximum(variance, min_share * total_variance))
     safe = np.where(is_constant, 1.0, variance)
     mean = np.where(few, centre, mean)

@@ -19,7 +19,7 @@ from tamiz.exceptions import DataError
 from tamiz.models.base import ColumnIndices, CVTask, FoldBackend
 from tamiz.models.fit_errors import error_context
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.subsets.candidates import Candidates
 
 # Terms that one thread sums: about half a millisecond.
@@ -212,21 +212,17 @@ def _correct(counts: Floats) -> Floats:
     return np.diagonal(counts, axis1=-2, axis2=-1)
 
 
-def _quotient(numerator: Floats, denominator: Floats) -> Floats:
-    """Return the quotient, 0 for 0 / 0: a class that does not occur or is never predicted."""
-    return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=denominator > 0)
-
-
+# A class that does not occur, or is never predicted, scores 0.
 def _precision(counts: Floats) -> Floats:
-    return _quotient(_correct(counts), counts.sum(axis=-2))
+    return divide_or_zero(_correct(counts), counts.sum(axis=-2))
 
 
 def _recall(counts: Floats) -> Floats:
-    return _quotient(_correct(counts), counts.sum(axis=-1))
+    return divide_or_zero(_correct(counts), counts.sum(axis=-1))
 
 
 def _f1(counts: Floats) -> Floats:
-    return _quotient(2 * _correct(counts), counts.sum(axis=-1) + counts.sum(axis=-2))
+    return divide_or_zero(2 * _correct(counts), counts.sum(axis=-1) + counts.sum(axis=-2))
 
 
 def _average_score(

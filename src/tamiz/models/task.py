@@ -30,7 +30,14 @@ from tamiz.models.scoring import check_scoring_target, resolve_scoring, resolve_
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.row_order import describe_row_order
-from tamiz.sources.views import has_all_rows, n_original_rows, select_rows, weight_array, with_weight
+from tamiz.sources.views import (
+    has_all_rows,
+    n_original_rows,
+    positive_weight_row_numbers,
+    select_rows,
+    weight_array,
+    with_weight,
+)
 
 # With a smaller sum of the weights of a fold's training rows, the weights of the table are scaled to a mean of 1.
 _MIN_TRAIN_WEIGHT = 2.0
@@ -45,12 +52,11 @@ def make_task(
     if has_target:
         check_is_predictive(estimator)
     n_rows, is_whole = n_original_rows(source), has_all_rows(source)
-    weight = weight_array(source)
-    if weight is not None and (weight == 0).any():
-        positive = np.flatnonzero(weight)
+    positive = positive_weight_row_numbers(source)
+    if len(positive) < source.schema.n_rows:
         cv = cv.among(positive) if isinstance(cv, Folds) else cv
         source = select_rows(source, positive)
-        weight = weight_array(source)
+    weight = weight_array(source)
     scorer = (
         resolve_scoring(scoring, has_classes=is_classifier(estimator), multioutput=outputs is not None)
         if has_target

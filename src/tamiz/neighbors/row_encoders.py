@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
-from tamiz.runtime.user_warnings import ImputationNote, warn_user
+from tamiz.runtime.user_warnings import ImputationNote, list_names, warn_user
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import Encoding
@@ -21,19 +21,13 @@ from tamiz.sources.factory import align_to_schema, as_source
 from tamiz.sources.in_memory import check_matrix, eager_frame, is_frame
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block, Floats, is_missing
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants, Nullable
-
-_MAX_LISTED_ROWS = 5
 
 
 def describe_rows(rows: NDArray[np.integer]) -> str:
     """Return "Row 3 has" or "Rows 3, 8 and 11 more have"."""
-    listed = ", ".join(str(int(row)) for row in rows[:_MAX_LISTED_ROWS])
-    if len(rows) == 1:
-        return f"Row {listed} has"
-    more = f" and {len(rows) - _MAX_LISTED_ROWS:,} more" if len(rows) > _MAX_LISTED_ROWS else ""
-    return f"Rows {listed}{more} have"
+    return f"Row {rows[0]} has" if len(rows) == 1 else f"Rows {list_names(rows)} have"
 
 
 def refuse_not_finite(rows: NDArray[np.intp]) -> None:
@@ -87,8 +81,8 @@ def check_missing_values(source: Source, *, fill_missing: bool, new_rows: bool =
     """
     columns = source.schema.columns
     incomplete = [j for j in source.schema.used.tolist() if columns[j].n_missing]
-    n_missing = sum(columns[j].n_missing for j in incomplete)
-    if not n_missing:
+    n_missing = source.schema.n_missing
+    if not incomplete:
         return
     if fill_missing:
         values, were = ("value", "was") if n_missing == 1 else ("values", "were")
@@ -117,8 +111,7 @@ def check_missing_values(source: Source, *, fill_missing: bool, new_rows: bool =
 
 
 def _missing_mask(block: Block, columns: list[int]) -> NDArray[np.bool_]:
-    values = [block.values[j] for j in columns]
-    return np.column_stack([np.isnan(v) if v.dtype.kind == "f" else v < 0 for v in values])
+    return np.column_stack([is_missing(block.values[j]) for j in columns])
 
 
 class RowEncoder(ABC):

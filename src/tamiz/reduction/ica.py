@@ -22,7 +22,7 @@ from tamiz.reduction.principal.sparse_table import SparseTableRows
 from tamiz.reduction.principal.table_rows import TableRows
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_positive
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
@@ -269,8 +269,7 @@ class ICA(Reducer):
         ]
         if not gaussian:
             return
-        more = f" and {len(gaussian) - _MAX_NAMED:,} more" if len(gaussian) > _MAX_NAMED else ""
-        named = ", ".join(gaussian[:_MAX_NAMED])
+        named = list_names(gaussian, limit=_MAX_NAMED)
         consequence = (
             "no direction among them is preferred to any other"
             if len(gaussian) > 1
@@ -278,7 +277,7 @@ class ICA(Reducer):
         )
         warn_user(
             [
-                f"ICA: {named}{more} cannot be distinguished from Gaussian noise (p > {GAUSSIAN_LEVEL:g} in "
+                f"ICA: {named} cannot be distinguished from Gaussian noise (p > {GAUSSIAN_LEVEL:g} in "
                 f"gaussian_p_values_): {consequence}."
             ]
         )

@@ -28,7 +28,7 @@ from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis, Parall
 from tamiz.reduction.principal.sparse_table import SparseTableRows
 from tamiz.reduction.principal.table_rows import TableRows
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import check_features as compare_columns
@@ -38,9 +38,6 @@ from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants
 
 MISSING_CHOICES = ("mean", "pairwise", "iterative")
 CATEGORY_WEIGHTS = ("balanced", "famd")
-
-# Largest number of columns named in a warning.
-_MAX_NAMED_COLUMNS = 5
 
 
 class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
@@ -414,7 +411,5 @@ def _constant_column_warnings(names: list[str], variances: Floats, *, standardiz
         return ["PCA: all columns are constant, so that every component is 0."]
     if not constant or not standardize:
         return []
-    named = ", ".join(constant[:_MAX_NAMED_COLUMNS])
-    more = f" and {len(constant) - _MAX_NAMED_COLUMNS:,} more" if len(constant) > _MAX_NAMED_COLUMNS else ""
     verb = "is" if len(constant) == 1 else "are"
-    return [f"PCA: {named}{more} {verb} constant and cannot be standardised; the coordinates are 0."]
+    return [f"PCA: {list_names(constant)} {verb} constant and cannot be standardised; the coordinates are 0."]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.sources.schema import Column
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, is_missing
 
 Mask = NDArray[np.bool_]
 ConditionKind = Literal["above", "below", "between", "equals", "one of", "missing"]
@@ -75,7 +75,7 @@ class Condition:
     def select(self, values: NDArray[Any]) -> Mask:
         """Return which values fulfil the condition."""
         if self.missing:
-            return np.isnan(values) if values.dtype.kind == "f" else np.asarray(values < 0)
+            return is_missing(values)
         if self.levels:
             return np.isin(values, self.levels)
         if self.low == self.high:

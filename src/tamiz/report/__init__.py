@@ -10,7 +10,6 @@ registry = Registry(
     __name__,
     """
     result          result:Result                          result    Result of a study
-    render          html:render                            function  The result as an HTML page
     table           table:collect_table                    section   Table
     recommendation  recommendation:collect_recommendation  section   Recommended columns
     ranking         ranking:collect_ranking                section   Ranking

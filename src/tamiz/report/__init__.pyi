@@ -1,7 +1,6 @@
 from tamiz.runtime.registry import Registry
 from tamiz.report.assessment import collect_assessment as collect_assessment
 from tamiz.report.graph import collect_graph as collect_graph
-from tamiz.report.html import render as render
 from tamiz.report.maps import collect_maps as collect_maps
 from tamiz.report.model_effect import collect_model_effect as collect_model_effect
 from tamiz.report.quality import collect_quality as collect_quality

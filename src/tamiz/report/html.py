@@ -35,17 +35,6 @@ def render(result: StudyRecord) -> str:
     Parameters
     ----------
     result : StudyRecord
-        The record of a study: `Result.record`.
-
-    Returns
-    -------
-    str
-        The page.
-
-    Examples
-    --------
-    >>> from tamiz.report import Result, render
-    >>> page = render(Result.from_json("penguins.json").record)  # doctest: +SKIP
     """
     collected = [(entry, _collect_section(entry, result)) for entry in registry.of_kind("section")]
     sections = [{"id": entry.name, "label": entry.label, "shown": shown} for entry, shown in collected if shown]

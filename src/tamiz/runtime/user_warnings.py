@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tamiz.exceptions import TamizWarning
 
@@ -17,6 +20,18 @@ _PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
 
 
 _collector: ContextVar[list[str] | None] = ContextVar("tamiz_warnings", default=None)
+
+
+def list_names(names: Sequence[Any] | NDArray[Any], *, limit: int = 5, as_text: Callable[[Any], str] = str) -> str:
+    """Return the first `limit` names or row numbers for a message, each as text, and the number of the others.
+
+    Examples
+    --------
+    >>> list_names(["age", "sex"], as_text=repr), list_names(range(100))
+    ("'age', 'sex'", '0, 1, 2, 3, 4 and 95 more')
+    """
+    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return ", ".join(map(as_text, names[:limit])) + more
 
 
 @contextmanager

@@ -129,7 +129,7 @@ class SearchPlan:
             evaluations = f"at most {_format_count(self.max_evaluations, 'evaluation')}"
         parts = [f"Plan: {evaluations}"]
         if self.estimated_seconds is not None:
-            parts.append(f"{_format_duration(self.estimated_seconds)} at the pace of the first {self.n_timed:,}")
+            parts.append(f"{format_duration(self.estimated_seconds)} at the pace of the first {self.n_timed:,}")
         if self.time_limit is not None:
             parts.append(f"stopped after {self.time_limit:g} seconds")
         parts.append(f"at most {format_bytes(self.max_bytes)} of memory beyond the table")
@@ -141,7 +141,7 @@ def _format_count(n: int, word: str) -> str:
     return f"{n:,} {word}{'' if n == 1 else 's'}" if n < 10**12 else f"about 10^{round(math.log10(n))} {word}s"
 
 
-def _format_duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return an upper limit of a time as text, in a suitable unit."""
     if seconds > 1e13:
         return "more than 100,000 years"

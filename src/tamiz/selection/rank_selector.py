@@ -23,10 +23,10 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_n_features, check_real
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.row_groups import untestable_reason
 from tamiz.sources.schema import Schema
+from tamiz.sources.views import has_all_rows
 from tamiz.statistics.independence import ColumnTests
 from tamiz.statistics.multiple_testing import CORRECTIONS, Correction
 from tamiz.storage.invariants import (
@@ -170,13 +170,14 @@ class RankSelector(Selector):
         self._store_tests(None if untestable else tests, source.schema)
         record_features(self, X)
         self.schema_ = source.schema
-        warn_user(
-            [*source.schema.dropped_row_notes, *source.schema.excluded_column_notes, *raw_date_warnings(source.schema)]
-        )
+        warn_user(source.schema.fit_notes)
         excluded = np.array([c.exclusion_reason is not None for c in source.schema.columns])
         constant = np.array([c.constant for c in source.schema.columns])
         self.ranking_ = np.lexsort((-self.scores_, constant, excluded))
         self._support = self._select_support(source.schema)
+        selected = np.flatnonzero(self._support).tolist()
+        if len(selected) < len(source.schema.used) and has_all_rows(source):
+            warn_user(self.relevance_.selection_warnings(tables, selected))
         return self
 
     def _check_testable(self, source: Source) -> str:

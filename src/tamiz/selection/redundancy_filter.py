@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from tamiz.criteria.base import Relevance
 from tamiz.criteria.column_pairs import chance_corrected_uncertainties, pair_association, pair_uncertainties
@@ -16,17 +17,17 @@ from tamiz.runtime.validation import check_choice, check_memory, check_positive,
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import raw_date_warnings
 from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.views import positive_weight_rows, select_columns, weight_array, without_target
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import ScatterMatrix
+from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
 
+# A warning names a larger probability that a column of noise is dropped.
+_MAX_CHANCE = 0.01
 _MEASURES = ("pearson", "linear", "symmetric_uncertainty")
-# An association that differs from 1 by less is 1: sums of many rows are rounded.
-_ROUNDING = 1e-10
 
 
 class RedundancyFilter(Selector):
@@ -63,6 +64,12 @@ class RedundancyFilter(Selector):
     ------
     ValueError
         When the table or a parameter cannot be used.
+
+    Warns
+    -----
+    TamizWarning
+        With "linear", when there are so few rows that the kept columns would explain a column of noise up to the threshold with
+        probability above 0.01, and columns were dropped because several kept ones explain them.
 
     Notes
     -----
@@ -151,13 +158,14 @@ class RedundancyFilter(Selector):
             schema = source.schema
             if self.relevance is None:
                 scores = np.zeros(schema.n_columns)
-                warn_user([*schema.dropped_row_notes, *schema.excluded_column_notes, *raw_date_warnings(schema)])
+                warn_user(schema.fit_notes)
             else:
                 scores = RankSelector(self.relevance).fit(source).scores_
             table = positive_weight_rows(without_target(source))
             varied = np.array([j for j in table.schema.used.tolist() if not table.schema.columns[j].constant], np.intp)
             order = np.lexsort((-scores[varied], _missing_weights(table)[varied]))
             kept, values, determined = _ColumnAssociations(table, varied, measure, threshold).visit(order)
+        warn_user(_chance_warnings(table, varied, kept, determined, measure, threshold))
         self.support_ = self._support = np.zeros(schema.n_columns, dtype=bool)
         self.support_[varied[kept]] = True
         self.associations_ = np.zeros(schema.n_columns)
@@ -173,6 +181,32 @@ class RedundancyFilter(Selector):
         record_features(self, X)
         self.schema_ = schema
         return self
+
+
+def _chance_warnings(
+    source: Source,
+    varied: NDArray[np.intp],
+    kept: NDArray[np.intp],
+    determined: list[list[int]],
+    measure: str,
+    threshold: float,
+) -> list[str]:
+    """Return a warning where the regression on the kept columns may explain a column of noise up to the threshold."""
+    n_dropped = sum(len(columns) > 1 for columns in determined)
+    if measure != "linear" or not n_dropped:
+        return []
+    n_rows = source.schema.n_rows
+    n_numeric = sum(source.schema.columns[j].is_number for j in varied[kept].tolist())
+    n_free = n_rows - 1 - n_numeric
+    # R2 of independent normal columns has a beta distribution with these degrees of freedom, halved.
+    chance = float(betainc(n_free / 2, n_numeric / 2, 1 - threshold)) if n_free > 0 else 1.0
+    if chance <= _MAX_CHANCE:
+        return []
+    return [
+        f"A column of noise has an R2 of at least {threshold:g} with probability {chance:.2g}, because {n_numeric:,} numeric "
+        f"columns are kept and there are {n_rows:,} rows; {n_dropped:,} of the dropped columns are explained by several kept ones "
+        "together. Use measure='pearson', or more rows."
+    ]
 
 
 def _missing_weights(source: Source) -> Floats:
@@ -207,7 +241,7 @@ class _ColumnAssociations:
             f"The associations of {p:,} columns with each other",
             "Keep fewer columns first, with RankSelector.",
         )
-        self.threshold = min(threshold, 1.0 - _ROUNDING)
+        self.threshold = min(threshold, 1.0 - ROUNDING)
         self.pairs = np.zeros((p, p))
         self.correlations = None
         is_number = np.array([source.schema.columns[j].is_number for j in varied.tolist()], dtype=bool)
@@ -245,7 +279,7 @@ class _ColumnAssociations:
         """Return the kept columns, each column's association when it was visited, and the columns that determine it."""
         p = len(self.pairs)
         strongest, partner = np.zeros(p), np.zeros(p, dtype=np.intp)
-        regression = None if self.correlations is None else _StepwiseRegression(self.correlations)
+        regression = None if self.correlations is None else StepwiseRegression(self.correlations)
         position = np.full(p, -1)
         position[self.numeric] = np.arange(len(self.numeric))
         kept: list[int] = []
@@ -259,7 +293,7 @@ class _ColumnAssociations:
             elif r2 >= self.threshold:
                 assert regression is not None
                 # An exact relation is described exactly.
-                r2_needed = 1.0 - _ROUNDING if r2 >= 1.0 - _ROUNDING else self.threshold
+                r2_needed = 1.0 - regression.rounding(position[i]) if r2 == 1.0 else self.threshold
                 determined[i] = self.numeric[regression.explain(position[i], r2_needed)].tolist()
             else:
                 kept.append(i)
@@ -285,62 +319,3 @@ def _correlations(source: Source, columns: NDArray[np.intp]) -> Floats:
     correlations = np.clip(scatter.matrix * inverse[:, None] * inverse, -1.0, 1.0)
     np.fill_diagonal(correlations, 1.0)
     return correlations
-
-
-class _StepwiseRegression:
-    """Regressions of all columns on a growing set of columns, from their correlations.
-
-    Attributes
-    ----------
-    columns : list of int
-        The columns of the set.
-    """
-
-    def __init__(self, correlations: Floats) -> None:
-        self._correlations = correlations
-        self.columns: list[int] = []
-        # The Cholesky factor, with a row for each column of the set, and the share of variance that the set does not explain.
-        self._factor = np.empty(correlations.shape)
-        self._unexplained = np.ones(len(correlations))
-
-    def r2(self, column: int) -> float:
-        """Return the share of the variance of a column that the set explains."""
-        return float(np.clip(1.0 - self._unexplained[column], 0.0, 1.0))
-
-    def add(self, column: int) -> None:
-        """Add a column to the set."""
-        k = len(self.columns)
-        factor = self._factor[:k]
-        row = (self._correlations[column] - factor[:, column] @ factor) / np.sqrt(self._unexplained[column])
-        self._factor[k] = row
-        self._unexplained -= row**2
-        self.columns.append(column)
-
-    def explain(self, column: int, threshold: float) -> list[int]:
-        """Return few columns of the set, ascending, that explain a column up to the threshold of R2."""
-        inner = self._correlations[np.ix_(self.columns, self.columns)]
-        outer = self._correlations[self.columns, column]
-        forward, partial = _StepwiseRegression(inner), outer.copy()
-        explained = 0.0
-        while explained < threshold and len(forward.columns) < len(outer):
-            gains = np.divide(
-                partial**2, forward._unexplained, out=np.zeros(len(outer)), where=forward._unexplained > _ROUNDING
-            )
-            gains[forward.columns] = -1.0
-            best = int(np.argmax(gains))
-            if gains[best] <= 0:
-                break
-            slope = partial[best] / np.sqrt(forward._unexplained[best])
-            explained += slope**2
-            forward.add(best)
-            partial -= slope * forward._factor[len(forward.columns) - 1]
-        chosen = forward.columns
-        for one in list(chosen):
-            rest = [other for other in chosen if other != one]
-            if rest and _r2(inner[np.ix_(rest, rest)], outer[rest]) >= threshold:
-                chosen = rest
-        return sorted(self.columns[k] for k in chosen)
-
-
-def _r2(correlations: Floats, with_target: Floats) -> float:
-    return float(with_target @ np.linalg.solve(correlations, with_target))

@@ -160,7 +160,10 @@ class SizeSearchCV(Selector):
 
     def _checked_selector(self) -> RankSelector | SubsetSelector:
         if not isinstance(self.selector, RankSelector | SubsetSelector):
-            raise TypeError(f"selector must be a RankSelector or a SubsetSelector, got {self.selector!r}.")
+            raise TypeError(
+                "selector must be a RankSelector or a SubsetSelector, which have a set of columns for each size, got "
+                f"{self.selector!r}."
+            )
         return self.selector
 
     def _cross_validated(self) -> CrossValidated:

@@ -34,7 +34,7 @@ from tamiz.search.runner import SearchJob, SearchPlan
 from tamiz.search.stopping import StoppingRule
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
-from tamiz.sources.date_parts import expand_dates, raw_date_warnings
+from tamiz.sources.date_parts import expand_dates
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.schema import Schema
@@ -225,17 +225,12 @@ class SubsetSelector(Selector):
         names = schema.names
         self.duplicates_ = {names[j]: names[kept] for j, kept in job.duplicates.items()}
         # In a part of a table, such as a fold, columns may be equal by chance: no note then.
-        duplicate_notes = describe_duplicate_columns(job.duplicates, names) if has_all_rows(job.source) else []
-        warn_user(
-            [
-                *schema.dropped_row_notes,
-                *schema.excluded_column_notes,
-                *raw_date_warnings(schema),
-                *duplicate_notes,
-                *job.evaluator.notes(),
-            ]
-        )
-        subset_notes = [] if archive.best is None else job.evaluator.subset_notes(archive.mask(archive.best))
+        whole = has_all_rows(job.source)
+        duplicate_notes = describe_duplicate_columns(job.duplicates, names) if whole else []
+        best = None if archive.best is None else archive.mask(archive.best)
+        set_warnings = job.evaluator.subset_warnings(best) if best is not None and whole else []
+        warn_user([*schema.fit_notes, *duplicate_notes, *job.evaluator.notes(), *set_warnings])
+        subset_notes = [] if best is None else job.evaluator.subset_notes(best)
         self.merit_name_ = job.evaluator.name
         self.merit_method_ = " ".join([job.evaluator.method, *subset_notes]).strip()
         self.merit_cost_ = job.evaluator.evaluation_cost

@@ -156,20 +156,6 @@ def expand_dates(schema: Schema, columns: Any) -> Any:
     return [one for column in columns for one in parts.get(column, [column])]
 
 
-def raw_date_warnings(schema: Schema) -> list[str]:
-    """Return a warning that lists the dates which are scored as one number each; an empty list if there are none."""
-    used = [schema.columns[j] for j in schema.used.tolist()]
-    dates = [repr(column.name) for column in used if column.kind == "date" and not column.constant]
-    if not dates:
-        return []
-    one = len(dates) == 1
-    return [
-        f"{'Column' if one else 'Columns'} {', '.join(dates)}: {'a date is' if one else 'dates are'} scored as one number, seconds "
-        "since 1970. For year, month, weekday and hour, fit on tamiz.sources.split_dates(open_source(...)). To use the number "
-        "without this warning, declare the kind numeric."
-    ]
-
-
 def _exclusion_reason(parts: Sequence[str]) -> str:
     if not parts:
         return _CONSTANT_PARTS_REASON

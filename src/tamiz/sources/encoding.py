@@ -15,7 +15,7 @@ from tamiz.exceptions import DataError
 from tamiz.kernels.moments import centre_rows
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block, Floats, divide_or_zero
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.cross_products import LevelIndicators, design_matrix
 from tamiz.statistics.moments import Moments
@@ -168,8 +168,7 @@ class CoordinateMoments:
     @property
     def std(self) -> Floats:
         """The standard deviation of the present values, 0 if their weight is at most 1."""
-        freedom = self.present_weight - 1
-        return np.sqrt(np.divide(self.squared_deviations, freedom, out=np.zeros_like(freedom), where=freedom > 0))
+        return np.sqrt(divide_or_zero(self.squared_deviations, self.present_weight - 1))
 
 
 def coordinate_moments(source: Source) -> CoordinateMoments:

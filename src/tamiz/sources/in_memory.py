@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from tamiz.exceptions import DataError
 from tamiz.kernels.moments import add_deviations
 from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.kinds import (
     LARGEST_NUMBER,
     Numbers,
@@ -26,6 +27,7 @@ from tamiz.sources.kinds import (
 )
 from tamiz.sources.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.schema import Column
+from tamiz.sources.small_spreads import SMALLEST_SPREAD, small_spread, small_spread_warnings
 from tamiz.sources.table import OpenOptions, TableSource, build_table, check_weights, is_every_row
 from tamiz.sources.text_values import as_exact_integers
 
@@ -209,6 +211,9 @@ def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, m
             continue
         n_missing = check_finite(numbers[:, j], name, lambda at: f"row {int(frame.row_numbers[at])}")
         columns.append(numeric_column(name, "numeric", numbers[:, j], n_missing, inferred=False))
+    # Where no value is missing, the sum of the deviations bounds the spread.
+    suspects = np.flatnonzero((deviations != 0) & ~(deviations >= len(numbers) * SMALLEST_SPREAD)).tolist()
+    warn_user(small_spread_warnings({names[j]: small_spread(numbers[:, j]) for j in suspects}))
     schema = replace(frame.schema, columns=tuple(columns))
     values = {j: numbers[:, j] for j in schema.numeric}
     (block,) = frame.blocks()

@@ -18,6 +18,7 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.sources.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.schema import Column, Kind, sort_levels
+from tamiz.sources.small_spreads import small_spread
 from tamiz.sources.text_values import as_dates, recognize_format
 
 # float64, or float32 if the input is float32.
@@ -62,12 +63,15 @@ class EncodedColumn:
     warnings : tuple of str
     labels : ndarray or None
         The original value of each class of a target.
+    small_spread : float or None
+        The difference of the largest and the smallest number, if the squares of differences underflow.
     """
 
     column: Column
     values: NDArray[Any] | None
     warnings: tuple[str, ...] = ()
     labels: NDArray[Any] | None = None
+    small_spread: float | None = None
 
 
 def encode_column(
@@ -146,7 +150,8 @@ def _encode_numbers(
     n_missing = check_finite(numbers, raw.name, describe_row)
     kind = kind or ("date" if is_date else "numeric")
     if isinstance(raw.values, np.ndarray) or not np.fmax.reduce(np.abs(numbers), initial=0) >= LARGEST_EXACT_INTEGER:
-        return EncodedColumn(numeric_column(raw.name, kind, numbers, n_missing, inferred=inferred), numbers)
+        column = numeric_column(raw.name, kind, numbers, n_missing, inferred=inferred)
+        return EncodedColumn(column, numbers, small_spread=small_spread(numbers))
     n_exact, n_rounded = _count_distinct(raw.values, numbers), len(np.unique(numbers[~np.isnan(numbers)]))
     column = numeric_column(raw.name, kind, numbers, n_missing, inferred=inferred, n_distinct=n_exact)
     precision_warning = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import list_names
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_array, weight_array, with_weight
-from tamiz.statistics.base import Codes
+from tamiz.statistics.base import Codes, is_missing
 
 # A column identifies the group if at most this share of the groups with several rows has values in common with other groups.
 _MAX_MIXED_SHARE = 0.1
@@ -20,7 +20,6 @@ _MAX_MIXED_SHARE = 0.1
 _MIN_BETWEEN_SHARE = 0.9
 # With fewer groups a column may separate them by chance.
 _MIN_GROUPS = 10
-_MAX_NAMED = 5
 
 
 def weight_groups_equally(source: Source) -> Source:
@@ -100,15 +99,15 @@ def group_warnings(source: Source) -> list[str]:
         warnings.append(
             f"The target {schema.target.name!r} varies within groups of {name!r}, so every row counts in the ranking. Scores of "
             f"columns that are constant or nearly constant within groups are overstated, because the table has only {n_groups:,} "
-            f"independent values of them: {_join_names(constant)}. The score of nested cross-validation with whole groups in one "
-            "fold (--assess) is not overstated."
+            f"independent values of them: {list_names(constant, as_text=repr)}. The score of nested cross-validation "
+            "with whole groups in one fold (--assess) is not overstated."
         )
     if identifying := [schema.columns[one.column].name for one in inspected if one.identifies]:
         verb = "identifies" if len(identifying) == 1 else "identify"
         warnings.append(
-            f"{_join_names(identifying)} {verb} the group {name!r}: in at least {1 - _MAX_MIXED_SHARE:.0%} of the groups all "
-            "values differ from those of every other group. A model can memorise the groups from it, which does not generalise to "
-            "new groups."
+            f"{list_names(identifying, as_text=repr)} {verb} the group {name!r}: in at least {1 - _MAX_MIXED_SHARE:.0%} of the "
+            "groups all values differ from those of every other group. A model can memorise the groups from it, which does not "
+            "generalise to new groups."
         )
     return warnings
 
@@ -140,7 +139,7 @@ def _inspect_columns(source: Source, groups: Codes) -> list[_GroupedColumn]:
 
     def inspect(j: int) -> _GroupedColumn:
         values = np.concatenate([block.column(j) for block in source.blocks([j])])
-        present = ~np.isnan(values) if schema.columns[j].is_number else values >= 0
+        present = ~is_missing(values)
         values, present_groups = values[present], np.unique(groups[present], return_inverse=True)[1]
         if not len(values):
             return _GroupedColumn(j, False, False)
@@ -203,8 +202,3 @@ def between_group_share(values: NDArray[Any], groups: NDArray[Any], *, is_number
         squares = counts.astype(float) ** 2
         within = n - float((squares / size[cells // (int(codes.max()) + 1)]).sum())
     return 1 - (within / (n - len(size))) / (total / (n - 1)) if total > 0 else 0.0
-
-
-def _join_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
-    return ", ".join(map(repr, names[:_MAX_NAMED])) + more

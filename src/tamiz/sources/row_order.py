@@ -17,6 +17,7 @@ from scipy.special import gammaln
 from scipy.stats import rankdata
 
 from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import list_names
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_array
 
@@ -26,7 +27,6 @@ _MIN_ROW_CORRELATION = 0.999
 _MIN_SORTED_ROWS = 20
 # Number of steps that are checked first, and the share of them with one sign in a column that may be sorted.
 _MAX_STEPS, _MIN_STEP_SHARE = 100, 0.8
-_MAX_NAMED = 5
 # Number of values of a piece of work: few columns of a long table, many of a short one.
 _TASK_VALUES = 2**16
 
@@ -90,16 +90,15 @@ def monotone_column_warnings(source: Source, leakage_columns: Collection[str] = 
     found = monotone_columns(source)
     if not found:
         return []
-    listed = ", ".join(
-        f"{one.name!r} (Spearman correlation with the row number {one.correlation:.4g}"
-        f"{'; also a possible target leakage' if one.name in leakage_columns else ''})"
-        for one in found[:_MAX_NAMED]
-    )
-    more = f" and {len(found) - _MAX_NAMED:,} more" if len(found) > _MAX_NAMED else ""
+
+    def describe(one: MonotoneColumn) -> str:
+        leak = "; also a possible target leakage" if one.name in leakage_columns else ""
+        return f"{one.name!r} (Spearman correlation with the row number {one.correlation:.4g}{leak})"
+
     which = "it" if len(found) == 1 else "one of them"
     return [
-        f"The rows are sorted by {listed}{more}. If {which} is the time of a row, pass it as time= (--time): folds then test on "
-        "later rows, and it is not a feature. If it only numbers the rows, declare the kind id."
+        f"The rows are sorted by {list_names(found, as_text=describe)}. If {which} is the time of a row, pass it as time= "
+        "(--time): folds then test on later rows, and it is not a feature. If it only numbers the rows, declare the kind id."
     ]
 
 

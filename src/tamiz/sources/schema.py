@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.runtime.user_warnings import list_names
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, ListOf, Nullable, OneOf, Strings
 
 Kind = Literal["numeric", "categorical", "boolean", "date", "text", "id"]
 KINDS: tuple[Kind, ...] = ("numeric", "categorical", "boolean", "date", "text", "id")
 
-# Maximum number of columns listed in a message.
-_MAX_NAMED = 5
 # Numbers as they are written in tables: without Python's underscores between digits, and finite.
 _NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -55,6 +54,9 @@ class Column:
     # Not in the repr, which `Source.fingerprint` hashes: a part is identified by its name and values.
     date_part: tuple[str, str] | None = field(default=None, repr=False)
 
+    # Whether the values are those of another column in a different order.
+    is_copy: ClassVar[bool] = False
+
     invariants: ClassVar[Invariants] = {
         "name": InstanceOf(str),
         "kind": OneOf(*KINDS),
@@ -69,6 +71,18 @@ class Column:
     def is_number(self) -> bool:
         """Whether the column is stored as float64 (numeric and date) and not as codes of levels."""
         return self.kind in ("numeric", "date")
+
+
+@dataclass(frozen=True)
+class CopiedColumn(Column):
+    """A shadow or a knockoff of a column of the user's table; messages do not count its missing values."""
+
+    is_copy: ClassVar[bool] = True
+
+    @classmethod
+    def from_column(cls, column: Column, name: str) -> Self:
+        """Return the description of a copy of a column."""
+        return cls(**{one.name: getattr(column, one.name) for one in fields(column)} | {"name": name})
 
 
 @dataclass(frozen=True)
@@ -133,10 +147,27 @@ class Schema:
         if not excluded:
             return []
         verb = "is" if len(excluded) == 1 else "are"
-        more = f", and {len(excluded) - _MAX_NAMED:,} more" if len(excluded) > _MAX_NAMED else ""
-        listed = ", ".join(excluded[:_MAX_NAMED])
         n_columns = sum(column.date_part is None for column in self.columns)
-        return [f"{len(excluded):,} of {n_columns:,} columns {verb} excluded: {listed}{more}."]
+        return [f"{len(excluded):,} of {n_columns:,} columns {verb} excluded: {list_names(excluded)}."]
+
+    @property
+    def raw_date_notes(self) -> list[str]:
+        """A sentence that lists the dates which are scored as one number each; empty if there are none."""
+        used = [self.columns[j] for j in self.used.tolist()]
+        dates = [repr(column.name) for column in used if column.kind == "date" and not column.constant]
+        if not dates:
+            return []
+        one = len(dates) == 1
+        return [
+            f"{'Column' if one else 'Columns'} {', '.join(dates)}: {'a date is' if one else 'dates are'} scored as one number, "
+            "seconds since 1970. For year, month, weekday and hour, fit on tamiz.sources.split_dates(open_source(...)). To use the "
+            "number without this warning, declare the kind numeric."
+        ]
+
+    @property
+    def fit_notes(self) -> list[str]:
+        """Sentences for a user who fits a selector: rows and columns that are left out, and dates that are scored as numbers."""
+        return [*self.dropped_row_notes, *self.excluded_column_notes, *self.raw_date_notes]
 
     @cached_property
     def split_dates(self) -> frozenset[str]:
@@ -157,6 +188,11 @@ class Schema:
     def used(self) -> NDArray[np.intp]:
         """Numbers of the columns that are not excluded."""
         return np.array([j for j, c in enumerate(self.columns) if c.exclusion_reason is None], dtype=np.intp)
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values of the used columns, without those of copies of columns."""
+        return sum(self.columns[j].n_missing for j in self.used.tolist() if not self.columns[j].is_copy)
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:

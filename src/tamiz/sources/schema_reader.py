@@ -13,13 +13,11 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.memory_gate import MemoryGate
 from tamiz.runtime.registry import suggestion
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.sources.kinds import LevelCodes, check_finite, match_levels, missing_codes, to_numbers
 from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.schema import Column, Kind, Schema
 
-# Maximum number of columns and levels listed in a message.
-_MAX_NAMED = 5
 _READ_AS_MISSING = "these values are treated as missing"
 _ADVICE = "Columns are matched by name: rename columns with other names, or add an empty column."
 
@@ -133,24 +131,19 @@ def _missing_column(column: Column, n_rows: int) -> NDArray[Any]:
     return np.full(n_rows, np.nan) if column.is_number else missing_codes(n_rows, column.levels)
 
 
-def _join_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
-    return ", ".join(map(repr, names[:_MAX_NAMED])) + more
-
-
 def _absent_message(absent: Sequence[str], others: Sequence[str], advice: str) -> str:
     """Return an error message that lists the absent columns, with suggestions from the columns that fit did not have."""
-    listed = [f"{name!r}{suggestion(name, others)}" for name in absent[:_MAX_NAMED]]
+    listed = list_names(absent, as_text=lambda name: f"{name!r}{suggestion(name, others)}")
     if len(absent) == 1:
-        return f"There is no column {listed[0]}, which fit had. {advice}"
-    more = f" and {len(absent) - _MAX_NAMED:,} more" if len(absent) > _MAX_NAMED else ""
-    return f"{len(absent):,} columns of fit are absent: {', '.join(listed)}{more}. {advice}"
+        return f"There is no column {listed}, which fit had. {advice}"
+    return f"{len(absent):,} columns of fit are absent: {listed}. {advice}"
 
 
 def _filled_message(absent: Sequence[str], n_rows: int) -> str:
     """Return a warning that lists the absent columns, which are filled with missing values."""
     columns, rows = ("column is", "columns are")[len(absent) > 1], ("rows", "row")[n_rows == 1]
-    return f"{len(absent):,} {columns} absent and filled with missing values in all {n_rows:,} {rows}: {_join_names(absent)}."
+    listed = list_names(absent, as_text=repr)
+    return f"{len(absent):,} {columns} absent and filled with missing values in all {n_rows:,} {rows}: {listed}."
 
 
 def _unknown_level_warnings(name: str, known: LevelCodes, unknown_effect: str) -> list[str]:
@@ -161,5 +154,5 @@ def _unknown_level_warnings(name: str, known: LevelCodes, unknown_effect: str) -
     levels, rows = ("level", "levels")[n > 1], ("row", "rows")[known.n_unknown > 1]
     return [
         f"Column {name}: {n:,} {levels} in {known.n_unknown:,} {rows} {'was' if n == 1 else 'were'} not present in fit: "
-        f"{_join_names(known.unknown)}; {unknown_effect}."
+        f"{list_names(known.unknown, as_text=repr)}; {unknown_effect}."
     ]

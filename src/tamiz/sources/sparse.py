@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.exceptions import DataError
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.column_storage import LazyColumn
 from tamiz.sources.in_memory import check_shape, raw_from_array, to_float_type
 from tamiz.sources.kinds import LARGEST_NUMBER, check_finite
 from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.schema import Column, Kind
+from tamiz.sources.small_spreads import SMALLEST_SPREAD, small_spread_warnings
 from tamiz.sources.table import OpenOptions, TableSource, build_table, check_names, is_every_row
 
 
@@ -105,15 +108,27 @@ class SparseTable:
             check_finite(np.asarray(self.lazy_columns([j])[j]), self.names[j], describe_row)
         columns_of_missing = np.searchsorted(starts, np.flatnonzero(np.isnan(data)), side="right") - 1
         counts = np.bincount(columns_of_missing, minlength=len(self.names))
-        smallest, largest = (ends.toarray().ravel() for ends in (self._matrix.min(axis=0), self._matrix.max(axis=0)))
+        smallest, largest = self._extremes
+        are_constant = (smallest == largest) & (counts == 0)
         return [
             Column(name, "numeric", n_missing=n_missing, constant=True, exclusion_reason="no value is present")
             if n_missing == self.n_rows
             else Column(name, "numeric", n_missing=n_missing, constant=constant)
-            for name, n_missing, constant in zip(
-                self.names, counts.tolist(), (smallest == largest).tolist(), strict=True
-            )
+            for name, n_missing, constant in zip(self.names, counts.tolist(), are_constant.tolist(), strict=True)
         ]
+
+    def small_spreads(self, columns: Iterable[int]) -> dict[str, float]:
+        """Return the spreads of those columns in which the squares of differences underflow, by name."""
+        smallest, largest = self._extremes
+        spreads = largest - smallest
+        small = (spreads > 0) & (spreads < SMALLEST_SPREAD)
+        return {self.names[j]: float(spreads[j]) for j in columns if small[j]}
+
+    @cached_property
+    def _extremes(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The smallest and the largest present value of each column; both NaN where no value is present."""
+        smallest, largest = self._matrix.nanmin(axis=0), self._matrix.nanmax(axis=0)
+        return smallest.toarray().ravel(), largest.toarray().ravel()
 
 
 def open_sparse(data: Any, options: OpenOptions) -> TableSource:
@@ -141,6 +156,7 @@ def open_sparse(data: Any, options: OpenOptions) -> TableSource:
     frame = build_table(list(loaded), loaded.__getitem__, replace(options, kinds=None), make_frame)
     numbers = (table.take_rows(frame.row_numbers) if frame.schema.n_dropped else table).as_floats()
     described = numbers.describe_columns(lambda at: f"row {int(frame.row_numbers[at])}")
+    warn_user(small_spread_warnings(numbers.small_spreads(features)))
     schema = replace(frame.schema, columns=tuple(described[j] for j in features))
     (block,) = frame.blocks()
     lazy_columns = numbers.lazy_columns(features)

@@ -27,7 +27,8 @@ from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.role_values import Times, class_labels, group_codes, time_values
 from tamiz.sources.schema import KINDS, Column, Kind, Schema
 from tamiz.sources.schema_reader import SchemaReader
-from tamiz.statistics.base import Block, Codes, Floats
+from tamiz.sources.small_spreads import small_spread_warnings
+from tamiz.statistics.base import Block, Codes, Floats, is_missing
 
 StoreColumn = Callable[[NDArray[Any]], NDArray[Any]]
 MakeFrame = Callable[[Sequence[str], NDArray[np.intp]], Any]
@@ -245,9 +246,9 @@ def build_table(
     )
     if not options.is_batch:
         check_enough_rows(n)
-    columns, values, warnings = _encode_all(features, encode_feature, n)
+    columns, values, warnings = _encode_all(features, encode_feature, n, target)
     if not options.is_head:
-        warn_user([*(target.warnings if target else ()), *warnings])
+        warn_user(warnings)
     notes = (*_target_notes(target), *weight_notes, *_constant_column_notes(columns))
     schema = Schema(
         tuple(columns),
@@ -289,11 +290,12 @@ def _read_groups_and_times(
 
 
 def _encode_all(
-    features: Sequence[str], encode_one: Callable[[str], EncodedColumn], n_rows: int
+    features: Sequence[str], encode_one: Callable[[str], EncodedColumn], n_rows: int, target: EncodedColumn | None
 ) -> tuple[list[Column], dict[int, NDArray[Any]], list[str]]:
-    """Return the columns, the values of the used columns, and the warnings."""
+    """Return the columns, the values of the used columns, and the warnings on these columns and the target."""
     columns: list[Column] = []
-    warnings: list[str] = []
+    warnings = [] if target is None else list(target.warnings)
+    spreads = {} if target is None else {target.column.name: target.small_spread}
     values: dict[int, NDArray[Any]] = {}
     with parallel.thread_session():
         done = parallel.map_groups(encode_one, features, _TASK_VALUES // n_rows)
@@ -302,8 +304,9 @@ def _encode_all(
             warnings += encoded.warnings
             if encoded.values is not None:
                 values[j] = encoded.values
+                spreads[encoded.column.name] = encoded.small_spread
             progress.report_progress("Reading columns", j + 1, len(features))
-    return columns, values, warnings
+    return columns, values, [*warnings, *small_spread_warnings(spreads)]
 
 
 def check_names(names: Sequence[str], options: OpenOptions) -> None:
@@ -378,7 +381,7 @@ def present_target(raw: RawColumn, encoded: EncodedColumn) -> tuple[EncodedColum
     values = encoded.values
     if values is None or encoded.column.exclusion_reason is not None:
         raise DataError(f"Target {raw.name!r} is missing in every row.")
-    present = ~np.isnan(values) if encoded.column.is_number else values >= 0
+    present = ~is_missing(values)
     n_dropped = int(len(present) - np.count_nonzero(present))
     if n_dropped:
         values = values[present]

@@ -18,7 +18,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.column_storage import RowSubsetColumn
 from tamiz.sources.schema import Column
 from tamiz.sources.table import check_enough_rows, check_weights, scale_weights
-from tamiz.statistics.base import Block
+from tamiz.statistics.base import Block, is_missing
 
 RowNumbers = NDArray[np.intp]
 
@@ -76,10 +76,31 @@ def weight_array(source: Source) -> NDArray[np.float64] | None:
     return np.concatenate([block.weight_or_ones for block in source.blocks([])])
 
 
+def whole_weight_array(source: Source, reason: str, advice: str) -> NDArray[np.float64] | None:
+    """Return the weight of each row where a weight is a number of equal rows, None if rows have no weights.
+
+    Raise a DataError for a weight that is not a whole number: after `reason`, why it must be one, and before `advice`.
+    """
+    weight = weight_array(source)
+    if weight is not None and len(fractional := np.flatnonzero(weight != np.floor(weight))):
+        first = fractional[0]
+        raise DataError(
+            f"{reason}, so a weight must be the number of equal rows, but the weight of row {source.row_numbers[first]} is "
+            f"{weight[first]:g}. {advice}"
+        )
+    return weight
+
+
+def positive_weight_row_numbers(source: Source) -> RowNumbers:
+    """Return the numbers of the rows of positive weight, ascending."""
+    weight = weight_array(source)
+    return np.arange(source.schema.n_rows) if weight is None else np.flatnonzero(weight)
+
+
 def positive_weight_rows(source: Source) -> Source:
     """Return the rows of positive weight."""
-    weight = weight_array(source)
-    return source if weight is None or weight.all() else select_rows(source, np.flatnonzero(weight))
+    rows = positive_weight_row_numbers(source)
+    return source if len(rows) == source.schema.n_rows else select_rows(source, rows)
 
 
 def n_original_rows(source: Source) -> int:
@@ -318,7 +339,7 @@ def _summarize_columns(blocks: Sequence[Block]) -> Iterator[tuple[int, int, bool
         n_missing, first, constant = 0, None, True
         for block in blocks:
             values = np.asarray(block.values[j])
-            n_missing += int(np.count_nonzero(np.isnan(values) if values.dtype.kind == "f" else values < 0))
+            n_missing += int(np.count_nonzero(is_missing(values)))
             if len(values):
                 first = values[0] if first is None else first
                 constant = constant and bool(values[-1] == first) and bool((values == first).all())

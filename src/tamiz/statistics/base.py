@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -130,6 +130,16 @@ class _SlicedColumns(Mapping[int, NDArray[Any]]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+def divide_or_zero(a: ArrayLike, b: ArrayLike) -> Floats:
+    """Return a / b, and 0 where b is not positive."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=np.asarray(b) > 0)
+
+
+def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where numbers are NaN, or codes of levels are negative."""
+    return np.isnan(values) if values.dtype.kind == "f" else np.asarray(values < 0)
 
 
 def _stack_columns(columns: list[Any], n_rows: int, dtype: type) -> NDArray[Any]:

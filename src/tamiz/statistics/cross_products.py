@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Block, Floats, Statistic
+from tamiz.statistics.base import Block, Floats, Statistic, divide_or_zero
 
 # Values of a chunk, and its minimum and maximum number of rows: the copy of a chunk stays in the cache.
 _CHUNK_VALUES, _MIN_ROWS, _MAX_ROWS = 2**22, 256, 8192
@@ -239,7 +239,7 @@ class ScatterMatrix(Statistic):
         rows = np.arange(len(self._centre))
         weight = self._weights[self._presence_index, self._presence_index]
         own = self._sums[rows, self._presence_index]
-        moved = np.divide(own, weight, out=np.zeros_like(own), where=weight > 0)
+        moved = divide_or_zero(own, weight)
         self.matrix, self._sums = self._recentred_sums(moved)
         self._sums[rows, self._presence_index] = 0.0
         self.mean = np.nan_to_num(self._centre) + moved

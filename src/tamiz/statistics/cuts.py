@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tamiz.kernels.cuts import mdl_cuts, merge_classes, split_classes
-from tamiz.runtime import parallel, progress
-from tamiz.runtime.memory_gate import MemoryGate
+from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_integer, check_memory
-from tamiz.statistics.base import Block, Codes, Floats, Statistic
+from tamiz.statistics.base import Block, Codes, Floats
+from tamiz.statistics.whole_columns import WholeColumns
 
 # The largest number of intervals: codes have two bytes.
 MAX_BINS = 2**16 - 1
@@ -26,8 +26,6 @@ _MAX_MERGED_CLASSES = 64
 _SHARED_ROW_BYTES, _RULE_ROW_BYTES = 16, 20
 _MEMORY_HINT = "FisherScore and Variance cut no columns."
 _CHUNK_ROWS = 2**16
-# Values of the columns that one task cuts.
-_TASK_VALUES = 2**14
 
 
 @dataclass(frozen=True)
@@ -176,11 +174,8 @@ class EqualWidth(Discretization):
         return np.unique(low * (1 - share) + high * share)
 
 
-class CutPoints(Statistic):
+class CutPoints(WholeColumns):
     """Cut points of numeric columns by one rule, exact because they use every value.
-
-    The blocks of the columns are kept until all rows were added, and then read column by column; blocks that are memory-mapped
-    files use no memory before.
 
     Attributes
     ----------
@@ -189,13 +184,10 @@ class CutPoints(Statistic):
     """
 
     def __init__(self, columns: tuple[int, ...], rule: Discretization, n_classes: int) -> None:
-        self.columns = columns
+        super().__init__(columns)
         self.rule = rule
         self.n_classes = n_classes if rule.needs_classes else 1
         self.edges: dict[int, Floats] = {}
-        self._values: dict[int, list[NDArray[Any]]] = {column: [] for column in columns}
-        self._labels: list[Codes] = []
-        self._weights: list[Floats] = []
 
     @property
     def key(self) -> Hashable:
@@ -206,53 +198,31 @@ class CutPoints(Statistic):
         """Return a new statistic of the same key without rows."""
         return type(self)(self.columns, self.rule, self.n_classes)
 
-    def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
-        for column in self.columns:
-            self._values[column].append(block.values.get(column, block.y))  # type: ignore[arg-type]  # there is a target
-        if self.rule.needs_classes:
-            assert block.y is not None
-            self._labels.append(np.ascontiguousarray(block.y, dtype=np.int32))
-        else:
-            self._labels.append(np.zeros(len(block.rows), dtype=np.int32))
-        if block.weight is not None:
-            self._weights.append(block.weight)
-        self.n_samples += len(block.rows)
-        return self
-
-    def merge(self, other: Self) -> Self:
-        """Add the rows of another statistic."""
-        for column in self.columns:
-            self._values[column] += other._values[column]
-        self._labels += other._labels
-        self._weights += other._weights
-        self.n_samples += other.n_samples
-        return self
+    def _target(self, block: Block) -> Codes:
+        """Return the classes of the rows; one class for a rule that uses none."""
+        if not self.rule.needs_classes:
+            return np.zeros(len(block.rows), dtype=np.int32)
+        return np.ascontiguousarray(super()._target(block), dtype=np.int32)
 
     def finish(self) -> None:
         """Sort and cut the columns."""
-        n, needs_classes = self.n_samples, self.rule.needs_classes
+        n = self.n_samples
         if n > _CHUNK_ROWS:
             check_memory(_SHARED_ROW_BYTES * n, f"Cutting columns of {n:,} rows", _MEMORY_HINT)
-        weight = np.concatenate(self._weights) if self._weights else np.ones(n)
+        weight = self._all_weights()
         whole = not self._weights or bool(np.all(weight == np.floor(weight)) and weight.sum() <= 4 * n)
-        table = n_log_n_table(int(weight.sum()) + 1 if whole and needs_classes else 0)
+        table = n_log_n_table(int(weight.sum()) + 1 if whole and self.rule.needs_classes else 0)
         sorter = (
-            _ArgsortSorter(self._labels, weight)
+            _ArgsortSorter(self._y, weight)
             if self._weights or self.n_classes > _MAX_MERGED_CLASSES
-            else _ClassMergeSorter(self._labels, weight, self.n_classes)
+            else _ClassMergeSorter(self._y, weight, self.n_classes)
         )
-        gate, n_bytes = MemoryGate(), max(sorter.row_bytes, _RULE_ROW_BYTES) * n
 
-        def cut(column: int) -> Floats:
-            reservation = gate.reserve(n_bytes, f"Cutting a column of {n:,} rows", _MEMORY_HINT)
-            with reservation, sorter.sorted_column(self._values.pop(column)) as (values, labels, weights):
+        def cut(_: int, pieces: list[NDArray[Any]]) -> Floats:
+            with sorter.sorted_column(pieces) as (values, labels, weights):
                 return np.array(self.rule.cuts(SortedColumn(values, labels, weights, self.n_classes, table)))
 
-        for done, cuts in enumerate(parallel.map_groups(cut, self.columns, _TASK_VALUES // max(n, 1))):
-            self.edges[self.columns[done]] = cuts
-            progress.report_progress("Cutting columns", done + 1, len(self.columns))
-        self._values, self._labels, self._weights = {}, [], []
+        self.edges = self._map_columns(cut, "Cutting", max(sorter.row_bytes, _RULE_ROW_BYTES), _MEMORY_HINT)
 
 
 def n_log_n_table(size: int) -> Floats:

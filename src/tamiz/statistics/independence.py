@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import gammaln
 
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.multiple_testing import Correction, adjust_p_values
 from tamiz.statistics.tail_probabilities import log_chi2_sf, log_f_sf
 from tamiz.statistics.target_ranks import RankCovariance
@@ -53,6 +53,9 @@ class ColumnTests:
     uncertain_variance : ndarray of shape (n_columns,), bool
         Whether a group in Welch's test has fewer than 10 rows, or equal values where others have not, so that its variance may
         be far too small.
+    no_variance_within : ndarray of shape (n_columns,), bool
+        Whether the values within every group of the analysis of variance that assumes equal variances are equal, so that F is
+        infinite and the p-value 0 for any number of rows.
     """
 
     statistic: Floats
@@ -62,13 +65,13 @@ class ColumnTests:
     n_rows: Floats
     few_expected: Any
     uncertain_variance: Any
+    no_variance_within: Any
 
     @classmethod
     def untested(cls, n: int) -> Self:
         """Return n columns without a test."""
         zeros = np.zeros((4, n))
-        flags = np.zeros((2, n), dtype=bool)
-        return cls(np.full(n, np.nan), zeros[0], zeros[1], zeros[2], zeros[3], flags[0], flags[1])
+        return cls(np.full(n, np.nan), *zeros, *np.zeros((3, n), dtype=bool))
 
     @classmethod
     def concatenate(cls, parts: Sequence[ColumnTests]) -> Self:
@@ -129,11 +132,13 @@ def anova(moments: ClassMoments) -> ColumnTests:
     """
     weight, deviation = moments.weight, _deviations_from_heaviest(moments.weight, moments.mean)
     n = weight.sum(axis=0)
-    mean = _divide((weight * deviation).sum(axis=0), n)
+    mean = divide_or_zero((weight * deviation).sum(axis=0), n)
     between = (weight * (deviation - mean) ** 2).sum(axis=0)
     within = moments.squared_deviations.sum(axis=0)
     n_groups = (weight > 0).sum(axis=0)
-    return _f_tests(between, within, n_groups - 1.0, n - n_groups, n, ~_is_constant(moments))
+    tests = _f_tests(between, within, n_groups - 1.0, n - n_groups, n, ~_is_constant(moments))
+    is_flat = ((weight == 0) | (moments.minimum == moments.maximum)).all(axis=0)
+    return replace(tests, no_variance_within=is_flat & tests.is_tested)
 
 
 def welch(moments: ClassMoments) -> ColumnTests:
@@ -160,18 +165,18 @@ def welch(moments: ClassMoments) -> ColumnTests:
     freedom = np.where(kept, n - 1, 1.0)
     deviation = _deviations_from_heaviest(n, moments.mean)
     total = n.sum(axis=0)
-    spread = (n * (deviation - _divide((n * deviation).sum(axis=0), total)) ** 2).sum(axis=0)
+    spread = (n * (deviation - divide_or_zero((n * deviation).sum(axis=0), total)) ** 2).sum(axis=0)
     variance = moments.squared_deviations / freedom
-    floor = _MIN_VARIANCE_SHARE * _divide(spread + (kept * moments.squared_deviations).sum(axis=0), total)
+    floor = _MIN_VARIANCE_SHARE * divide_or_zero(spread + (kept * moments.squared_deviations).sum(axis=0), total)
     testable = (k >= 2) & (floor > 0) & ~_is_constant(moments)
-    weight = _divide(n, np.where(kept & testable, np.maximum(variance, floor), 0.0))
-    share = _divide(weight, weight.sum(axis=0))
+    weight = divide_or_zero(n, np.where(kept & testable, np.maximum(variance, floor), 0.0))
+    share = divide_or_zero(weight, weight.sum(axis=0))
     deviation = _deviations_from_heaviest(weight, moments.mean)
     squares = (weight * (deviation - (share * deviation).sum(axis=0)) ** 2).sum(axis=0)
     lam = np.where(kept, (1 - share) ** 2 / freedom, 0.0).sum(axis=0)
     k = np.maximum(k, 2.0)
     statistic = squares / (k - 1) / (1 + 2 * lam * (k - 2) / (k**2 - 1))
-    tests = _tests(statistic, k - 1, _divide(k**2 - 1, 3 * lam), total, testable & (lam > 0))
+    tests = _tests(statistic, k - 1, divide_or_zero(k**2 - 1, 3 * lam), total, testable & (lam > 0))
     is_flat = variance <= floor
     # Where every group is flat, the classes determine the column.
     uncertain = (kept & (n < _MIN_WELCH_ROWS)).any(axis=0) | (
@@ -196,7 +201,7 @@ def kruskal_wallis(ranks: GroupRanks) -> ColumnTests:
     Kruskal and Wallis (1952), Use of ranks in one-criterion variance analysis, Journal of the American Statistical Association 47.
     """
     n, n_groups = float(ranks.weight.sum()), int((ranks.weight > 0).sum())
-    between = float(_divide(ranks.rank_sum**2, ranks.weight).sum())
+    between = float(divide_or_zero(ranks.rank_sum**2, ranks.weight).sum())
     testable = n_groups >= 2 and n > n_groups and ranks.squares > 0
     statistic = np.array([(n - 1) * min(between / ranks.squares, 1.0) if testable else np.nan])
     return _chi2_tests(statistic, np.array([n_groups - 1.0]), np.array([n]))
@@ -217,7 +222,7 @@ def correlation(sums: TargetCovariances | RankCovariance) -> ColumnTests:
     """
     xx, yy = np.atleast_1d(sums.column_squares), np.atleast_1d(sums.target_squares)
     testable = (xx > 0) & (yy > 0)
-    r = _divide(_divide(np.atleast_1d(sums.products), np.sqrt(xx)), np.sqrt(yy))
+    r = divide_or_zero(divide_or_zero(np.atleast_1d(sums.products), np.sqrt(xx)), np.sqrt(yy))
     share = np.minimum(r * r, 1 - _EPS)
     n = np.atleast_1d(sums.weight)
     tests = _f_tests(share, 1 - share, np.ones_like(n), n - 2, n, testable)
@@ -274,11 +279,6 @@ def _is_constant(moments: ClassMoments) -> Any:
     return moments.maximum.max(axis=0, initial=-np.inf) <= moments.minimum.min(axis=0, initial=np.inf)
 
 
-def _divide(a: Floats, b: Floats) -> Floats:
-    """Return a / b, and 0 where b is not positive."""
-    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=b > 0)
-
-
 def _f_tests(
     between: Floats, within: Floats, df_between: Floats, df_within: Floats, n_rows: Floats, testable: Any
 ) -> ColumnTests:
@@ -294,11 +294,11 @@ def _tests(statistic: Floats, df_between: Floats, df_within: Floats, n_rows: Flo
     statistic = np.where(testable, np.minimum(statistic, _MAX_FLOAT), np.nan)
     safe = (np.where(testable, freedom, 1.0) for freedom in (df_between, df_within))
     log_p = np.where(testable, log_f_sf(np.where(testable, statistic, 0.0), *safe), 0.0)
-    return ColumnTests(statistic, df_between, df_within, log_p, n_rows, *np.zeros((2, len(statistic)), dtype=bool))
+    return ColumnTests(statistic, df_between, df_within, log_p, n_rows, *np.zeros((3, len(statistic)), dtype=bool))
 
 
 def _chi2_tests(statistic: Floats, df: Floats, n_rows: Floats, *, few_expected: bool = False) -> ColumnTests:
     tested = ~np.isnan(statistic)
     log_p = np.where(tested, log_chi2_sf(np.where(tested, statistic, 0.0), np.maximum(df, 1.0)), 0.0)
-    few, uncertain = np.full(len(statistic), few_expected), np.zeros(len(statistic), dtype=bool)
-    return ColumnTests(statistic, df, np.full(len(statistic), np.inf), log_p, n_rows, few, uncertain)
+    few, others = np.full(len(statistic), few_expected), np.zeros((2, len(statistic)), dtype=bool)
+    return ColumnTests(statistic, df, np.full(len(statistic), np.inf), log_p, n_rows, few, *others)

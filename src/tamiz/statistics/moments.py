@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from tamiz.kernels.moments import class_moments, class_moments_of_rows
-from tamiz.statistics.base import Block, Statistic
+from tamiz.statistics.base import Block, Statistic, divide_or_zero
 
 
 class ClassMoments(Statistic):
@@ -67,7 +67,7 @@ class ClassMoments(Statistic):
     def merge(self, other: Self) -> Self:
         """Add the rows of another statistic (Chan, Golub and LeVeque 1983)."""
         total = self.weight + other.weight
-        share = np.divide(other.weight, total, out=np.zeros_like(total), where=total > 0)
+        share = divide_or_zero(other.weight, total)
         difference = other.mean - self.mean
         self.squared_deviations += other.squared_deviations + difference**2 * self.weight * share
         # A class without values so far gets the mean of the other statistic, to the last bit.

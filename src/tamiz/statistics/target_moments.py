@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from tamiz.kernels.moments import paired_moments
-from tamiz.statistics.base import Block, Statistic
+from tamiz.statistics.base import Block, Statistic, divide_or_zero
 from tamiz.statistics.moments import ClassMoments
 
 
@@ -92,7 +92,7 @@ class TargetCovariances(Statistic):
     def merge(self, other: Self) -> Self:
         """Add the rows of another statistic (Chan, Golub and LeVeque 1983)."""
         total = self.weight + other.weight
-        share = np.divide(other.weight, total, out=np.zeros_like(total), where=total > 0)
+        share = divide_or_zero(other.weight, total)
         x, y = other.column_mean - self.column_mean, other.target_mean - self.target_mean
         factor = self.weight * share
         merged = np.stack([

@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.kernels.midranks import centred_midranks, group_rank_sums, rank_products
-from tamiz.runtime import parallel, progress
-from tamiz.runtime.memory_gate import MemoryGate
-from tamiz.statistics.base import Block, Floats, Statistic
+from tamiz.statistics.base import Floats
+from tamiz.statistics.whole_columns import WholeColumns
 
 # Bytes for each row while a column is ranked: its values, their order, ranks, codes and a mask.
 _ROW_BYTES = 40
 _MEMORY_HINT = "The tests on values (test='parametric') sort no columns."
-# Values of the columns that one task ranks.
-_TASK_VALUES = 2**14
 
 
 @dataclass(frozen=True)
@@ -48,11 +45,8 @@ class RankCovariance:
     products: float
 
 
-class TargetRanks(Statistic):
+class TargetRanks(WholeColumns):
     """Midranks of the numeric one of column and target, summed over the groups of the other; products of ranks for two numbers.
-
-    The blocks of the columns are kept until all rows were added, and then ranked column by column; blocks that are memory-mapped
-    files use no memory before.
 
     Parameters
     ----------
@@ -73,14 +67,11 @@ class TargetRanks(Statistic):
     def __init__(
         self, columns: tuple[int, ...], n_levels: Mapping[int, int], n_classes: int, *, missing_is_level: bool
     ) -> None:
-        self.columns = columns
+        super().__init__(columns)
         self.n_levels = dict(n_levels)
         self.n_classes = n_classes
         self.missing_is_level = missing_is_level
         self.ranks: dict[int, GroupRanks | RankCovariance] = {}
-        self._values: dict[int, list[NDArray[Any]]] = {column: [] for column in columns}
-        self._y: list[NDArray[Any]] = []
-        self._weights: list[Floats] = []
 
     @property
     def key(self) -> Hashable:
@@ -91,50 +82,22 @@ class TargetRanks(Statistic):
         """Return a new statistic of the same key without rows."""
         return type(self)(self.columns, self.n_levels, self.n_classes, missing_is_level=self.missing_is_level)
 
-    def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
-        assert block.y is not None
-        for column in self.columns:
-            self._values[column].append(block.values[column])
-        self._y.append(block.y)
-        if block.weight is not None:
-            self._weights.append(block.weight)
-        self.n_samples += len(block.rows)
-        return self
-
-    def merge(self, other: Self) -> Self:
-        """Add the rows of another statistic."""
-        for column in self.columns:
-            self._values[column] += other._values[column]
-        self._y += other._y
-        self._weights += other._weights
-        self.n_samples += other.n_samples
-        return self
-
     def finish(self) -> None:
         """Rank the columns."""
-        n = self.n_samples
         y = np.concatenate([np.empty(0, dtype=np.int32 if self.n_classes else np.float64), *self._y])
-        weight = np.concatenate(self._weights) if self._weights else np.ones(n)
-        ranker = _TargetRanker(y, weight)
-        gate = MemoryGate()
+        ranker = _TargetRanker(y, self._all_weights())
 
-        def rank(column: int) -> GroupRanks | RankCovariance:
-            with gate.reserve(_ROW_BYTES * n, f"Ranking a column of {n:,} rows", _MEMORY_HINT):
-                pieces = self._values.pop(column)
-                if self.n_classes:
-                    return ranker.column_ranks(np.concatenate([np.empty(0), *pieces]), self.n_classes)
-                if column not in self.n_levels:
-                    return ranker.rank_covariance(np.concatenate([np.empty(0), *pieces]))
-                codes = np.concatenate([np.empty(0, dtype=np.int32), *pieces])
-                if self.missing_is_level:
-                    codes[codes < 0] = self.n_levels[column]
-                return ranker.target_ranks(codes, self.n_levels[column] + self.missing_is_level)
+        def rank(column: int, pieces: list[NDArray[Any]]) -> GroupRanks | RankCovariance:
+            if self.n_classes:
+                return ranker.column_ranks(np.concatenate([np.empty(0), *pieces]), self.n_classes)
+            if column not in self.n_levels:
+                return ranker.rank_covariance(np.concatenate([np.empty(0), *pieces]))
+            codes = np.concatenate([np.empty(0, dtype=np.int32), *pieces])
+            if self.missing_is_level:
+                codes[codes < 0] = self.n_levels[column]
+            return ranker.target_ranks(codes, self.n_levels[column] + self.missing_is_level)
 
-        for done, found in enumerate(parallel.map_groups(rank, self.columns, _TASK_VALUES // max(n, 1))):
-            self.ranks[self.columns[done]] = found
-            progress.report_progress("Ranking columns", done + 1, len(self.columns))
-        self._values, self._y, self._weights = {}, [], []
+        self.ranks = self._map_columns(rank, "Ranking", _ROW_BYTES, _MEMORY_HINT)
 
 
 class _TargetRanker:

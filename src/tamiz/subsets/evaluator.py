@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
+from tamiz.runtime.user_warnings import list_names
 from tamiz.subsets.candidates import Candidates, Masks
 
 Floats = NDArray[np.float64]
 Unit = NDArray[np.intp]
-
-# At most so many columns of a set are named in a message.
-_MAX_LISTED = 5
 
 
 class MeritProperties:
@@ -74,6 +72,10 @@ class MeritProperties:
 
     def subset_notes(self, mask: Masks) -> list[str]:  # noqa: ARG002 - most merits have no notes on a set
         """Return notes on the merit of one set, one sentence each."""
+        return []
+
+    def subset_warnings(self, mask: Masks) -> list[str]:  # noqa: ARG002 - most merits have no warnings on a set
+        """Return warnings on the columns of the set that a search selected."""
         return []
 
 
@@ -142,9 +144,8 @@ class NaNCheckEvaluator(Evaluator):
             return
         (mask,) = candidates[bad[:1]].masks()
         named = [self._names[j] for j in np.flatnonzero(mask).tolist()]
-        more = f", and {len(named) - _MAX_LISTED:,} more" if len(named) > _MAX_LISTED else ""
         raise DataError(
-            f"The merit of the set of {', '.join(named[:_MAX_LISTED]) or 'no column'}{more} is not a number. "
+            f"The merit of the set of {list_names(named) or 'no column'} is not a number. "
             "Every set must have a merit: exclude columns that the criterion cannot use."
         )
 
@@ -175,3 +176,7 @@ class NaNCheckEvaluator(Evaluator):
     def subset_notes(self, mask: Masks) -> list[str]:
         """Return notes on the merit of one set."""
         return self._evaluator.subset_notes(mask)
+
+    def subset_warnings(self, mask: Masks) -> list[str]:
+        """Return warnings on the columns of the set that a search selected."""
+        return self._evaluator.subset_warnings(mask)

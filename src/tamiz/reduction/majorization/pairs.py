@@ -19,6 +19,7 @@ from tamiz.neighbors.pairwise_matrix import SYMMETRY_TOLERANCE, as_float_matrix
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
@@ -177,10 +178,10 @@ def _check_connected(pairs: CondensedPairs, weights: NDArray[Any] | None, row_nu
     if len(components) > 1:
         smallest = int(np.argmin(components.sizes))
         some = row_numbers[np.flatnonzero(components.labels == smallest)]
-        listed = ", ".join(map(str, some[:5].tolist())) + (f" and {len(some) - 5:,} more" if len(some) > 5 else "")
         raise DataError(
             f"The known pairs form {components.describe(row_numbers)} without a pair between them, so that the position of rows "
-            f"{listed} relative to the others is undefined. Add a dissimilarity between them, or fit each component separately."
+            f"{list_names(some)} relative to the others is undefined. Add a dissimilarity between them, or fit each component "
+            "separately."
         )
 
 

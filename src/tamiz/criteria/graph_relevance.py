@@ -1,16 +1,37 @@
-"""The smoothest eigenvectors of a graph of the rows, for relevances that compare columns with them."""
+"""Base class of relevances that compare columns with a graph of the rows, and the smoothest eigenvectors of the graph."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from tamiz.criteria.base import RowRelevance
+from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
+from tamiz.graphs.k_nearest import resolve_builder
 from tamiz.graphs.laplacian import Laplacian
-from tamiz.spectral import smallest_eigenpairs
+from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
+
+
+class GraphRelevance(RowRelevance):
+    """A relevance that reads a graph of the rows, from its parameter `graph`."""
+
+    supports_bootstrap: ClassVar[bool] = False
+
+    graph: GraphBuilder | Graph | None
+
+    @property
+    def needs_target(self) -> bool:  # type: ignore[override]  # the graph decides
+        """Whether the graph is built from classes."""
+        return isinstance(self.graph, GraphBuilder | Graph) and self.graph.needs_classes
+
+    def _build_graph(self, source: Source) -> Graph:
+        """Return the graph of the rows, built where it is not built yet."""
+        return resolve_builder(self.graph, source).build(source, fill_missing=True)
 
 
 @dataclass(frozen=True)
@@ -51,6 +72,9 @@ def row_eigenvectors(graph: Graph, n_pairs: int, row_weight: Floats | None) -> R
     row_weight : ndarray of shape (n_samples,) or None
         Weights of the rows: the edge of rows i and j counts w_i w_j times.
     """
+    # Imported late: importing the solvers of scipy takes 60 ms, and `LaplacianScore` needs no eigenvectors.
+    from tamiz.spectral import smallest_eigenpairs
+
     shares = degree_shares(graph, row_weight)
     if shares is None:
         return None

@@ -1,0 +1,187 @@
+"""Information by chance: its expectation under independence, and columns whose information about the target is not above it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import random_table
+
+from tamiz.exceptions import DataError
+from tamiz.kernels import expected_information as kernels
+from tamiz.kernels.contingency import entropies
+from tamiz.runtime import parallel
+from tamiz.runtime.random import make_rng
+from tamiz.runtime.user_warnings import list_names
+from tamiz.statistics.base import Floats
+
+InformationCorrection = Literal["none", "chance"]
+INFORMATION_CORRECTIONS: tuple[InformationCorrection, ...] = ("none", "chance")
+
+# Columns with more values are compared with chance: numbers are cut into at most so many intervals of equal frequency.
+FEW_VALUES = 10
+# Random tables of a permutation test. The p-value is (1 + tables that reach the observed information) / 200, 0.05 for nine tables.
+_N_TABLES, _MAX_REACHED = 199, 9
+# Relative to the information, smaller differences are rounding errors.
+_ROUNDING = 1e-9
+_BLOCK_COLUMNS, _BLOCK_PAIRS = 16, 256
+# Cells of random tables that are drawn at a time.
+_BLOCK_CELLS = 2**18
+
+
+class ExpectedInformation:
+    r"""Expected mutual information under independence of columns and a target, and of pairs of columns, in bits.
+
+    .. math::
+        E[I] = \frac{1}{n} \sum_{ij} \sum_x x \log_2 \frac{x n}{a_i b_j}
+        \binom{b_j}{x} \binom{n - b_j}{a_i - x} \Big/ \binom{n}{a_i}
+
+    with the numbers of rows :math:`a_i`, :math:`b_j` of the values: the mean over all orders of the rows of one column.
+
+    Parameters
+    ----------
+    class_counts : ndarray of shape (n_values, n_classes)
+        The numbers of rows of the values of all columns, one column after the other, in each class of the target.
+    starts : ndarray of shape (n_columns + 1,)
+        The values of column c are the rows [starts[c], starts[c + 1]).
+    conditional : bool
+        Whether pairs are also permuted within the classes; otherwise their conditional information is that of all rows.
+
+    Attributes
+    ----------
+    relevances : ndarray of shape (n_columns,)
+        The expected I(j; Y).
+
+    Raises
+    ------
+    DataError
+        When a number of rows is not whole.
+
+    References
+    ----------
+    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison: variants, properties, normalization and
+    correction for chance, JMLR 11.
+    """
+
+    def __init__(self, class_counts: Floats, starts: NDArray[np.int64], *, conditional: bool) -> None:
+        if not _are_whole(class_counts):
+            raise DataError(
+                "correction='chance' needs rows that count as whole numbers, but the weights of the rows, or of rows in groups, "
+                "are fractions. Use correction='none'."
+            )
+        counts = class_counts.astype(np.int64)
+        self._starts = starts
+        own = counts.sum(axis=1)
+        groups = counts if conditional else own[:, None]
+        self._sizes = np.ascontiguousarray(np.column_stack([own, groups]).T)
+        for c in range(len(starts) - 1):
+            self._sizes[:, starts[c] : starts[c + 1]].sort(axis=1)
+        classes = np.sort(counts[: starts[1]].sum(axis=0)) if len(starts) > 1 else np.zeros(0, dtype=np.int64)
+        self._logs = np.log2(np.maximum(np.arange(classes.sum() + 1), 1))
+        self.relevances = np.zeros(len(starts) - 1)
+
+        def fill(span: tuple[int, int]) -> None:
+            for c in range(*span):
+                own = self._sizes[0, starts[c] : starts[c + 1]]
+                self.relevances[c] = kernels.expected_information(own, classes, self._logs)
+
+        list(parallel.map_blocks(fill, parallel.block_ranges(len(self.relevances), _BLOCK_COLUMNS)))
+
+    def of_pairs(self, first: NDArray[Any], second: NDArray[Any]) -> Floats:
+        """Return the expected I(i; j) and I(i; j | Y) of pairs of columns, of shape (n_pairs, 2)."""
+        out = np.empty((len(first), 2))
+
+        def fill(span: tuple[int, int]) -> None:
+            here = slice(*span)
+            kernels.expected_pair_information(
+                self._sizes, self._starts, first[here], second[here], self._logs, out[here]
+            )
+
+        list(parallel.map_blocks(fill, parallel.block_ranges(len(first), _BLOCK_PAIRS)))
+        return out
+
+
+class _ChanceLevel(NamedTuple):
+    """A column whose information is not above chance: its number of values, its information and the expected one, in bits."""
+
+    column: int
+    n_values: int
+    information: float
+    expected: float
+
+
+def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Sequence[str], remedy: str) -> list[str]:
+    """Return a warning on columns of many values whose information with the target is not above chance; none without such columns.
+
+    A column of more than ten values is named if, with every output of the target, its information is at most the 95 % point of its
+    distribution under independence: a permutation test of 199 random tables with the margins of the observed one has p > 0.05. Its
+    draws depend only on the table. No column is named where the counts are not whole numbers, as with weights of 1 / the rows of a
+    group.
+
+    Parameters
+    ----------
+    label : str
+        The name of the criterion.
+    tables : dict of int to list of ndarray of shape (n_values, n_classes)
+        For each column the counts of its values in the classes of every output, without missing values where these are distributed.
+    names : sequence of str
+        The names of the columns.
+    remedy : str
+        What the user can do other than to exclude the columns.
+    """
+    found = [level for j, outputs in tables.items() if (level := _chance_level(j, outputs)) is not None]
+    if not found:
+        return []
+    described = [
+        f"{names[one.column]!r} ({one.n_values:,} values, {one.information:.3g} bits, {one.expected:.3g} expected)"
+        for one in found
+    ]
+    return [
+        f"{label}: the information about the target of {list_names(described)} is not above chance, the 95 % point under "
+        f"independence. Information from counts is high for columns of many values: exclude such columns, or {remedy}."
+    ]
+
+
+def _chance_level(column: int, tables: Sequence[Floats]) -> _ChanceLevel | None:
+    """Return the information of a column of many values whose information is not above chance, None for another column."""
+    sizes = [(table.sum(axis=1) > 0).sum() for table in tables]
+    if max(sizes) <= FEW_VALUES or not all(_are_whole(table) for table in tables):
+        return None
+    counts = [table[table.sum(axis=1) > 0].astype(np.int64) for table in tables]
+    if any(_is_above_chance(table) for table in counts):
+        return None
+    expected = [
+        float(ExpectedInformation(table, np.array([0, len(table)]), conditional=False).relevances[0])
+        for table in counts
+    ]
+    information = [_information(table) for table in counts]
+    return _ChanceLevel(column, int(max(sizes)), float(np.mean(information)), float(np.mean(expected)))
+
+
+def _is_above_chance(table: NDArray[np.int64]) -> bool:
+    """Whether the information of a table is in the largest 5 % of that of random tables with its margins."""
+    draw, rng = random_table(table.sum(axis=1), table.sum(axis=0)), make_rng(0)
+    counts = np.arange(table.sum() + 1)
+    # For fixed margins the information is an increasing function of this sum.
+    terms = counts * np.log2(np.maximum(counts, 1))
+    observed = float(terms[table].sum()) * (1 - _ROUNDING)
+    n_reached = 0
+    for start, stop in parallel.block_ranges(_N_TABLES, 1 + _BLOCK_CELLS // table.size):
+        drawn = draw.rvs(stop - start, random_state=rng).astype(np.int64)
+        n_reached += int((terms[drawn].sum(axis=(1, 2)) >= observed).sum())
+        if n_reached > _MAX_REACHED:
+            return False
+    return True
+
+
+def _information(table: NDArray[np.int64]) -> float:
+    """Return the mutual information of a table of counts in bits."""
+    found = np.zeros(3)
+    entropies(table.astype(np.float64), float(table.sum()), found)
+    return float(found[2])
+
+
+def _are_whole(counts: Floats) -> bool:
+    return bool((counts == np.floor(counts)).all())
