@@ -144,7 +144,8 @@ def test_the_section_names_the_columns_that_are_often_false_and_repeats_no_note(
     )
     assert shown["notes"] == ["Some targets have fewer true columns."]
     page = render(wine)
-    assert shown["finding"] in page
+    # A mean and its standard error stay on one line.
+    assert shown["finding"].replace(" ± ", "\u00a0±\u00a0") in page
     assert shown["design"] in page
     assert f"Error rates: {shown['finding']} {shown['design']}" in repr(result_of(wine))
     found["falsely_selected"] = []
