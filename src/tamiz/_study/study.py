@@ -133,8 +133,8 @@ def study(
         the same rows, a sample of a large table, and the same folds. None skips what takes long, with a warning.
     semi_synthetic : int, default=0
         The number of semi-synthetic targets, computed from random columns of the table, on which the search is repeated to estimate
-        its true and false positive rates, as `selection_error_rates` does, on the rows of that evaluation. At least 2, of which 20
-        suffice for a standard error of a few percent; 0 leaves the rates out. Each target costs a search, and their signal 56 more.
+        its true and false positive rates, as `selection_error_rates` does, on the rows of that evaluation. At least 2; with 20 the
+        standard errors are a few percent. 0 leaves the rates out. Each target costs a search, and their signal 56 more.
     scoring : str, default=None
         The scikit-learn scorer of that evaluation. None is the area under the ROC curve for classes, and R2 for a numeric target.
         It may differ from the scorer of the merit.
