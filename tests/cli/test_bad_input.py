@@ -66,7 +66,7 @@ def test_rows_without_a_target_are_dropped_and_reported(
     assert done.stderr.count("2 rows without a target were left out.") == 1
 
 
-@pytest.mark.parametrize("command", ["study", "select", "rank"])
+@pytest.mark.parametrize("command", ["study", "select"])
 def test_more_columns_than_there_are_is_refused(
     tamiz: Callable[..., Result], folder: Path, write: Callable[..., Path], command: str
 ) -> None:

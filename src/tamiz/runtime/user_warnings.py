@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from tamiz.exceptions import TamizWarning
+
+# Help of the command line is printed without importing numpy.
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Stack frames in this folder are skipped to find the line of the user.
 _PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep

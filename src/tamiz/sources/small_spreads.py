@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import list_names
 
 # Squares of smaller differences lose digits, and below 1e-162 they are 0.
 SMALLEST_SPREAD = np.float64(1e-150)
 
 # A column is compared in pieces of this size, so that most columns are read in part.
 _PIECE_VALUES = 2**12
-_MAX_NAMED = 5
 # Larger powers of ten would make the largest number of such a column infinite.
 _MAX_EXPONENT = 300
 
@@ -44,13 +44,12 @@ def small_spread_warnings(spreads: Mapping[str, float | None]) -> list[str]:
     if not found:
         return []
     names = list(found)
-    listed = ", ".join(map(repr, names[:_MAX_NAMED]))
-    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
+    listed = list_names(names, as_text=repr)
     exponent = min(-math.floor(math.log10(found[names[0]])), _MAX_EXPONENT)
     subject, way_out = (
         (f"Column {listed}", f"Multiply the column by a power of ten, such as 1e{exponent}.")
         if len(names) == 1
-        else (f"Columns {listed}{more}", f"Multiply them by a power of ten, such as 1e{exponent} for {names[0]!r}.")
+        else (f"Columns {listed}", f"Multiply them by a power of ten, such as 1e{exponent} for {names[0]!r}.")
     )
     return [
         f"{subject}: the values differ by less than {SMALLEST_SPREAD:g}, and float64 does not represent the squares of such "
