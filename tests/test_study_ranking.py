@@ -210,7 +210,7 @@ def test_control_c_during_the_bootstrap_keeps_the_ranking(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz._study.study.describe_mean_rank", interrupted)
+    monkeypatch.setattr("tamiz._study.run.describe_mean_rank", interrupted)
     result = study(IRIS.data, IRIS.target, maps=[], assess=False).to_dict()
     assert result["ranking"]["mean_rank"] is None
     assert result["ranking"]["scores"]["information_gain"]

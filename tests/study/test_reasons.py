@@ -168,7 +168,7 @@ def test_results_are_kept_when_the_reasons_are_interrupted(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz._study.study.explain_subset", interrupt)
+    monkeypatch.setattr("tamiz._study.run.explain_subset", interrupt)
     found = study(TABLE, "wine", maps=[], relevances=[], assess=False).to_dict()
     assert found["subset"]["columns"]
     assert (found["subset"]["reasons"], found["subset"]["lattice"]) == ([], None)

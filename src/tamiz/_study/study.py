@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -15,21 +14,14 @@ from tamiz import __version__
 from tamiz._study.budget import Budget, StepRunner
 from tamiz._study.estimates import estimate_steps
 from tamiz._study.graph import RowGraph, build_row_graph, describe_graph, needs_graph
-from tamiz._study.map_colors import describe_clusters, describe_colors
-from tamiz._study.maps import DISSIMILARITIES, MapRequest, StudyMap, check_maps, describe_map, fit_map, resolve_maps
-from tamiz._study.mean_rank import describe_mean_rank
+from tamiz._study.maps import DISSIMILARITIES, check_maps, resolve_maps
 from tamiz._study.missing_values import missing_value_notes, single_value_notes
-from tamiz._study.models import ModelEvaluation, prepare_evaluation
-from tamiz._study.quality import describe_quality
-from tamiz._study.ranking import RankingCriterion, choose_ranking_criteria, describe_ranking
-from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
+from tamiz._study.ranking import choose_ranking_criteria
 from tamiz._study.reproduction import describe_reproduction
+from tamiz._study.run import StudyRun
 from tamiz._study.sampling import sample_shown_rows
-from tamiz._study.subset import describe_subset, explain_subset
 from tamiz._study.table import describe_table
-from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Merit, Relevance
-from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs import registry as graphs
@@ -40,9 +32,6 @@ from tamiz.method_lookup import choose_merit_and_search
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.majorization.pairs import MAX_FLOAT64_ROWS
 from tamiz.report.records.codec import Named
-from tamiz.report.records.columns import RankingRecord, RedundancyRecord, SubsetRecord
-from tamiz.report.records.maps import ColorColumn, MapRecord, QualityRecord
-from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
 from tamiz.report.records.study import StudyRecord
 from tamiz.report.result import Result
 from tamiz.runtime import parallel
@@ -51,14 +40,12 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_imputation_notes, collect_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
-from tamiz.search import registry as searches
 from tamiz.search.base import Search, SetSize
 from tamiz.search.stopping import StoppingRule
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import split_dates
 from tamiz.sources.factory import open_source
-from tamiz.sources.row_groups import group_warnings, weight_groups_equally
 from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.views import RowNumbers
 
@@ -230,7 +217,7 @@ def study(
             random_state=search_seed,
             allow_duplicates=allow_duplicates,
         )
-        study_run = _StudyRun(
+        study_run = StudyRun(
             run,
             joined or RowGraph(source),
             rows,
@@ -283,193 +270,6 @@ def study(
     )
 
 
-@dataclass(frozen=True)
-class _Evaluated:
-    """The sections that evaluate the subset by models; None was not computed."""
-
-    recommendation: RecommendationRecord | None = None
-    model_effect: ModelEffectRecord | None = None
-    assessment: AssessmentRecord | None = None
-    noise_experiment: NoiseExperimentRecord | None = None
-
-
-@dataclass(frozen=True)
-class _StudyRun:
-    """One run of `study`: the table, the graph of its rows, and the parameters that several steps use.
-
-    Attributes
-    ----------
-    steps : StepRunner
-    row_graph : RowGraph
-    rows : ndarray of row numbers
-        The rows that the maps show.
-    missing, dissimilarity, assess, semi_synthetic, scoring, points
-        As in `study`.
-    seed : int
-    search_seed : int
-        Seed of the search and of its evaluation.
-    """
-
-    steps: StepRunner
-    row_graph: RowGraph
-    rows: RowNumbers
-    missing: MissingRule
-    dissimilarity: str
-    seed: int
-    search_seed: int
-    _: KW_ONLY
-    assess: bool | None
-    semi_synthetic: int
-    scoring: str | None
-    points: bool
-
-    @property
-    def source(self) -> Source:
-        """The table."""
-        return self.row_graph.table
-
-    @property
-    def budget(self) -> Budget:
-        """The time and memory budget."""
-        return self.steps.budget
-
-    def rank(self, ranked: list[RankingCriterion]) -> tuple[RankingRecord | None, RedundancyRecord | None]:
-        """Return the ranking of the columns by every criterion, and the redundancy of the columns."""
-        warn_user(group_warnings(self.source))
-        # Relevances that compare rows with rows read the source of their RankingCriterion instead.
-        weighted = weight_groups_equally(self.source)
-        scored = self.steps.run_step("ranking", lambda: describe_ranking(weighted, ranked))
-        ranking = scored
-        if scored is not None:
-            mean_rank = self.steps.run_optional(
-                "mean rank",
-                lambda: describe_mean_rank(weighted, ranked, scored, self.seed, self.budget),
-                "the mean rank over all criteria",
-            )
-            ranking = replace(scored, mean_rank=mean_rank)
-        redundancy = self.steps.run_optional(
-            "redundancy",
-            lambda: describe_redundancy(self.source, ranking, self.missing, self.budget),
-            "the redundancy of the columns",
-        )
-        return ranking, redundancy
-
-    def select(self, selector: SubsetSelector) -> SubsetRecord | None:
-        """Run the search and return the subset, with the reason why each column is in or out."""
-        subset = self.steps.run_step("subset", lambda: _search_subset(selector, self.source, self.steps))
-        if subset is None:
-            return None
-        explained = self.steps.run_optional(
-            "reasons", lambda: self._explain(selector, subset), "why each column is selected or not"
-        )
-        return explained or subset
-
-    def _explain(self, selector: SubsetSelector, subset: SubsetRecord) -> SubsetRecord:
-        """Return the subset with why each column is in or out, and which selected columns are redundant."""
-        notes = redundant_pair_notes(self.source, subset.columns, self.missing, self.budget)
-        return explain_subset(subset, selector, self.source, notes)
-
-    def embed(
-        self, map_requests: Sequence[MapRequest], max_rows: int | None
-    ) -> tuple[tuple[MapRecord, ...], QualityRecord | None]:
-        """Fit the maps and evaluate their quality; maps of quadratic cost are fitted on at most `max_rows` rows."""
-        drawn: list[tuple[StudyMap, MapRecord]] = []
-        self.steps.run_step("maps", lambda: self._fit_maps(map_requests, drawn, max_rows))
-        evaluated = self.steps.run_optional("quality", lambda: self._evaluate_maps(drawn), "the quality of the maps")
-        return tuple(described for _, described in drawn), evaluated
-
-    def _fit_maps(
-        self,
-        map_requests: Sequence[MapRequest],
-        fitted_maps: list[tuple[StudyMap, MapRecord]],
-        max_rows: int | None,
-    ) -> None:
-        """Fit the maps one by one and append them to `fitted_maps`; a default map that fails is skipped with a warning."""
-        for one in map_requests:
-            if not one.explicit and needs_graph(one.reducer) and self.row_graph.connected_graph is None:
-                continue
-            if not self.steps.fits_budget(self.steps.estimates["maps"].per_part(len(map_requests)), one.label):
-                continue
-            reducer = (
-                self.row_graph.with_graph(one.reducer)
-                if one.is_user_reducer
-                else self.row_graph.with_connected_graph(one.reducer)
-            )
-            source = self.row_graph.source_for(reducer)
-            shown = self.row_graph.row_positions(self.rows, source)
-            try:
-                builder = self.row_graph.builder if needs_graph(one.reducer) else None
-                mapped = fit_map(reducer, source, shown, max_rows, self.seed, self.budget, builder)
-                name = Named(id=one.id, label=one.label)
-                fitted_maps.append((mapped, describe_map(mapped, name, shown if self.points else None, self.seed)))
-            except (DataError, MemoryError) as error:
-                if one.explicit:
-                    raise
-                warn_user([f"{one.label} is left out: {error}"])
-
-    def _evaluate_maps(self, fitted_maps: Sequence[tuple[StudyMap, MapRecord]]) -> QualityRecord | None:
-        """Evaluate the first two axes of every map, which are the ones that the report shows."""
-        maps = [
-            (described.label, mapped.embedding_of(self.row_graph.row_positions(self.rows, mapped.source))[:, :2])
-            for mapped, described in fitted_maps
-        ]
-        return describe_quality(self.source, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
-
-    def evaluate(self, selector: SubsetSelector, subset: SubsetRecord | None) -> _Evaluated:
-        """Return the comparison of selections under several models, the assessment of the subset, and the noise experiment."""
-        evaluation = prepare_evaluation(
-            self.source, self.scoring, self.search_seed, assess=self.assess, budget=self.budget
-        )
-        if evaluation is None:
-            return _Evaluated()
-        recommended = assessed = None
-        if subset is not None:
-            seconds = self.steps.seconds("subset")
-            if evaluation.source is not self.source:
-                # A search on fewer rows can take longer: more columns then raise the merit by chance.
-                seconds = evaluation.search_seconds(selector)
-            recommended = self.steps.run_optional(
-                "recommendation", lambda: evaluation.recommend(selector, seconds), "the comparison of selections"
-            )
-            assessed = self.steps.run_optional(
-                "assessment", lambda: evaluation.assess(selector, seconds), "the reliability of the selection"
-            )
-            if self.semi_synthetic:
-                assessed = self._add_error_rates(evaluation, selector, assessed)
-        experiment = self.steps.run_optional(
-            "noise_experiment",
-            lambda: evaluation.run_noise_experiment(CFS(missing=self.missing)),
-            "the noise experiment",
-        )
-        recommendation, model_effect = recommended or (None, None)
-        return _Evaluated(recommendation, model_effect, assessed, experiment)
-
-    def _add_error_rates(
-        self, evaluation: ModelEvaluation, selector: SubsetSelector, assessed: AssessmentRecord | None
-    ) -> AssessmentRecord | None:
-        """Return the assessment with the error rates on semi-synthetic targets; a warning states why there are none."""
-        if assessed is None:
-            if self.steps.interruption_note is None:
-                warn_user(
-                    ["The error rates on semi-synthetic targets are left out with the reliability of the selection."]
-                )
-            return None
-        rates = self.steps.run_optional(
-            "error rates",
-            lambda: evaluation.estimate_error_rates(selector, self.semi_synthetic),
-            "the error rates on semi-synthetic targets",
-        )
-        return replace(assessed, error_rates=rates)
-
-    def describe_colors_and_clusters(self, ranking: RankingRecord | None) -> tuple[ColorColumn, ...]:
-        """Return the columns and the clusters that the maps can be coloured by."""
-        colors = describe_colors(self.source, self.rows, ranking)
-        clusters = self.steps.run_optional(
-            "clusters", lambda: describe_clusters(self.source, self.rows, self.seed), "clusters of the rows"
-        )
-        return (*colors, *(() if clusters is None else (clusters,)))
-
-
 def _check_arguments(data: Any, table_options: Mapping[str, Any], graph: Any) -> None:
     if isinstance(data, Source) and any(value is not None for value in table_options.values()):
         raise TypeError(
@@ -520,17 +320,6 @@ def _try_row_graph(
             raise
         warn_user([f"The graph of the rows is left out: {error}"])
         return None
-
-
-def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) -> SubsetRecord | None:
-    try:
-        selector.fit(source)
-    except KeyboardInterrupt:
-        steps.record_interrupt(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
-        if not hasattr(selector, "archive_"):
-            return None
-    merit = Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_)
-    return describe_subset(selector, merit, Named(**method_label(searches, selector.search_)))
 
 
 def _versions() -> dict[str, str]:
