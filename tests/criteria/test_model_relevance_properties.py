@@ -101,6 +101,7 @@ def test_equal_columns_score_equally(relevance):
 
 
 @pytest.mark.filterwarnings("ignore:.* excluded: ")
+@pytest.mark.filterwarnings("ignore:.*the values differ by less than 1e-150")
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_scores_of_degenerate_tables_are_finite(relevance, name):
     frame, y = DEGENERATE[name]
