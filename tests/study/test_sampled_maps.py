@@ -9,6 +9,7 @@ import pytest
 from tamiz import open_source, study
 from tamiz._study.maps import fit_map, resolve_maps
 from tamiz.criteria import Variance
+from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import MDS
 from tamiz.runtime.user_warnings import capture_warnings
 
@@ -51,3 +52,24 @@ def test_a_study_with_tsne_of_few_rows_shows_the_map():
     result = study(table, maps=["tsne"], map_rows=60, assess=False, relevances=[Variance()])
     (drawn,) = result.record.maps
     assert any(note.startswith("Fitted on 60 of the 120 rows") for note in drawn.notes)
+
+
+@pytest.mark.parametrize("method", ["standard", "modified", "ltsa"])
+def test_a_graph_on_a_sample_has_as_many_neighbours_as_the_sample_allows(method):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(120, 3)), columns=["a", "b", "c"])
+    with pytest.warns(TamizWarning, match="On a sample of 10 rows: the graph has 9 neighbours of a row instead of 15"):
+        result = study(
+            table, maps=[f"locally-linear-embedding:{method}"], map_rows=10, assess=False, relevances=[Variance()]
+        )
+    (drawn,) = result.record.maps
+    assert any(note.startswith("Fitted on 10 of the 120 rows") for note in drawn.notes)
+
+
+@pytest.mark.parametrize(("name", "n_rows"), [("mds:ordinal", 2), ("locally-linear-embedding:hessian", 4)])
+def test_an_error_on_a_sample_names_the_parameter_of_its_size(name, n_rows):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(120, 3)), columns=["a", "b", "c"])
+    with (
+        capture_warnings(),
+        pytest.raises(DataError, match=f"On a sample of {n_rows} rows, which .* --map-rows sets: "),
+    ):
+        study(table, maps=[name], map_rows=n_rows, assess=False, relevances=[Variance()])

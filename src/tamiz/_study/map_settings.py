@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import clone
 
 from tamiz.graphs import Binary, KNearest
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.registry import Entry
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.schema import Schema
+
+if TYPE_CHECKING:
+    from tamiz.graphs.builder import GraphBuilder
+    from tamiz.graphs.graph import Graph
 
 # Largest number of rows on which a study fits a map of quadratic cost. Ordinal MDS fits half a million pairs in a second, and four
 # times as many in five.
@@ -172,3 +179,15 @@ def max_fitted_rows(reducer: Reducer) -> int | None:
     if method == "locally_linear_embedding":
         return _MAX_LOCALLY_LINEAR_ROWS
     return _MAX_ROWS if reducer.quadratic_cost else None
+
+
+def limit_neighbors(builder: GraphBuilder | Graph, n_rows: int) -> GraphBuilder | Graph:
+    """Return the builder of a graph for a sample, with as many nearest neighbours as its rows allow; a note states a change."""
+    if not isinstance(builder, KNearest) or builder.n_neighbors < n_rows:
+        return builder
+    most = max(1, n_rows - 1)
+    neighbors = "1 neighbour" if most == 1 else f"{most:,} neighbours"
+    warn_user(
+        [f"On a sample of {n_rows:,} rows: the graph has {neighbors} of a row instead of {builder.n_neighbors:,}."]
+    )
+    return clone(builder).set_params(n_neighbors=most)

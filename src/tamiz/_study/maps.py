@@ -12,8 +12,9 @@ import numpy as np
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz._study.map_descriptions.description import Gallery
 from tamiz._study.map_descriptions.methods import describe_reducer
-from tamiz._study.map_settings import MapVariant, make_reducer, map_variants, max_fitted_rows
+from tamiz._study.map_settings import MapVariant, limit_neighbors, make_reducer, map_variants, max_fitted_rows
 from tamiz._study.sampling import MAX_EXACT_POINTS, sample_including
+from tamiz.exceptions import DataError
 from tamiz.reduction import registry
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.base import Reducer
@@ -252,9 +253,12 @@ def fit_map(
         return StudyMap(reducer, source, None, reducer.embedding_, n)
     rows = sample_including(shown_rows, n, size, np.random.default_rng(seed))
     if builder is not None:
-        reducer.set_params(graph=builder)
-    with capture_warnings() as captured:
-        reducer.fit(select_rows(source, rows))
+        reducer.set_params(graph=limit_neighbors(builder, size))
+    try:
+        with capture_warnings() as captured:
+            reducer.fit(select_rows(source, rows))
+    except DataError as error:
+        raise DataError(f"On a sample of {size:,} rows, which map_rows= or --map-rows sets: {error}") from error
     # Columns that the table excludes are known already.
     warn_user([_note_on_sample(size, one) for one in captured if one not in source.schema.excluded_column_notes])
     embedding = reducer.embedding_
