@@ -219,3 +219,11 @@ def test_with_few_rows_no_columns_are_added_with_a_note():
         "The noise experiment was not computed: A noise experiment needs at least 20 rows, and there are 16."
         in found["warnings"]
     )
+
+
+def test_a_search_that_fails_in_folds_of_few_rows_leaves_the_other_selections():
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    found = study(pd.DataFrame(X, columns=list("abc")), X @ [1.0, 2.0, 0.5])
+    assert "ridge" not in [one["id"] for one in found["recommendation"]["candidates"]]
+    assert found["model_effect"] is None
+    assert "The effect of the subset on models was not computed: its search fails in the folds." in found["warnings"]

@@ -231,3 +231,11 @@ def test_of_noise_the_section_claims_no_signal_of_the_real_target(seed):
     else:
         assert rates.signal < 0.3
         assert shown["design"].endswith("as strong as the one estimated for the real target, which may be none.")
+
+
+def test_a_study_of_constant_columns_is_complete_but_for_the_error_rates():
+    X, y = table()
+    found = study(X * 0.0, y, semi_synthetic=2)
+    assert found.record.assessment.error_rates is None
+    sentence = "The estimate of error rates on semi-synthetic targets was not computed: Every column is constant"
+    assert any(note.startswith(sentence) for note in found.record.warnings)

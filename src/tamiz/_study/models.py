@@ -80,10 +80,11 @@ class ModelEvaluation:
 
     def recommend(
         self, selector: SubsetSelector, search_seconds: float
-    ) -> tuple[RecommendationRecord, ModelEffectRecord] | None:
+    ) -> tuple[RecommendationRecord, ModelEffectRecord | None] | None:
         """Return the comparison of a fitted selector with other selections, and that of its columns with all columns.
 
-        None if that takes too long, or fails. The parameters are those of `assess`.
+        None if that takes too long, or fails. The second one is None if the search of the selector fails in the folds. The
+        parameters are those of `assess`.
         """
         if not self.requested and (1 + self.n_splits) * search_seconds > self._max_search_seconds:
             warn_user([f"Selections were not compared: {self._search_time_note(search_seconds)}"])
@@ -106,9 +107,12 @@ class ModelEvaluation:
             self._skip_or_raise("The effect of the subset on models", error)
             return None
         name = next(name for name, one in candidates.items() if one is selector)
-        return describe_recommendation(found, self.notes), describe_model_effect(
-            found, name, (*self.notes, *self._many_columns_note())
-        )
+        effect = None
+        if name in found.candidates:
+            effect = describe_model_effect(found, name, (*self.notes, *self._many_columns_note()))
+        else:
+            warn_user(["The effect of the subset on models was not computed: its search fails in the folds."])
+        return describe_recommendation(found, self.notes), effect
 
     def assess(self, selector: SubsetSelector, search_seconds: float) -> AssessmentRecord | None:
         """Return the assessment of a fitted selector (`selection_report`); None if that takes too long, or fails.
@@ -149,12 +153,17 @@ class ModelEvaluation:
             )
         return describe_assessment(found, notes)
 
-    def estimate_error_rates(self, selector: SubsetSelector, n_draws: int) -> ErrorRatesRecord:
-        """Return the true and false positive rates of a selector on semi-synthetic targets (`selection_error_rates`)."""
+    def estimate_error_rates(self, selector: SubsetSelector, n_draws: int) -> ErrorRatesRecord | None:
+        """Return the error rates of a selector on semi-synthetic targets (`selection_error_rates`), None on failure."""
         from tamiz.assessment import selection_error_rates
 
-        with capture_warnings():
-            found = selection_error_rates(selector, self.source, n_draws=n_draws, random_state=self.seed)
+        try:
+            with capture_warnings():
+                found = selection_error_rates(selector, self.source, n_draws=n_draws, random_state=self.seed)
+        except (DataError, MemoryError) as error:
+            # The other sections of the study do not depend on these rates.
+            self._skip_or_raise("The estimate of error rates on semi-synthetic targets", error, requested=False)
+            return None
         return describe_error_rates(found)
 
     def run_noise_experiment(self, merit: Merit) -> NoiseExperimentRecord | None:
