@@ -71,7 +71,7 @@ def test_columns_left_out_are_noted_and_not_ranked(tamiz: Callable[..., Result],
     rows = "".join(f"{i},{i % 2},{'ab'[i % 2]}\n" for i in range(20))
     done = tamiz("rank", write(f"row_id,x,y\n{rows}"), "-t", "y")
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["column", "x"]
-    assert "note: 1 column left out: row_id (it is a row number)." in done.stderr
+    assert "note: 1 of 2 columns is excluded: row_id (it is a row number)." in done.stderr
 
 
 def test_the_kind_of_the_target_is_printed_and_quiet_hides_it(tamiz: Callable[..., Result], iris: Path) -> None:
@@ -241,3 +241,19 @@ def test_top_of_no_columns_is_a_wrong_command_line(tamiz: Callable[..., Result],
     done = tamiz("rank", iris, "-t", "species", f"--top={number}")
     assert (done.exit_code, done.stdout) == (2, "")
     assert f"{number} is not in the range x>=1" in done.stderr
+
+
+def test_excluded_columns_are_noted_once(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:
+    rows = "".join(f"{i},{i % 2},{'ab'[i % 2]}\n" for i in range(20))
+    table = write(f"row_id,x,y\n{rows}")
+    for command in (["rank", "--top", 1, "-r", "information-gain"], ["select"], ["select", "--method", "redundancy"]):
+        assert tamiz(*command, table, "-t", "y").stderr.count("row_id") == 1
+
+
+def test_a_ranking_at_chance_level_names_a_command_with_the_correction(
+    tamiz: Callable[..., Result], write: Callable[..., Path]
+) -> None:
+    rng = np.random.default_rng(0)
+    rows = "".join(f"v{rng.integers(20)},{k % 3},{'ab'[k % 2]}\n" for k in range(60))
+    done = tamiz("rank", write(f"level,x,y\n{rows}"), "-t", "y", "-r", "information-gain", "--top", 1)
+    assert "(tamiz select --merit mim --correction chance)." in done.stderr

@@ -184,7 +184,7 @@ def test_a_column_with_information_about_one_of_several_targets_is_not_named():
 def test_rankings_by_information_warn_of_selected_columns(criterion):
     X, y = table_with_patients(3)
     X.loc[::10, "patient"] = None
-    named = type(criterion).__name__ + ": the information about the target of 'patient' .* use the merit MIM with"
+    named = type(criterion).__name__ + ": the information about the target of 'patient' .* select by the merit MIM with"
     with pytest.warns(TamizWarning, match=named):
         RankSelector(criterion, n_features=7).fit(X, y)
     # Where all columns are kept, none is selected.

@@ -224,25 +224,18 @@ def _expand_columns(values: Floats, schema: Schema) -> Floats:
 def print_column_notes(messenger: Messenger, source: Source) -> None:
     """Print notes on the kind of the target, on excluded columns, on columns that sort the rows, and on groups."""
     from tamiz._study.distance_table import distance_matrix_warnings
-    from tamiz.report.text import count_with_noun, join_names
     from tamiz.sources.row_groups import group_warnings
     from tamiz.sources.row_order import monotone_column_warnings
 
     schema = source.schema
     for sentence in [
         *schema.notes,
+        *schema.excluded_column_notes,
         *distance_matrix_warnings(source),
         *monotone_column_warnings(source),
         *group_warnings(source),
     ]:
         messenger.write_note(sentence)
-    left_out = [
-        f"{column.name} ({column.exclusion_reason})"
-        for column in schema.columns
-        if column.exclusion_reason and column.name not in schema.split_dates
-    ]
-    if left_out:
-        messenger.write_note(f"{count_with_noun(len(left_out), 'column')} left out: {join_names(left_out, width=80)}.")
 
 
 def _candidate_entries(requested: Entry | None, graph: GraphBuilder | None, *, with_p_values: bool) -> list[Entry]:

@@ -69,7 +69,7 @@ class ExpectedInformation:
         if not _are_whole(class_counts):
             raise DataError(
                 "correction='chance' needs rows that count as whole numbers, but the weights of the rows, or of rows in groups, "
-                "are fractions. Use correction='none'."
+                "are fractions. Use correction='none' (--correction none)."
             )
         counts = class_counts.astype(np.int64)
         self._starts = starts

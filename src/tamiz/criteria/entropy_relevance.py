@@ -99,7 +99,7 @@ class EntropyRelevance(StatisticRelevance):
             counted = cache[self._contingency_tables(self._coder(view.schema), cache, view.schema)].tables
             for j, values in zip(view.schema.used.tolist(), counted, strict=True):
                 counts[j].append(values[:, :-1] if self.missing == "category" else values[:-1, :-1])
-        remedy = "use the merit MIM with correction='chance'"
+        remedy = "select by the merit MIM with correction='chance' (tamiz select --merit mim --correction chance)"
         return chance_level_warnings(type(self).__name__, counts, schema.names, remedy)
 
     def reweighted_scores(self, sample: WeightedTable, schema: Schema) -> Floats:

@@ -105,7 +105,7 @@ class InformationMerit(MultiOutputMerit):
         if self.correction == "chance" and self.missing == "distribute" and incomplete:
             raise DataError(
                 f"correction='chance' needs whole numbers of rows, but counts of the {incomplete[0].n_missing:,} missing values of "
-                f"column {incomplete[0].name!r} would be distributed. Use missing='category'."
+                f"column {incomplete[0].name!r} would be distributed. Use missing='category' (--missing category)."
             )
         self._coder(schema)
 
