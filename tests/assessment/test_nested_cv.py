@@ -447,7 +447,9 @@ def test_the_default_number_of_permutations_is_reported():
     X, y = signal(n=40, p=4)
     report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, n_splits=2)
     assert len(report.null.null_values) == 99
-    assert report.notes == ("99 shuffled targets, by the size of the table; n_permutations sets another number.",)
+    assert report.notes == (
+        "99 shuffled targets, by the size of the table; n_permutations of selection_report sets another number.",
+    )
 
 
 def test_all_columns_that_do_not_fit_in_memory_are_left_out_and_reported(monkeypatch):

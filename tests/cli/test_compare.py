@@ -33,7 +33,7 @@ def test_the_measures_are_those_of_the_maps_alone(tamiz: Callable[..., Result], 
         for measure in expected.measures:
             assert found.loc[measure.name, label] == pytest.approx(measure.value, abs=1e-9)
     assert (found.loc[["seconds", "megabytes"]] > 0).all(axis=None)
-    assert "Of the most similar shapes are" in done.stderr
+    assert "The most similar shapes are those of" in done.stderr
 
 
 def test_all_maps_have_the_same_sampled_rows(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:

@@ -183,3 +183,9 @@ def test_bad_input():
         TamizWarning, match="is not smaller than the 15 of 26 columns that a half selects, so it excludes"
     ):
         StabilitySelector(n_features=15, threshold=0.6, n_pairs=5, random_state=0).fit(X, y)
+
+
+def test_a_weak_bound_advises_only_what_is_possible():
+    X = np.random.default_rng(0).normal(size=(60, 1))
+    with pytest.warns(TamizWarning, match=r"so it excludes nothing: use a threshold above 0\.75\.$"):
+        StabilitySelector("variance", threshold=0.75, n_features=1, random_state=0).fit(X)

@@ -216,10 +216,20 @@ def test_a_table_without_varying_columns_keeps_none():
     assert found.associations_.tolist() == [1, 1]
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "advice"),
+    [(4, r"1 dropped column is .* Use more rows\."), (7, r"\(--measure pearson\), or more rows\.")],
+)
+def test_pearson_is_no_remedy_where_single_correlations_are_large_by_chance(n_rows, advice):
+    X = np.random.default_rng(0).normal(size=(n_rows, n_rows))
+    with pytest.warns(TamizWarning, match=advice):
+        RedundancyFilter("linear", threshold=0.95).fit(X)
+
+
 def test_relations_by_chance_in_few_rows_are_a_warning():
     X = np.random.default_rng(0).normal(size=(30, 40))
     with pytest.warns(
-        TamizWarning, match="because 28 numeric columns are kept and there are 30 rows; 12 of the dropped"
+        TamizWarning, match="because 28 numeric columns are kept and there are 30 rows; 12 dropped columns are"
     ):
         RedundancyFilter("linear").fit(X)
     # The probability that a column of noise would be dropped, by simulation.

@@ -186,7 +186,9 @@ def selection_report(
     warn_user(messages)
     notes = [*messages, *folds.fold_notes, *adapter.notes, *_count_messages(fold_messages, set(messages))]
     if n_permutations is None:
-        notes.append(f"{n_shuffles} shuffled targets, by the size of the table; n_permutations sets another number.")
+        notes.append(
+            f"{n_shuffles} shuffled targets, by the size of the table; n_permutations of selection_report sets another number."
+        )
     if scores[scorer.name].all_columns is None:
         notes.append("The score on all columns was not computed: the rows do not fit in memory.")
     deciding, *beside = scores

@@ -260,6 +260,6 @@ def _most_alike(compared: MapComparison) -> str:
     np.fill_diagonal(distances, np.inf)
     i, j = np.unravel_index(int(np.argmin(distances)), distances.shape)
     return (
-        f"Of the most similar shapes are {labels[i]} and {labels[j]}: Procrustes distance m² = {distances[i, j]:.3g}, "
+        f"The most similar shapes are those of {labels[i]} and {labels[j]}: Procrustes distance m² = {distances[i, j]:.3g}, "
         "from 0 for equal shapes to 1."
     )

@@ -250,7 +250,12 @@ class _Stability(_RelevanceMethod):
         return made
 
     def describe(self, selector: Any) -> list[str]:
+        from tamiz.report.text import count_with_noun
+
         n_selected, n_used = int(selector.support_.sum()), len(selector.schema_.used)
+        # The mean over halves that select different numbers need not be whole.
+        q = selector.n_features_per_half_
+        of_a_half = "1 column" if q == 1 else f"{q:g} columns"
         assumption = (
             ""
             if selector.assumption == "none"
@@ -258,10 +263,10 @@ class _Stability(_RelevanceMethod):
                 f", if the selection frequencies of false columns have {selector.assumption.replace('_', '-')} distributions"
             )
         )
+        of_table = f"{count_with_noun(n_used, 'column')} {'was' if n_selected == 1 else 'were'}"
         return [
-            f"Stability selection with {_label(selector.selector)}, {selector.n_features_per_half_:g} columns from each of "
-            f"{2 * selector.n_pairs:,} halves of the rows: {n_selected:,} of {n_used:,} columns were selected from at least "
-            f"{100 * selector.threshold_:.3g} % of the halves.",
+            f"Stability selection with {_label(selector.selector)}, {of_a_half} from each of {2 * selector.n_pairs:,} halves of "
+            f"the rows: {n_selected:,} of {of_table} selected from at least {100 * selector.threshold_:.3g} % of the halves.",
             f"The expected number of false selections is at most {selector.expected_false_selections_:.3g}{assumption}; a false "
             "column is one that a half selects no more often than a random column.",
         ]
@@ -297,11 +302,12 @@ class _Redundancy(_RelevanceMethod):
         return made
 
     def describe(self, selector: Any) -> list[str]:
-        from tamiz.report.text import visible_name
+        from tamiz.report.text import count_with_noun, visible_name
 
         schema, measure = selector.schema_, selector.measure.replace("_", "-")
         position = {name: j for j, name in enumerate(schema.names)}
-        counts = f"{int(selector.support_.sum()):,} of {len(schema.used):,} columns are kept"
+        n_kept = int(selector.support_.sum())
+        counts = f"{n_kept:,} of {count_with_noun(len(schema.used), 'column')} {'is' if n_kept == 1 else 'are'} kept"
         sentences = [f"Redundancy filter with measure {measure}, threshold {selector.threshold:g}: {counts}."]
         for name, by in selector.determined_by_.items():
             numeric = all(schema.columns[position[one]].is_number for one in (name, *by))

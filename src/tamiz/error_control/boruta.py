@@ -299,7 +299,7 @@ def _describe_tentative(schema: Schema, sign: NDArray[np.int8], n_iter: int) -> 
     are = "column is" if len(tentative) == 1 else "columns are"
     return [
         f"{len(tentative):,} {are} tentative after {n_iter:,} iterations and not selected: {names}. Increase max_iter "
-        "(--max-iter), or decide by medians with rough_fix=True."
+        "(--max-iter), or decide by medians with BorutaSelector(rough_fix=True)."
     ]
 
 

@@ -315,9 +315,12 @@ class StabilitySelector(Selector):
         q, bound = self.n_features_per_half_, self.expected_false_selections_
         if q == 0 or bound < q:
             return []
+        remedies = [f"use a threshold above {self.threshold_:g}"] * (self.threshold_ < 1)
+        remedies += ["select fewer columns from each half"] * (q > 1)
+        advice = f": {', or '.join(remedies)}" if remedies else ""
         return [
             f"The bound on false selections, {bound:.3g}, is not smaller than the {q:g} of {n_columns:,} columns that a half "
-            f"selects, so it excludes nothing: use a threshold above {self.threshold_:g}, or select fewer columns from each half."
+            f"selects, so it excludes nothing{advice}."
         ]
 
 

@@ -202,10 +202,13 @@ def _chance_warnings(
     chance = float(betainc(n_free / 2, n_numeric / 2, 1 - threshold)) if n_free > 0 else 1.0
     if chance <= _MAX_CHANCE:
         return []
+    explained = "1 dropped column is" if n_dropped == 1 else f"{n_dropped:,} dropped columns are"
+    # Of fewer than six rows a single correlation is large by chance too.
+    by_pairs = float(betainc((n_rows - 2) / 2, 1 / 2, 1 - threshold**2)) if n_rows > 2 else 1.0
+    remedy = "Use more rows." if by_pairs > _MAX_CHANCE else "Use measure='pearson' (--measure pearson), or more rows."
     return [
         f"A column of noise has an R2 of at least {threshold:g} with probability {chance:.2g}, because {n_numeric:,} numeric "
-        f"columns are kept and there are {n_rows:,} rows; {n_dropped:,} of the dropped columns are explained by several kept ones "
-        "together. Use measure='pearson', or more rows."
+        f"columns are kept and there are {n_rows:,} rows; {explained} explained by several kept ones together. {remedy}"
     ]
 
 
