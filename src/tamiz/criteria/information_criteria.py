@@ -287,8 +287,8 @@ class JMI(InformationMerit):
     -----
     Cost O(n), and the cells of its contingency tables, for each pair of columns that a search needs: k p pairs where a forward
     search selects k of p columns.
-    The merit is the sum of the relevances minus :math:`1 / (|S| - 1)` of the sum of I(i; j) - I(i; j | Y) over the pairs. Brown et al. find
-    that it has the best trade-off of accuracy and stability.
+    The merit is the sum of the relevances minus :math:`1 / (|S| - 1)` of the sum of I(i; j) - I(i; j | Y) over the pairs.
+    Brown et al. find that it has the best trade-off of accuracy and stability.
 
     References
     ----------

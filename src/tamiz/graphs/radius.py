@@ -124,7 +124,7 @@ def _build_radius_graph(
         nearest = float(np.min(index.query(1).distances))
         raise DataError(
             f"radius={radius:g} joins no two rows: the nearest two are {nearest:.6g} apart. Use a larger radius; "
-            "ConnectedRadius() computes the smallest one that connects all rows."
+            "ConnectedRadius() (--graph connected-radius) computes the smallest one that connects all rows."
         )
     rule = NeighborRule.from_index(index, row_encoder, radius=radius)
     return builder.build_weighted_graph(directed_edges(neighbors), rule, classes, radius=radius)
