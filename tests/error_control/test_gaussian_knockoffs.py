@@ -185,3 +185,18 @@ def test_bad_arguments_are_refused():
         knockoffs(np.eye(3), method="sdp")
     with pytest.raises(TypeError, match=r"got a Source; pass source\.frame\(\)"):
         knockoffs(open_source(np.eye(3)))
+
+
+def test_correlations_of_many_binary_columns_are_not_taken_for_collinearity():
+    rng = np.random.default_rng(0)
+    distance = np.abs(np.subtract.outer(np.arange(60), np.arange(60)))
+    X = rng.multivariate_normal(np.zeros(60), 0.5**distance, size=300)
+    numbers = X[:, ::2].copy()
+    X[:, 1::2] = X[:, 1::2] > 0
+    found = GaussianCopula(list(X.T), np.zeros(60, dtype=bool), np.random.default_rng(1))
+    # The smallest eigenvalue is 0.33 of the distribution, and that of the uncertain estimates alone 0.01.
+    assert np.linalg.eigvalsh(found.correlation)[0] > 0.05
+    assert 0.02 < found.shrinkage < 0.5
+    # Columns without ties keep their correlations.
+    plain = GaussianCopula(list(numbers.T), np.zeros(30, dtype=bool), np.random.default_rng(1)).correlation
+    np.testing.assert_allclose(found.correlation[::2, ::2], plain, atol=1e-12)
