@@ -72,6 +72,7 @@ def test_the_extra_installs_the_version_that_is_asked_for():
     assert importlib.metadata.version("matplotlib")
 
 
+@pytest.mark.slow
 def test_displays_are_imported_without_matplotlib():
     program = (
         "import sys, tamiz.display, tamiz.comparison\n"

@@ -396,6 +396,7 @@ def test_the_result_is_plain_json(found):
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
+@pytest.mark.slow
 def test_the_same_seed_and_one_thread_or_two_give_the_same_result_but_for_the_times(found):
     again = study(str(PENGUINS), "species", assess=None, n_jobs=1)
     assert again.to_dict() == found

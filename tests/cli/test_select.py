@@ -259,6 +259,7 @@ def test_error_rates_are_part_of_an_assessment(tamiz: Callable[..., Result], iri
         assert message in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_the_score_of_an_assessment_need_not_be_that_of_the_merit(tamiz: Callable[..., Result], iris: Path) -> None:
     rule = ["select", iris, "-t", "species", "--max-evaluations", 6, "--assess", "--json", "-q"]
     usual = shown(tamiz(*rule))

@@ -39,6 +39,7 @@ def _read(terminal: int) -> str:
     return b"".join(parts).decode()
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_an_aligned_table_and_progress(iris: Path) -> None:
     stdout, stderr, status = _on_a_terminal("rank", iris, "-t", "species")
     assert status == 0

@@ -80,6 +80,7 @@ def test_on_a_narrow_page_the_bar_shows_the_section_on_screen(read: Any) -> None
         assert box["x"] + box["width"] <= 390
 
 
+@pytest.mark.slow
 def test_ranks_follow_the_sorting(read: Any) -> None:
     reader = read("wine")
     reader.page.locator("#scores th", has_text="Fisher score").locator("button").click()
@@ -87,6 +88,7 @@ def test_ranks_follow_the_sorting(read: Any) -> None:
     assert ranks == [str(i) if i <= 13 else "" for i in range(1, 17)]
 
 
+@pytest.mark.slow
 def test_a_search_finds_columns_by_a_part_of_their_name(read: Any) -> None:
     reader = read("wine")
     reader.page.locator('.tools[data-table="scores"] input').fill("PHENOL")
@@ -146,6 +148,7 @@ def recoloured(reader: Reader, option: str, plot: str = "map-1-points") -> list[
     return traces
 
 
+@pytest.mark.slow
 def test_the_map_opens_coloured_by_the_target(read: Any) -> None:
     reader = read("wine")
     traces = recoloured(reader, "class (target)")
@@ -230,6 +233,7 @@ def test_hovering_shows_the_row_and_its_value(read: Any) -> None:
     assert text.count(": ") == 9
 
 
+@pytest.mark.slow
 def test_a_hostile_name_is_shown_as_it_is_written(read: Any) -> None:
     reader = read("hostile")
     reader.visit_all()
@@ -262,7 +266,8 @@ def arrows(reader: Reader, plot: str = "map-1-points") -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), pytest.param(390, "dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 def test_arrows_name_the_columns_and_no_name_covers_another(read: Any, width: int, scheme: str) -> None:
     reader = read("wine", width=width, scheme=scheme)
     found = arrows(reader)
@@ -300,6 +305,7 @@ def test_arrows_show_their_loadings_and_stay_with_a_colour_until_the_switch_hide
     assert len(arrows(reader)["tips"]) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "table", ["#scores", *(pytest.param(t, marks=pytest.mark.slow) for t in ("#selections", "#comparison", ".quality"))]
 )
@@ -327,6 +333,7 @@ def test_a_phone_shows_names_and_numbers_of_a_wide_table_which_fades_where_it_co
     assert 0 <= name_left < name_right < 195
 
 
+@pytest.mark.slow
 def test_an_option_to_copy_is_not_broken_across_lines(browser: Any, tmp_path: Path) -> None:
     wine = sample.wine()
     for j in (4, 5):
@@ -406,6 +413,7 @@ def test_without_scripts_a_note_is_shown_and_every_number_is_visible(read: Any) 
     assert reader.page.locator("#scores tbody tr").last.is_visible()
 
 
+@pytest.mark.slow
 def test_a_browser_without_decompression_shows_a_note_and_still_sorts(browser: Any, reports: dict[str, Path]) -> None:
     page = browser.new_page()
     page.add_init_script("delete window.DecompressionStream")

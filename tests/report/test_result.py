@@ -209,6 +209,7 @@ def assert_drawn_or_refused(data: Any, place: tuple[Any, ...], other: Any, path:
     assert "\n" not in told, (place, other)
 
 
+@pytest.mark.slow
 def test_a_result_with_any_one_value_changed_is_drawn_or_refused(tmp_path: Path) -> None:
     rng = random.Random(0)
     for data in (sample.wine(), sample.hostile()):

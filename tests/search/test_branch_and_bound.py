@@ -43,6 +43,7 @@ def test_it_finds_the_set_and_the_merit_of_the_exhaustive_search_and_proves_it(m
         assert archive.stop_reason == "no set is better"
 
 
+@pytest.mark.slow
 def test_totals_that_are_zero_or_negative_hide_no_better_set():
     # A column without relevance can lift a total above 0.
     for seed in range(250):
