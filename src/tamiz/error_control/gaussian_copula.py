@@ -111,8 +111,8 @@ class GaussianCopula:
         total, squares, intensity = np.zeros((len(scores),) * 2), np.zeros((len(scores),) * 2), 0.0
         n_averaged = _FIT_ROUNDS - _BURN_IN
         for done in range(_FIT_ROUNDS):
-            correlation, shrinkage = _estimate_correlation(scores)
             if done >= _BURN_IN:
+                correlation, shrinkage = _estimate_correlation(scores)
                 total += correlation / n_averaged
                 squares += correlation**2 / n_averaged
                 intensity += shrinkage / n_averaged

@@ -73,7 +73,7 @@ def knockoffs(X: Any, *, method: str = "mvr", random_state: Seed = None) -> Any:
 
     Constant columns, columns with one value beside missing ones, and columns of text or ids are returned unchanged.
 
-    Cost O(n p^2 + p^3), about 20 times for "mvr", and 50 times where values have ties or are missing.
+    Cost O(n p^2 + p^3), about 20 times for "mvr", and 70 times where values have ties or are missing.
 
     References
     ----------
