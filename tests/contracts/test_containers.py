@@ -161,6 +161,7 @@ USERS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.*(the place in the table decided|is arbitrary)")
 @pytest.mark.parametrize("array", [Tensor, WithArray])
 @pytest.mark.parametrize("estimator", USERS, ids=repr)
 def test_arrays_of_other_libraries_give_what_arrays_of_numpy_do(estimator, array):
@@ -169,6 +170,7 @@ def test_arrays_of_other_libraries_give_what_arrays_of_numpy_do(estimator, array
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.filterwarnings("ignore:.*(the place in the table decided|is arbitrary)")
 @pytest.mark.parametrize("array", [OnGpu, OnGpuByDlpack])
 @pytest.mark.parametrize("estimator", USERS, ids=repr)
 def test_arrays_that_numpy_cannot_read_are_refused_with_the_way_out(estimator, array):

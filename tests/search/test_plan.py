@@ -91,6 +91,7 @@ def test_a_search_of_more_sets_than_a_float_can_count_has_a_plan_and_goes_on():
     assert SubsetSelector(CFS(), Exhaustive()).plan(X, y).max_evaluations == 2**1100
 
 
+@pytest.mark.filterwarnings("ignore:.*(the place in the table decided|is arbitrary)")
 def test_a_plan_uses_no_random_draws_of_the_search():
     X, y = wide_table(30)
     planned, alone = (SubsetSelector(CFS(), RandomSubsets(50), random_state=np.random.default_rng(0)) for _ in range(2))

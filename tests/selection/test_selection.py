@@ -574,14 +574,15 @@ def test_a_choice_among_columns_without_association_is_named_as_arbitrary(merit,
     X, y = table_with_noise(**options)
     selector = SubsetSelector(merit, Forward(), n_features=4)
     sentence = (
-        "finds no association of 'n0', 'n1' with the target, 2 of the 4 selected columns, nor of 2 other columns: the choice among "
-        "them is arbitrary. Select at most 2 columns."
+        "finds no association of 'n0', 'n1' with the target, 2 of 4 selected columns, nor of 2 others: the choice among them is "
+        "arbitrary. Select at most 2 columns."
     )
     with pytest.warns(TamizWarning, match=re.escape(sentence)):
         assert selector.fit(X, y).get_feature_names_out().tolist() == ["n0", "n1", "a", "b"]
-    # Two have an association, and with all six there is no choice.
+    # Two have an association, with all six there is no choice, and here the user chose.
     for n_features in (2, 6):
         selector.set_params(n_features=n_features).fit(X, y)
+    SubsetSelector(merit, Forward(fixed=["n0"], excluded=["n1", "n2", "n3"]), n_features=3).fit(X, y)
 
 
 @pytest.mark.parametrize("options", TABLES_WITH_NOISE)

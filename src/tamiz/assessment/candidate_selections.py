@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tamiz.assessment.fold_scores import FoldScores, score_models
 from tamiz.assessment.repeated_searches import run_with_progress
 from tamiz.assessment.selector_adapters import (
+    InformativeSelectorAdapter,
     LimitedSelectorAdapter,
     SampledSelectorAdapter,
     SelectorAdapter,
@@ -138,7 +139,9 @@ def default_candidates(
             by_neighbors = wrapper("knn", "balanced_accuracy" if schema.has_classes else "r2")
             found["knn"] = SampledSelectorAdapter(adapt_selector(by_neighbors), _MAX_NEIGHBOR_ROWS)
     if n_features is None and all(value is None for value in column_options.values()):
-        by_mrmr = adapt_selector(_size_search(schema, missing, class_scoring))
+        by_mrmr: SelectorAdapter = adapt_selector(_size_search(schema, missing, class_scoring))
+        if schema.has_classes:
+            by_mrmr = InformativeSelectorAdapter(by_mrmr, missing)
         limit = np.inf if max_seconds is None else max_seconds
         found["mrmr"] = LimitedSelectorAdapter(by_mrmr, mrmr_seconds(schema, schema.n_rows), limit)
         if schema.weight is None and schema.groups is None and schema.time is None:

@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from tamiz.criteria.cross_validated import CrossValidated
+from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.information_gain import InformationGain
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_merit_and_search, resolve_merit, resolve_search
 from tamiz.models.estimators import check_accepts_weights, fit_weighted, native_rows, set_random_state
@@ -210,6 +212,25 @@ class SampledSelectorAdapter(SelectorAdapter):
         choice = self._selector.select(rows, seed)
         self.label, self.evaluation_cost = self._selector.label, self._selector.evaluation_cost
         return choice
+
+
+class InformativeSelectorAdapter(SelectorAdapter):
+    """Drops columns without information gain about the classes from the selection of another adapter.
+
+    A forward search that has to reach a size adds such columns by their place in the table.
+    """
+
+    def __init__(self, selector: SelectorAdapter, missing: MissingRule) -> None:
+        self._selector = selector
+        self._ranking = RankSelector(InformationGain(missing=missing))
+        self.label = selector.label
+
+    def select(self, source: Source, seed: int) -> SelectedColumns:
+        """Return the columns that the other adapter selects and that have information."""
+        choice = self._selector.select(source, seed)
+        self.label, self.evaluation_cost = self._selector.label, self._selector.evaluation_cost
+        informative = clone(self._ranking).fit(source).scores_ > 0
+        return SelectedColumns(choice.support & informative, None, choice.timed_out)
 
 
 class LimitedSelectorAdapter(SelectorAdapter):

@@ -152,9 +152,9 @@ class _CFSEvaluator(Evaluator):
             "merits on the same table."
         ]
 
-    def subset_warnings(self, mask: Masks) -> list[str]:
+    def subset_warnings(self, mask: Masks, free: Masks) -> list[str]:
         """Return a warning on columns that are not associated with the target."""
-        unrelated = [j for j in self._schema.used.tolist() if self._sums.relevances[j] == 0]
+        unrelated = np.flatnonzero(free & (self._sums.relevances == 0)).tolist()
         return uninformative_warnings("CFS", mask, unrelated, self._schema)
 
     def quadratic_form(self) -> tuple[Floats, Floats] | None:

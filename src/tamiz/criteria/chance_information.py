@@ -114,7 +114,7 @@ def uninformative_warnings(label: str, mask: NDArray[np.bool_], unrelated: Seque
     mask : ndarray of shape (n_columns,), bool
         The selected columns.
     unrelated : sequence of int
-        The columns without association.
+        The columns without association that could be selected.
     schema : Schema
     """
     varied = [j for j in unrelated if not schema.columns[j].constant]
@@ -123,10 +123,12 @@ def uninformative_warnings(label: str, mask: NDArray[np.bool_], unrelated: Seque
     if not selected or not n_others:
         return []
     named = list_names(selected, as_text=lambda j: repr(schema.names[j]))
+    n_related = n_selected - len(selected)
+    advice = f" Select at most {n_related:,} column{'s' * (n_related > 1)}." if n_related else ""
     return [
-        f"{label} finds no association of {named} with the target, {len(selected):,} of the {n_selected:,} selected columns, nor "
-        f"of {n_others:,} other column{'s' * (n_others > 1)}: the choice among them is arbitrary. Select at most "
-        f"{n_selected - len(selected):,} columns."
+        f"{label} finds no association of {named} with the target, {len(selected):,} of {n_selected:,} selected "
+        f"column{'s' * (n_selected > 1)}, nor of {n_others:,} other{'s' * (n_others > 1)}: the choice among them is "
+        f"arbitrary.{advice}"
     ]
 
 

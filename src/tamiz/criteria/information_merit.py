@@ -233,14 +233,14 @@ class InformationEvaluator(Evaluator):
         self.is_corrected = False
         self.schema: Schema | None = None
 
-    def subset_warnings(self, mask: Masks) -> list[str]:
+    def subset_warnings(self, mask: Masks, free: Masks) -> list[str]:
         """Return warnings on columns of one interval, and on those of many values whose information is not above chance."""
         if self.information is None or self.schema is None:
             return []
         # A column without information by itself may have some together with others, unless it is constant once it is cut.
         unrelated = [
             j
-            for j in self.schema.used.tolist()
+            for j in np.flatnonzero(free).tolist()
             if abs(self._relevances[j]) < _ROUNDING_MARGIN and self.information.is_constant(j)
         ]
         found = uninformative_warnings(self._label, mask, unrelated, self.schema)

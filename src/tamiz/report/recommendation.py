@@ -31,7 +31,8 @@ _MAX_NAMED = 12
 # What selections by other methods prefer.
 _OTHER_METHODS = {
     "mrmr": "; MRMR (minimum redundancy, maximum relevance) adds the column with the most information on the target, less that "
-    "shared with those selected before, and cross-validation chooses the number of columns",
+    "shared with those selected before, and cross-validation chooses the number of columns; columns without information about "
+    "the classes are dropped",
     "tests": "; independence tests keep every column that is associated with the target, at a false discovery rate of 5%",
 }
 

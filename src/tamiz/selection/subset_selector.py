@@ -228,7 +228,8 @@ class SubsetSelector(Selector):
         whole = has_all_rows(job.source)
         duplicate_notes = describe_duplicate_columns(job.duplicates, names) if whole else []
         best = None if archive.best is None else archive.mask(archive.best)
-        set_warnings = job.evaluator.subset_warnings(best) if best is not None and whole else []
+        free = np.isin(np.arange(schema.n_columns), [j for unit in job.problem.units for j in unit.tolist()])
+        set_warnings = job.evaluator.subset_warnings(best, free) if best is not None and whole else []
         warn_user([*schema.fit_notes, *duplicate_notes, *job.evaluator.notes(), *set_warnings])
         subset_notes = [] if best is None else job.evaluator.subset_notes(best)
         self.merit_name_ = job.evaluator.name

@@ -74,8 +74,8 @@ class MeritProperties:
         """Return notes on the merit of one set, one sentence each."""
         return []
 
-    def subset_warnings(self, mask: Masks) -> list[str]:  # noqa: ARG002 - most merits have no warnings on a set
-        """Return warnings on the columns of the set that a search selected."""
+    def subset_warnings(self, mask: Masks, free: Masks) -> list[str]:  # noqa: ARG002 - most merits have no warnings on a set
+        """Return warnings on the columns of the set that a search selected; the `free` columns are neither fixed nor excluded."""
         return []
 
 
@@ -177,6 +177,6 @@ class NaNCheckEvaluator(Evaluator):
         """Return notes on the merit of one set."""
         return self._evaluator.subset_notes(mask)
 
-    def subset_warnings(self, mask: Masks) -> list[str]:
+    def subset_warnings(self, mask: Masks, free: Masks) -> list[str]:
         """Return warnings on the columns of the set that a search selected."""
-        return self._evaluator.subset_warnings(mask)
+        return self._evaluator.subset_warnings(mask, free)
