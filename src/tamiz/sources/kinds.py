@@ -110,8 +110,9 @@ def encode_target(raw: RawColumn, override: Kind | None, describe_row: Callable[
     values = encoded.values
     assert values is not None
     if kind is None and encoded.column.kind == "numeric" and not _is_temporal(raw.values):
-        distinct = np.unique(values[~np.isnan(values)])
-        if _count_distinct(raw.values, distinct) <= MAX_INTEGER_CLASSES and np.all(distinct == np.floor(distinct)):
+        present = values[~np.isnan(values)]
+        # Most numeric targets have fractions, which are found without sorting the values.
+        if (present == np.floor(present)).all() and _count_distinct(raw.values, present) <= MAX_INTEGER_CLASSES:
             return _encode_levels(raw, "categorical", inferred=False)
     return encoded
 
