@@ -351,16 +351,17 @@ def _observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
     indices = encoded.indices
     if indices.null_count:
         indices = (indices if pa.types.is_signed_integer(indices.type) else indices.cast(pa.int32())).fill_null(-1)
-    return _drop_unused_words(
-        indices.to_numpy(zero_copy_only=False), list(map(level_text, encoded.dictionary.to_pylist()))
-    )
+    words = encoded.dictionary.to_pylist()
+    if not (pa.types.is_string(encoded.dictionary.type) or pa.types.is_large_string(encoded.dictionary.type)):
+        words = list(map(level_text, words))
+    return _drop_unused_words(indices.to_numpy(zero_copy_only=False), words)
 
 
 def _drop_unused_words(codes: NDArray[Any], words: list[str | None]) -> tuple[NDArray[Any], list[str]]:
     """Remove the words that no code refers to, and merge equal words."""
-    present = [
-        word for word in dict.fromkeys(words[code] for code in _used_codes(codes, len(words))) if word is not None
-    ]
+    used = _used_codes(codes, len(words))
+    occurring = words if len(used) == len(words) else [words[code] for code in used]
+    present = [word for word in dict.fromkeys(occurring) if word is not None]
     if present == words:
         return codes, present
     order = {word: code for code, word in enumerate(present)}
