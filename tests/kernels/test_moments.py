@@ -78,7 +78,7 @@ def test_equal_values_have_squares_of_exactly_zero(n):
 @pytest.mark.parametrize("n", [0, 1, 5, 64, 777])
 def test_moments_of_two_columns_equal_numpys(n):
     rng = np.random.default_rng(n)
-    a, b = rng.normal(size=(2, n)) + [[1e6], [-3.0]]
+    a, b = rng.normal(1e6, 1, n), rng.normal(-3, 1, n)
     a[rng.random(n) < 0.1], b[rng.random(n) < 0.1] = np.nan, np.nan
     weight = rng.random(n) * (rng.random(n) < 0.9)
     out = np.empty(6)

@@ -9,6 +9,7 @@ from tamiz.kernels import jit, ro, rw
 
 _LARGEST_INTEGER = np.int64(2**63 - 1)
 
+
 @jit(
     [
         void(ro(float64, 2), ro(float64), rw(float64)),

@@ -273,7 +273,11 @@ def _series_values(name: str, series: nw.Series[Any]) -> RawColumn:
         return RawColumn(name, values, "categorical", ordered=isinstance(dtype, nw.Enum) or values.type.ordered)
     if isinstance(dtype, nw.Object | nw.Unknown):
         return raw_from_array(name, series.to_numpy())
-    return raw_from_arrow(name, _combine_chunks(series.to_arrow()))
+    try:
+        return raw_from_arrow(name, _combine_chunks(series.to_arrow()))
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        # narwhals infers the type of Python objects from the first of them.
+        return raw_from_array(name, series.to_numpy())
 
 
 def _from_pandas(name: str, series: Any) -> RawColumn:
@@ -290,8 +294,8 @@ def _from_pandas(name: str, series: Any) -> RawColumn:
         return RawColumn(name, series.to_numpy(), original=series)
     if getattr(series.dtype, "storage", None) == "pyarrow":
         return replace(raw_from_arrow(name, _combine_chunks(pa.array(series.array))), original=series)
-    if series.dtype == object and (words := _encode_text(series)) is not None:
-        return RawColumn(name, words, original=series)
+    if series.dtype == object and (encoded := _encode_text(series)) is not None:
+        return RawColumn(name, encoded, original=series)
     return _from_series(name, nw.from_native(series, series_only=True))
 
 
