@@ -103,7 +103,6 @@ class ContingencyTables(Statistic):
         self._starts = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)]).tolist()
         # The cells of all tables, one table after the other.
         self._cells = np.zeros(self._starts[-1])
-        self._groups, self._others = self._group_pairs()
 
     @property
     def tables(self) -> list[Floats]:
@@ -119,15 +118,14 @@ class ContingencyTables(Statistic):
     def empty(self) -> Self:
         """Return a new statistic of the same key without rows."""
         made = copy(self)
-        made.n_samples, made._cells = 0, np.zeros_like(self._cells)
+        made.n_samples, made._cells, made._grouped_pairs = 0, np.zeros_like(self._cells), self._grouped_pairs
         return made
 
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
-        if block.weight is None:
-            for group in self._groups:
-                group.count(block, self.coding, self._cells)
-        others = self._others if block.weight is None else range(len(self.pairs))
+        groups, others = self._grouped_pairs if block.weight is None else ([], range(len(self.pairs)))
+        for group in groups:
+            group.count(block, self.coding, self._cells)
         tables = self.tables if others else []
         coded: dict[int, Codes] = {}
         last_use = {column: k for k in others for column in self.pairs[k]}
@@ -146,8 +144,9 @@ class ContingencyTables(Statistic):
         self.n_samples += len(block.rows)
         return self
 
-    def _group_pairs(self) -> tuple[list[_PairGroup], list[int]]:
-        """Return the pairs with small tables, grouped by their second column, and the positions of the others."""
+    @cached_property
+    def _grouped_pairs(self) -> tuple[list[_PairGroup], Sequence[int]]:
+        """The pairs with small tables, grouped by their second column, and the positions of the others."""
         found: dict[int, list[int]] = {}
         others: list[int] = []
         for k, (rows, columns) in enumerate(self._shapes):
