@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tamiz.criteria import uncertainty
+from tamiz.kernels import code_counts
 from tamiz.kernels import contingency as kernels
 from tamiz.statistics.base import Block
 from tamiz.statistics.contingency import CodedRows, Coding
@@ -97,8 +98,8 @@ def test_more_than_255_values_are_counted_in_two_bytes(missing):
 def test_tables_equal_counts_by_hand():
     a = np.array([0, 0, 1, -1, 1, -1], dtype=np.int32)
     b = np.array([0, 1, 1, 1, -1, -1], dtype=np.int32)
-    table = np.zeros((3, 3), dtype=np.int64)
-    kernels.count_pairs(a, b, table)
+    table = np.zeros((3, 3))
+    code_counts.count_pairs(a, b, table)
     assert table.tolist() == [[1, 1, 0], [0, 1, 1], [0, 1, 1]]
     weighted = np.zeros((3, 3))
     kernels.add_pair_weights(a, b, np.arange(1.0, 7.0), weighted)

@@ -238,3 +238,63 @@ def test_a_table_of_one_row_is_refused():
 def test_missing_values_of_a_category_left_out_are_counted(kind):
     frame = pd.DataFrame({"a": pd.Categorical(["x", None, "y"]), "b": [1.0, 2.0, 4.0]})
     assert open_source(frame, kinds={"a": kind}).schema.columns[0].n_missing == 1
+
+
+def repeated(values):
+    """600 values, so that others after them are not among the first, from which repeated words are inferred."""
+    return pd.Series(values * (600 // len(values)), dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("extra", "levels", "n_missing"),
+    [
+        ([None, np.nan, pd.NA, pd.NaT], ("a", "b"), 4),
+        (["nan", ""], ("", "a", "b", "nan"), 0),
+        ([np.str_("b")], ("a", "b"), 0),
+        (["é", "\U0001f600"], ("a", "b", "é", "\U0001f600"), 0),
+    ],
+)
+def test_python_strings_of_a_frame_are_levels(extra, levels, n_missing):
+    frame = pd.DataFrame({"x": pd.concat([repeated(["b", "a"]), pd.Series(extra, dtype=object)], ignore_index=True)})
+    (column,) = open_source(frame).schema.columns
+    assert (column.kind, column.levels, column.n_missing) == ("categorical", levels, n_missing)
+    (block,) = open_source(frame).blocks()
+    assert block.column(0)[:4].tolist() == [levels.index("b"), levels.index("a")] * 2
+    assert (block.column(0) < 0).sum() == n_missing
+
+
+def test_python_strings_and_other_objects_are_levels_of_their_text():
+    for others in ([7, 2.5, True], [["c"], None]):
+        frame = pd.DataFrame({"x": pd.concat([repeated(["b", "a"]), pd.Series(others, dtype=object)])})
+        levels = open_source(frame).schema.columns[0].levels
+        assert levels == tuple(sorted({"a", "b", *(str(value) for value in others if value is not None)}))
+
+
+def test_text_in_arrows_format_has_the_levels_of_python_strings():
+    words = ["b", "a", None, "c"] * 200
+    for dtype in ("str", "string[pyarrow]", "string[python]", object):
+        (column,) = open_source(pd.DataFrame({"x": pd.Series(words, dtype=dtype)})).schema.columns
+        assert (column.kind, column.levels, column.n_missing) == ("categorical", ("a", "b", "c"), 200)
+
+
+def test_labels_of_a_text_target_have_the_type_of_the_series():
+    y = pd.Series(["no", "yes"] * 300, dtype=object)
+    assert open_source(np.arange(600.0)[:, None] % 7, y).target_values().tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.uint16, np.int64])
+def test_numbers_declared_categorical_are_levels_in_numeric_order(dtype):
+    values = np.array([10, 2, 0, 2, 10, 7] * 50, dtype=dtype)
+    source = open_source(values[:, None], kinds="categorical")
+    assert source.schema.columns[0].levels == ("0", "2", "7", "10")
+    (block,) = source.blocks()
+    assert block.column(0)[:6].tolist() == [3, 1, 0, 1, 3, 2]
+
+
+def test_equal_zeros_and_missing_numbers_are_one_level_and_none():
+    values = np.array([-0.0, 0.0, np.nan, 0.1, 0.1] * 10)
+    source = open_source(values[:, None], kinds="categorical")
+    assert source.schema.columns[0].levels == ("0", "0.1")
+    assert source.schema.columns[0].n_missing == 10
+    (block,) = source.blocks()
+    assert block.column(0)[:5].tolist() == [0, 0, -1, 1, 1]

@@ -60,3 +60,11 @@ def test_extremes_are_finite():
     assert -4000 < log_f_sf([np.inf], [3.0], [7.0])[0] < -2400
     assert np.isnan(log_f_sf([np.nan], [1.0], [1.0]))[0]
     assert log_chi2_sf([0.0], [4.0]).tolist() == [0.0]
+
+
+def test_a_tail_does_not_depend_on_the_tails_computed_with_it():
+    rng = np.random.default_rng(0)
+    f, s = rng.uniform(1300, 20_000, 200), rng.uniform(1400, 50_000, 200)
+    alone = [log_f_sf([value], [1.0], [99_998.0])[0] for value in f]
+    np.testing.assert_array_equal(log_f_sf(f, 1.0, 99_998.0), alone)
+    np.testing.assert_array_equal(log_chi2_sf(s, 3.0), [log_chi2_sf([value], [3.0])[0] for value in s])

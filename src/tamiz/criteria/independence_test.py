@@ -16,7 +16,7 @@ from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.independence import (
     ColumnTests,
     anova,
-    contingency_test,
+    contingency_tests,
     correlation,
     kruskal_wallis,
     welch,
@@ -172,11 +172,11 @@ class IndependenceTest(StatisticRelevance):
             parts.append((numeric, correlation(cache[TargetCovariances(numeric)])))
             parts += [([j], self._compare_groups(cache[self._level_moments(j, schema)])) for j in categorical]
         if schema.has_classes and categorical:
-            for j, table in zip(categorical, cache[self._contingency_tables(schema)].tables, strict=True):
-                counts = (table if self.missing == "category" else table[:-1])[:, :-1]
-                parts.append(
-                    ([j], contingency_test(counts, likelihood_ratio=self.contingency_test == "likelihood_ratio"))
-                )
+            tables = cache[self._contingency_tables(schema)].tables
+            # The last row counts missing values of the column, and the last column those of the target.
+            counts = [(table if self.missing == "category" else table[:-1])[:, :-1] for table in tables]
+            likelihood_ratio = self.contingency_test == "likelihood_ratio"
+            parts.append((categorical, contingency_tests(counts, likelihood_ratio=likelihood_ratio)))
         return ColumnTests.scatter(schema.n_columns, parts)
 
     def test_name(self, j: int, schema: Schema) -> str:

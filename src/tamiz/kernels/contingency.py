@@ -28,16 +28,6 @@ def _popcount(typingctx: Any, word: Any) -> Any:  # noqa: ARG001 - numba passes 
     return uint64(uint64), generate
 
 
-@jit(void(ro(int32), ro(int32), rw(int64, 2)))
-def count_pairs(a, b, table):
-    """Add the rows of two coded columns to a table; -1 counts in its last row or column."""
-    last_a, last_b = table.shape[0] - 1, table.shape[1] - 1
-    for r in range(a.shape[0]):
-        i = a[r] if a[r] >= 0 else last_a
-        j = b[r] if b[r] >= 0 else last_b
-        table[i, j] += 1
-
-
 @jit(void(ro(int32), ro(int32), ro(float64), rw(float64, 2)))
 def add_pair_weights(a, b, weight, table):
     """Add the weights of the rows of two coded columns to a table; -1 counts in its last row or column."""

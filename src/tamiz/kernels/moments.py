@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba.types import float32, float64, int32, void
+from numba.types import float32, float64, int32, int64, void
 
 from tamiz.kernels import jit, ro, rw
+
+_LARGEST_INTEGER = np.int64(2**63 - 1)
 
 
 @jit(
@@ -43,97 +45,94 @@ def centre_rows(rows, centre, centre_residual, scale, fill, out):
             out[i, j] = 0.0
 
 
-@jit(void(ro(float64), ro(int32), ro(float64), rw(float64, 2)))
-def class_moments(values, labels, weight, out):
+@jit(void(ro(int32), rw(int64), rw(int64)))
+def sort_by_class(labels, order, starts):
+    """Fill `order` with the rows of class 0, then those of class 1 and so on, and `starts` with the position of the first of each.
+
+    `starts` has one more element than there are classes: class c has the rows order[starts[c] : starts[c + 1]], ascending.
+    """
+    n_classes = starts.shape[0] - 1
+    for c in range(n_classes + 1):
+        starts[c] = 0
+    for r in range(labels.shape[0]):
+        starts[labels[r] + 1] += 1
+    for c in range(n_classes):
+        starts[c + 1] += starts[c]
+    free = np.empty(n_classes, dtype=np.int64)
+    for c in range(n_classes):
+        free[c] = starts[c]
+    for r in range(labels.shape[0]):
+        order[free[labels[r]]] = r
+        free[labels[r]] += 1
+
+
+@jit(void(ro(float64), ro(float64), rw(float64)), reassociate=True)
+def _moments(values, weight, out):
+    """Fill out with weight, mean, weighted sum of squared deviations, minimum and maximum, as `class_moments` for one class."""
+    out[0] = out[1] = out[2] = 0.0
+    out[3], out[4] = np.inf, -np.inf
+    first = 0
+    while first < values.shape[0] and not (values[first] == values[first] and weight[first] > 0.0):
+        first += 1
+    if first == values.shape[0]:
+        return
+    shift = values[first]
+    total, mean = 0.0, 0.0
+    # Loads before decisions: otherwise LLVM does not vectorise the loops.
+    for r in range(values.shape[0]):
+        value, w = values[r], weight[r]
+        w = w if value == value else 0.0
+        deviation = value - shift if value == value else 0.0
+        total += w
+        mean += w * deviation
+    mean = shift + mean / total
+    squares, rest = 0.0, 0.0
+    for r in range(values.shape[0]):
+        value, w = values[r], weight[r]
+        deviation = value - mean if value == value else 0.0
+        squares += w * deviation * deviation
+        rest += w * deviation
+    out[0], out[1], out[2] = total, mean + rest / total, max(squares - rest * rest / total, 0.0)
+    # Extremes of integers vectorise and those of floats do not. The bits of floats, the sign apart from negative ones inverted,
+    # are integers in the same order.
+    bits = values.view(np.int64)
+    least, largest = _LARGEST_INTEGER, -_LARGEST_INTEGER
+    for r in range(values.shape[0]):
+        value, w, integer = values[r], weight[r], bits[r]
+        integer ^= (integer >> 63) & _LARGEST_INTEGER
+        counts = (value == value) & (w > 0.0)
+        least = min(least, integer if counts else _LARGEST_INTEGER)
+        largest = max(largest, integer if counts else -_LARGEST_INTEGER)
+    extremes = out[3:].view(np.int64)
+    extremes[0] = least ^ ((least >> 63) & _LARGEST_INTEGER)
+    extremes[1] = largest ^ ((largest >> 63) & _LARGEST_INTEGER)
+
+
+@jit(void(ro(float64), ro(int64), ro(int64), ro(float64), rw(float64, 2)))
+def class_moments(values, order, starts, weight, out):
     """Fill out, a row for each class, with weight, mean, weighted sum of squared deviations, minimum and maximum.
 
     NaN is ignored; a class without values has weight 0, mean 0, minimum +inf and maximum -inf. Sums are relative to the first
     value of the class: a large common part loses no digits, and equal values have a variance of exactly 0. The second pass
     corrects the squares for the rounding error of the mean.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,)
+    order, starts : arrays of shapes (n_rows,) and (n_classes + 1,)
+        From `sort_by_class`. The sums of a class vectorise if its values are next to each other.
+    weight : array of shape (n_rows,)
+        In the order of `order`.
+    out : array of shape (n_classes, 5)
     """
-    n_classes = out.shape[0]
-    shift = np.zeros(n_classes)
-    rest = np.zeros(n_classes)
-    for c in range(n_classes):
-        out[c, 0] = out[c, 1] = out[c, 2] = 0.0
-        out[c, 3], out[c, 4] = np.inf, -np.inf
+    by_class = np.empty_like(values)
     for r in range(values.shape[0]):
-        value = values[r]
-        if value == value and weight[r] > 0.0:
-            c = labels[r]
-            if out[c, 0] == 0.0:
-                shift[c] = value
-            out[c, 0] += weight[r]
-            out[c, 1] += weight[r] * (value - shift[c])
-            out[c, 3] = min(out[c, 3], value)
-            out[c, 4] = max(out[c, 4], value)
-    for c in range(n_classes):
-        if out[c, 0] > 0.0:
-            out[c, 1] = shift[c] + out[c, 1] / out[c, 0]
-    for r in range(values.shape[0]):
-        value = values[r]
-        if value == value and weight[r] > 0.0:
-            c = labels[r]
-            deviation = value - out[c, 1]
-            out[c, 2] += weight[r] * deviation * deviation
-            rest[c] += weight[r] * deviation
-    for c in range(n_classes):
-        if out[c, 0] > 0.0:
-            out[c, 1] += rest[c] / out[c, 0]
-            out[c, 2] = max(out[c, 2] - rest[c] * rest[c] / out[c, 0], 0.0)
+        by_class[r] = values[order[r]]
+    for c in range(out.shape[0]):
+        _moments(by_class[starts[c] : starts[c + 1]], weight[starts[c] : starts[c + 1]], out[c])
 
 
-@jit(void(ro(float64, 2), ro(int32), ro(float64), rw(float64, 3)))
-def class_moments_of_rows(values, labels, weight, out):
-    """Fill out[:, c, j] with the moments of column j in class c that `class_moments` fills, to the bit, for rows stored together.
-
-    The inner loops run over columns, so that they vectorise, in tiles whose sums stay in the cache.
-    """
-    n_classes, n_columns = out.shape[1], out.shape[2]
-    shift = np.zeros((n_classes, n_columns))
-    rest = np.zeros((n_classes, n_columns))
-    out[:3] = 0.0
-    out[3], out[4] = np.inf, -np.inf
-    for start in range(0, n_columns, 128):
-        stop = min(start + 128, n_columns)
-        for r in range(values.shape[0]):
-            w, c, row = weight[r], labels[r], values[r, start:stop]
-            if w > 0.0:
-                total, mean, first = out[0, c, start:stop], out[1, c, start:stop], shift[c, start:stop]
-                least, most = out[3, c, start:stop], out[4, c, start:stop]
-                for j in range(row.shape[0]):
-                    value = row[j]
-                    # Only NaN differs from itself.
-                    present = value == value
-                    origin = value if present and total[j] == 0.0 else first[j]
-                    first[j] = origin
-                    total[j] += w if present else 0.0
-                    mean[j] += w * (value - origin) if present else 0.0
-                for j in range(row.shape[0]):
-                    value = row[j]
-                    least[j] = value if value < least[j] else least[j]
-                    most[j] = value if value > most[j] else most[j]
-        for c in range(n_classes):
-            for j in range(start, stop):
-                if out[0, c, j] > 0.0:
-                    out[1, c, j] = shift[c, j] + out[1, c, j] / out[0, c, j]
-        for r in range(values.shape[0]):
-            w, c, row = weight[r], labels[r], values[r, start:stop]
-            if w > 0.0:
-                mean, squares, remainder = out[1, c, start:stop], out[2, c, start:stop], rest[c, start:stop]
-                for j in range(row.shape[0]):
-                    value = row[j]
-                    deviation = value - mean[j] if value == value else 0.0
-                    squares[j] += w * deviation * deviation
-                    remainder[j] += w * deviation
-    for c in range(n_classes):
-        for j in range(n_columns):
-            if out[0, c, j] > 0.0:
-                out[1, c, j] += rest[c, j] / out[0, c, j]
-                out[2, c, j] = max(out[2, c, j] - rest[c, j] * rest[c, j] / out[0, c, j], 0.0)
-
-
-@jit(void(ro(float64), ro(float64), ro(float64), rw(float64)))
+@jit(void(ro(float64), ro(float64), ro(float64), rw(float64)), reassociate=True)
 def paired_moments(a, b, weight, out):
     """Fill out with weight, means of a and b, squares of a, squares of b, and products, about the means.
 
@@ -142,29 +141,32 @@ def paired_moments(a, b, weight, out):
     """
     for k in range(6):
         out[k] = 0.0
-    shift_a, shift_b = 0.0, 0.0
-    for r in range(a.shape[0]):
-        if a[r] == a[r] and b[r] == b[r] and weight[r] > 0.0:
-            if out[0] == 0.0:
-                shift_a, shift_b = a[r], b[r]
-            out[0] += weight[r]
-            out[1] += weight[r] * (a[r] - shift_a)
-            out[2] += weight[r] * (b[r] - shift_b)
-    if out[0] == 0.0:
+    first = 0
+    while first < a.shape[0] and not (a[first] == a[first] and b[first] == b[first] and weight[first] > 0.0):
+        first += 1
+    if first == a.shape[0]:
         return
-    out[1] = shift_a + out[1] / out[0]
-    out[2] = shift_b + out[2] / out[0]
-    rest_a, rest_b = 0.0, 0.0
+    shift_a, shift_b = a[first], b[first]
+    total, mean_a, mean_b = 0.0, 0.0, 0.0
     for r in range(a.shape[0]):
-        if a[r] == a[r] and b[r] == b[r] and weight[r] > 0.0:
-            deviation_a, deviation_b = a[r] - out[1], b[r] - out[2]
-            rest_a += weight[r] * deviation_a
-            rest_b += weight[r] * deviation_b
-            out[3] += weight[r] * deviation_a * deviation_a
-            out[4] += weight[r] * deviation_b * deviation_b
-            out[5] += weight[r] * deviation_a * deviation_b
-    out[1] += rest_a / out[0]
-    out[2] += rest_b / out[0]
-    out[3] = max(out[3] - rest_a * rest_a / out[0], 0.0)
-    out[4] = max(out[4] - rest_b * rest_b / out[0], 0.0)
-    out[5] -= rest_a * rest_b / out[0]
+        x, y, w = a[r], b[r], weight[r]
+        present = (x == x) & (y == y)
+        w = w if present else 0.0
+        total += w
+        mean_a += w * (x - shift_a if present else 0.0)
+        mean_b += w * (y - shift_b if present else 0.0)
+    mean_a, mean_b = shift_a + mean_a / total, shift_b + mean_b / total
+    rest_a, rest_b, squares_a, squares_b, products = 0.0, 0.0, 0.0, 0.0, 0.0
+    for r in range(a.shape[0]):
+        x, y, w = a[r], b[r], weight[r]
+        present = (x == x) & (y == y)
+        deviation_a, deviation_b = x - mean_a if present else 0.0, y - mean_b if present else 0.0
+        rest_a += w * deviation_a
+        rest_b += w * deviation_b
+        squares_a += w * deviation_a * deviation_a
+        squares_b += w * deviation_b * deviation_b
+        products += w * deviation_a * deviation_b
+    out[0], out[1], out[2] = total, mean_a + rest_a / total, mean_b + rest_b / total
+    out[3] = max(squares_a - rest_a * rest_a / total, 0.0)
+    out[4] = max(squares_b - rest_b * rest_b / total, 0.0)
+    out[5] = products - rest_a * rest_b / total

@@ -27,6 +27,9 @@ _TYPED_WORDS = frozenset({"true", "false", "nan", "inf", "infinity"})
 _INTEGER_TYPES = (pa.int64(), pa.decimal128(38, 0), pa.decimal256(76, 0))
 _BLANKS = " \t\r\n\v\f\u00a0"
 
+# Number of words of which a cast is tried before that of all words.
+_HEAD_WORDS = 2**8
+
 # The free memory is not checked for dictionaries below this size.
 _UNCHECKED_BYTES = 2**24
 
@@ -72,6 +75,9 @@ def looks_typed(values: Collection[str], *, decimal_comma: bool) -> bool:
 def try_cast(text: Any, kind: pa.DataType) -> Any:
     """Cast words to another type; return None if one cannot be cast."""
     try:
+        # Arrow writes an error message for every word that it cannot cast, so the first words are cast on their own.
+        if len(text) > _HEAD_WORDS:
+            text[:_HEAD_WORDS].cast(kind)
         return text.cast(kind)
     except pa.ArrowInvalid:
         return None

@@ -239,9 +239,8 @@ class WeightedTable:
     def _fill_contingency_tables(self, statistic: ContingencyTables) -> None:
         coding = statistic.coding
         coded = {b: self._column_codes(b, coding) for b in {b for _, b in statistic.pairs}}
-        for k, (a, b) in enumerate(statistic.pairs):
-            shape = statistic.tables[k].shape
-            statistic.tables[k] = self._count(self._column_codes(a, coding), shape[0], coded[b], shape[1])
+        for table, (a, b) in zip(statistic.tables, statistic.pairs, strict=True):
+            count_cells(self._column_codes(a, coding), coded[b], self._weight, table)
 
     def _column_codes(self, column: int, coding: Coding) -> Codes:
         """Return the code of every row; the number of codes for a missing value."""

@@ -6,6 +6,7 @@ Categorical columns are coded by their levels, and numeric columns by their cut 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -13,8 +14,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.kernels.contingency import add_pair_weights, bin_values, count_pairs
+from tamiz.kernels.code_counts import count_columns, count_pairs
+from tamiz.kernels.contingency import add_pair_weights, bin_values
 from tamiz.statistics.base import Block, Codes, Floats, Statistic
+
+# Codes 0 .. 126 and -1 for a missing value fit into a signed byte.
+_MAX_BYTE_CODES = 128
+# Tables of up to this many cells are counted together; in larger ones, few rows share a cell.
+_MAX_SMALL_CELLS = 2**10
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +59,33 @@ class Coding:
         return tuple((c, n, self.edges.get(c, none).tobytes()) for c, n in sorted(self.sizes.items()))
 
 
+@dataclass(frozen=True, eq=False)
+class _PairGroup:
+    """Pairs with the same second column, whose codes have one byte: they are counted by one call of a kernel.
+
+    Attributes
+    ----------
+    first : tuple of int
+        The first column of each pair.
+    second : int
+    starts, sizes : ndarray of shape (n_pairs,)
+        The position of each table among the cells, and the number of codes of the first column.
+    """
+
+    first: tuple[int, ...]
+    second: int
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def count(self, block: Block, coding: Coding, cells: Floats) -> None:
+        """Add the rows of a block to the cells of the tables."""
+        codes = np.empty((len(self.first), len(block.rows)), dtype=np.int8)
+        for row, column in zip(codes, self.first, strict=True):
+            row[:] = coding.stored_codes(block, column)
+        labels = np.asarray(coding.stored_codes(block, self.second)).astype(np.int8)
+        count_columns(codes, labels, self.starts, self.sizes, coding.sizes[self.second], cells)
+
+
 class ContingencyTables(Statistic):
     """Weighted contingency tables of pairs of columns.
 
@@ -65,7 +99,16 @@ class ContingencyTables(Statistic):
         self.pairs = tuple(pairs)
         self.coding = coding
         self.columns = tuple(sorted({column for pair in self.pairs for column in pair}))
-        self.tables: list[Floats] = [np.zeros((coding.sizes[a] + 1, coding.sizes[b] + 1)) for a, b in self.pairs]
+        self._shapes = [(coding.sizes[a] + 1, coding.sizes[b] + 1) for a, b in self.pairs]
+        self._starts = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)]).tolist()
+        # The cells of all tables, one table after the other.
+        self._cells = np.zeros(self._starts[-1])
+
+    @property
+    def tables(self) -> list[Floats]:
+        """The table of each pair."""
+        ranges = zip(self._starts, self._starts[1:], self._shapes, strict=False)
+        return [self._cells[start:stop].reshape(shape) for start, stop, shape in ranges]
 
     @property
     def key(self) -> Hashable:
@@ -74,32 +117,55 @@ class ContingencyTables(Statistic):
 
     def empty(self) -> Self:
         """Return a new statistic of the same key without rows."""
-        return type(self)(self.pairs, self.coding)
+        made = copy(self)
+        made.n_samples, made._cells, made._grouped_pairs = 0, np.zeros_like(self._cells), self._grouped_pairs
+        return made
 
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
+        groups, others = self._grouped_pairs if block.weight is None else ([], range(len(self.pairs)))
+        for group in groups:
+            group.count(block, self.coding, self._cells)
+        tables = self.tables if others else []
         coded: dict[int, Codes] = {}
-        last_use = {column: k for k, pair in enumerate(self.pairs) for column in pair}
-        for k, (table, (a, b)) in enumerate(zip(self.tables, self.pairs, strict=True)):
+        last_use = {column: k for k in others for column in self.pairs[k]}
+        for k in others:
+            a, b = self.pairs[k]
             for column in (a, b):
                 if column not in coded:
                     coded[column] = self.coding.encode(block, column)
             if block.weight is None:
-                counted = np.zeros(table.shape, dtype=np.int64)
-                count_pairs(coded[a], coded[b], counted)
-                table += counted
+                count_pairs(coded[a], coded[b], tables[k])
             else:
-                add_pair_weights(coded[a], coded[b], block.weight, table)
+                add_pair_weights(coded[a], coded[b], block.weight, tables[k])
             for column in {a, b}:
                 if last_use[column] == k:
                     del coded[column]
         self.n_samples += len(block.rows)
         return self
 
+    @cached_property
+    def _grouped_pairs(self) -> tuple[list[_PairGroup], Sequence[int]]:
+        """The pairs with small tables, grouped by their second column, and the positions of the others."""
+        found: dict[int, list[int]] = {}
+        others: list[int] = []
+        for k, (rows, columns) in enumerate(self._shapes):
+            is_small = rows * columns <= _MAX_SMALL_CELLS and max(rows, columns) <= _MAX_BYTE_CODES
+            (found.setdefault(self.pairs[k][1], []) if is_small else others).append(k)
+        groups = [
+            _PairGroup(
+                tuple(self.pairs[k][0] for k in at),
+                second,
+                np.array([self._starts[k] for k in at]),
+                np.array([self._shapes[k][0] - 1 for k in at]),
+            )
+            for second, at in found.items()
+        ]
+        return groups, others
+
     def merge(self, other: Self) -> Self:
         """Add the rows of another statistic."""
-        for mine, theirs in zip(self.tables, other.tables, strict=True):
-            mine += theirs
+        self._cells += other._cells
         self.n_samples += other.n_samples
         return self
 

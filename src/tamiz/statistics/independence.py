@@ -233,8 +233,8 @@ def correlation(sums: TargetCovariances | RankCovariance) -> ColumnTests:
     return replace(tests, log_p=np.maximum(tests.log_p, least))
 
 
-def contingency_test(table: Floats, *, likelihood_ratio: bool) -> ColumnTests:
-    r"""Return the chi-squared test of independence of a contingency table.
+def contingency_tests(tables: Sequence[Floats], *, likelihood_ratio: bool) -> ColumnTests:
+    r"""Return the chi-squared test of independence of each contingency table.
 
     .. math:: X^2 = \sum_{ij} \frac{(o_{ij} - e_{ij})^2}{e_{ij}}, \qquad G = 2 \sum_{ij} o_{ij} \ln \frac{o_{ij}}{e_{ij}}
 
@@ -242,8 +242,8 @@ def contingency_test(table: Floats, *, likelihood_ratio: bool) -> ColumnTests:
 
     Parameters
     ----------
-    table : ndarray of shape (n_levels, n_classes)
-        Counts, none of missing values.
+    tables : sequence of ndarray of shape (n_levels, n_classes)
+        Counts of the levels of each column, at least one, and of the same classes; none of missing values.
     likelihood_ratio : bool
         G of the likelihood-ratio test in place of Pearson's X2.
 
@@ -252,19 +252,26 @@ def contingency_test(table: Floats, *, likelihood_ratio: bool) -> ColumnTests:
     Agresti (2013), Categorical Data Analysis, section 3.2; Cochran (1954), Some methods for strengthening the common chi-squared
     tests, Biometrics 10.
     """
-    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
-    n = float(table.sum())
-    freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
-    if freedom < 1:
-        return ColumnTests.untested(1)
-    expected = table.sum(axis=1, keepdims=True) / n * table.sum(axis=0)
+    # The levels of all columns, one below the other; sums over the rows from each start are those of a column.
+    counts = np.concatenate(tables)
+    n_levels = np.array([len(table) for table in tables])
+    starts = np.cumsum(n_levels) - n_levels
+    by_level, by_class = counts.sum(axis=1), np.add.reduceat(counts, starts)
+    n = by_class.sum(axis=1)
+    n_rows, n_columns = np.add.reduceat(by_level > 0, starts, dtype=np.int64), (by_class > 0).sum(axis=1)
+    expected = divide_or_zero(by_level, np.repeat(n, n_levels))[:, None] * np.repeat(by_class, n_levels, axis=0)
     if likelihood_ratio:
-        ratio = np.divide(table, expected, out=np.ones_like(table), where=table > 0)
-        statistic = max(2 * float((table * np.log(ratio)).sum()), 0.0)
+        ratio = np.divide(counts, expected, out=np.ones_like(counts), where=counts > 0)
+        terms = 2 * counts * np.log(ratio)
     else:
-        statistic = float(((table - expected) ** 2 / expected).sum())
-    few = float((expected < _MIN_EXPECTED).mean()) > _MAX_SMALL_SHARE
-    return _chi2_tests(np.array([statistic]), np.array([float(freedom)]), np.array([n]), few_expected=few)
+        terms = divide_or_zero((counts - expected) ** 2, expected)
+    statistic = np.maximum(np.add.reduceat(terms.sum(axis=1), starts), 0.0)
+    n_small = np.add.reduceat(((expected > 0) & (expected < _MIN_EXPECTED)).sum(axis=1), starts)
+    freedom = (n_rows - 1.0) * (n_columns - 1.0)
+    testable = (n_rows > 1) & (n_columns > 1)
+    freedom, n = np.where(testable, freedom, 0.0), np.where(testable, n, 0.0)
+    few = testable & (n_small > _MAX_SMALL_SHARE * n_rows * n_columns)
+    return _chi2_tests(np.where(testable, statistic, np.nan), freedom, n, few_expected=few)
 
 
 def _deviations_from_heaviest(weight: Floats, mean: Floats) -> Floats:
@@ -297,8 +304,8 @@ def _tests(statistic: Floats, df_between: Floats, df_within: Floats, n_rows: Flo
     return ColumnTests(statistic, df_between, df_within, log_p, n_rows, *np.zeros((3, len(statistic)), dtype=bool))
 
 
-def _chi2_tests(statistic: Floats, df: Floats, n_rows: Floats, *, few_expected: bool = False) -> ColumnTests:
+def _chi2_tests(statistic: Floats, df: Floats, n_rows: Floats, *, few_expected: Any = False) -> ColumnTests:
     tested = ~np.isnan(statistic)
     log_p = np.where(tested, log_chi2_sf(np.where(tested, statistic, 0.0), np.maximum(df, 1.0)), 0.0)
-    few, others = np.full(len(statistic), few_expected), np.zeros((2, len(statistic)), dtype=bool)
+    few, others = np.broadcast_to(few_expected, tested.shape), np.zeros((2, len(statistic)), dtype=bool)
     return ColumnTests(statistic, df, np.full(len(statistic), np.inf), log_p, n_rows, few, *others)

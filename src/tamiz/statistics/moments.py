@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from tamiz.kernels.moments import class_moments, class_moments_of_rows
+from tamiz.kernels.moments import class_moments, sort_by_class
 from tamiz.statistics.base import Block, Statistic, divide_or_zero
 
 
@@ -50,16 +50,14 @@ class ClassMoments(Statistic):
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
         part = self.empty() if self.n_samples else self
-        labels, weight = self._labels(block), block.weight_or_ones
-        rows = block.numeric_matrix if self.columns == block.numeric_columns else None
+        order, starts = np.empty(len(block.rows), dtype=np.int64), np.empty(self.n_classes + 1, dtype=np.int64)
+        sort_by_class(self._labels(block), order, starts)
+        weight = block.weight_or_ones[order]
+        out = np.empty((self.n_classes, 5))
         found = np.empty((5, self.n_classes, len(self.columns)))
-        if rows is not None and rows.dtype == np.float64 and rows.flags.c_contiguous:
-            class_moments_of_rows(rows, labels, weight, found)
-        else:
-            out = np.empty((self.n_classes, 5))
-            for k, column in enumerate(self.columns):
-                class_moments(self._values(block, column), labels, weight, out)
-                found[:, :, k] = out.T
+        for k, column in enumerate(self.columns):
+            class_moments(self._values(block, column), order, starts, weight, out)
+            found[:, :, k] = out.T
         part.weight, part.mean, part.squared_deviations, part.minimum, part.maximum = found
         part.n_samples = len(block.rows)
         return self if part is self else self.merge(part)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
@@ -97,15 +95,16 @@ def log_chi2_sf(statistic: Floats, df: Floats) -> Floats:
 def _beta_fraction(a: Floats, b: Floats, x: Floats) -> Floats:
     """Return the continued fraction of I_x(a, b) for x < (a + 1) / (a + b + 2), by the modified method of Lentz."""
     d = 1 / (1 - (a + b) * x / (a + 1))
-    c, value = np.ones_like(x), d.copy()
+    c, value, converged = np.ones_like(x), d.copy(), np.zeros(x.shape, dtype=bool)
     for m in range(1, _MAX_TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         d, c = 1 / (1 + even * d), 1 + even / c
-        value *= d * c
+        value *= np.where(converged, 1.0, d * c)
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         d, c = 1 / (1 + odd * d), 1 + odd / c
-        value *= d * c
-        if _has_converged(d * c):
+        value *= np.where(converged, 1.0, d * c)
+        converged |= _is_near_one(d * c)
+        if converged.all():
             break
     return value
 
@@ -114,16 +113,18 @@ def _gamma_fraction(a: Floats, x: Floats) -> Floats:
     """Return the continued fraction of Q(a, x) for x > a + 1, by the modified method of Lentz."""
     partial = x + 1 - a
     c, d = np.full_like(x, np.inf), 1 / partial
-    value = d.copy()
+    value, converged = d.copy(), np.zeros(x.shape, dtype=bool)
     for m in range(1, _MAX_TERMS):
         numerator = -m * (m - a)
         partial = partial + 2
         d, c = 1 / (numerator * d + partial), partial + numerator / c
-        value *= d * c
-        if _has_converged(d * c):
+        value *= np.where(converged, 1.0, d * c)
+        converged |= _is_near_one(d * c)
+        if converged.all():
             break
     return value
 
 
-def _has_converged(factor: NDArray[Any]) -> bool:
-    return bool((np.abs(factor - 1) < 4 * np.finfo(np.float64).eps).all())
+def _is_near_one(factor: Floats) -> NDArray[np.bool_]:
+    """Return whether a factor no longer changes the value. Later factors differ from 1 by rounding errors, at times by more."""
+    return np.asarray(np.abs(factor - 1) < 4 * np.finfo(np.float64).eps)
