@@ -112,3 +112,5 @@ def test_numbers_that_cannot_be_drawn_are_refused():
         RankingDisplay([0.1], n_columns=0).plot()
     with pytest.raises(ValueError, match=r"^Input scores contains NaN"):
         RankingDisplay([0.1, np.nan]).plot()
+    with pytest.raises(DataError, match=r"^scores must be a list of numbers, got an array of shape \(1, 2\)\.$"):
+        RankingDisplay([[0.1, 0.2]]).plot()
