@@ -71,8 +71,7 @@ class RowSubsets:
         def piece(span: tuple[int, int]) -> None:
             out[slice(*span)] = one.distances(self.dissimilarities.points, *span)[:, 0]
 
-        for _ in parallel.map_blocks(piece, parallel.block_ranges(self.n, _DISTANCES_PER_TASK)):
-            pass
+        parallel.run_blocks(piece, parallel.block_ranges(self.n, _DISTANCES_PER_TASK))
         return out
 
 

@@ -227,8 +227,7 @@ def _minimize_in_spans(
         initial = np.ascontiguousarray(positions_of(*span), dtype=np.float64)
         fit_rows(axes, part, initial, max_iter, tol, positions[here], stress[here], outcome[here])
 
-    for _ in parallel.map_blocks(piece, parallel.block_ranges(q, max(1, _DISSIMILARITIES_PER_TASK // len(points)))):
-        pass
+    parallel.run_blocks(piece, parallel.block_ranges(q, max(1, _DISSIMILARITIES_PER_TASK // len(points))))
     return RowPlacements(positions, stress, outcome[:, 0].copy(), outcome[:, 1] == 1)
 
 
