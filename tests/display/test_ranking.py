@@ -73,9 +73,12 @@ def test_names_are_drawn_as_they_are():
 
 
 def test_one_column_and_a_table_without_information_are_drawn():
-    RankingDisplay.from_estimator(RankSelector(Variance()).fit(np.ones((5, 1)))).figure_.canvas.draw()
+    display = RankingDisplay.from_estimator(RankSelector(Variance()).fit(np.ones((5, 1))))
+    display.figure_.canvas.draw()
+    assert display.points_[0].get_xydata().tolist() == [[0, 0]]
     display = RankingDisplay.from_estimator(RankSelector(LaplacianScore()).fit(np.eye(20)[:, :3]))
     display.figure_.canvas.draw()
+    assert display.columns_.tolist() == [0, 1, 2]
 
 
 def test_a_score_that_is_not_registered_is_called_by_its_class():
