@@ -63,14 +63,27 @@ def test_a_long_iterable_is_never_in_memory_as_a_whole():
         assert list(answers) == list(range(1, 1000))
 
 
-def test_an_error_in_a_block_reaches_the_caller():
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_blocks_that_fill_an_array_are_all_run(n_jobs):
+    squares = np.zeros(40)
+
+    def fill(item):
+        squares[item] = item * item
+
+    with parallel.thread_session(n_jobs):
+        parallel.run_blocks(fill, range(40))
+    np.testing.assert_array_equal(squares, np.arange(40) ** 2)
+
+
+@pytest.mark.parametrize("run", [parallel.run_blocks, lambda *task: list(parallel.map_blocks(*task))])
+def test_an_error_in_a_block_reaches_the_caller(run):
     def fail(item):
         if item == 3:
             raise ValueError("block 3")
         return item
 
     with parallel.thread_session(2), pytest.raises(ValueError, match="block 3"):
-        list(parallel.map_blocks(fail, range(10)))
+        run(fail, range(10))
 
 
 def blas_threads():

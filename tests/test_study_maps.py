@@ -1,6 +1,7 @@
 """The maps of a study: methods, rows, and quality compared."""
 
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ from sklearn.datasets import make_swiss_roll
 import tamiz
 from tamiz import open_source
 from tamiz._study.map_settings import make_reducer, map_variants, max_fitted_rows
+from tamiz._study.maps import list_map_methods
+from tamiz.cli.study import study as study_command
 from tamiz.graphs import Binary, KNearest
 from tamiz.metrics import quality, rank_agreement, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
@@ -27,6 +30,7 @@ from tamiz.reduction import (
 from tamiz.sources.views import select_rows
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
+README = Path(__file__).parent.parent / "README.md"
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -34,6 +38,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def study(*data, **more):
     """A study that searches once."""
     return tamiz.study(*data, assess=False, **more)
+
+
+def test_the_default_maps_are_those_that_the_documentation_names():
+    named = "PCA, metric and ordinal MDS, Laplacian eigenmaps and UMAP"
+    usual = [one.label for one in list_map_methods() if one.variant.is_default]
+    assert usual == ["PCA", "Metric MDS", "Ordinal MDS", "Laplacian eigenmaps", "UMAP"]
+    reduce_help = next(option.help for option in study_command.params if "--reduce" in option.opts)
+    for text in (tamiz.study.__doc__, reduce_help, README.read_text(encoding="utf-8")):
+        assert named in " ".join(text.split())
 
 
 @pytest.fixture(scope="module")

@@ -53,6 +53,20 @@ def test_distances_of_points_have_less_stress_than_the_same_numbers_at_other_pai
     np.testing.assert_allclose(of_rows.null_stress, tested.null_stress, rtol=1e-4)
 
 
+def test_a_pair_of_weight_0_counts_as_missing():
+    left_out = np.zeros(D.shape, dtype=bool)
+    left_out[0, 5:9] = left_out[5:9, 0] = True
+    options = {"estimator": MDS(dissimilarity="precomputed"), "n_permutations": 3, "random_state": 0}
+    weighted = stress_test(D, weights=np.where(left_out, 0.0, 1.0), **options)
+    incomplete = stress_test(np.where(left_out, np.nan, D), **options)
+    assert weighted.stress == pytest.approx(incomplete.stress, rel=1e-6)
+    np.testing.assert_allclose(weighted.null_stress, incomplete.null_stress, rtol=1e-4)
+    assert weighted.stress != stress_test(D, **options).stress
+    found = stress_by_dimensions(D, [2], weights=np.where(left_out, 0.0, 1.0), permute="pairs", **options)
+    assert found.stress.tolist() == [weighted.stress]
+    np.testing.assert_array_equal(found.null_stress[:, 0], weighted.null_stress)
+
+
 def test_the_p_value_counts_the_permutations_that_are_as_good_and_what_was_found_itself():
     # The stand-in's stress is the dissimilarity of the first pair, which comes to it from anywhere.
     given = Given(dissimilarity="precomputed")

@@ -73,9 +73,12 @@ def test_names_are_drawn_as_they_are():
 
 
 def test_one_column_and_a_table_without_information_are_drawn():
-    RankingDisplay.from_estimator(RankSelector(Variance()).fit(np.ones((5, 1)))).figure_.canvas.draw()
+    display = RankingDisplay.from_estimator(RankSelector(Variance()).fit(np.ones((5, 1))))
+    display.figure_.canvas.draw()
+    assert display.points_[0].get_xydata().tolist() == [[0, 0]]
     display = RankingDisplay.from_estimator(RankSelector(LaplacianScore()).fit(np.eye(20)[:, :3]))
     display.figure_.canvas.draw()
+    assert len(display.points_[0].get_xydata()) == 3
 
 
 def test_a_score_that_is_not_registered_is_called_by_its_class():
@@ -112,3 +115,5 @@ def test_numbers_that_cannot_be_drawn_are_refused():
         RankingDisplay([0.1], n_columns=0).plot()
     with pytest.raises(ValueError, match=r"^Input scores contains NaN"):
         RankingDisplay([0.1, np.nan]).plot()
+    with pytest.raises(DataError, match=r"^scores must be a list of numbers, got an array of shape \(1, 2\)\.$"):
+        RankingDisplay([[0.1, 0.2]]).plot()

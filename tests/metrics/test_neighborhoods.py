@@ -95,6 +95,10 @@ def test_given_distances_are_read_as_they_are(dtype):
     wanted = reference.trustworthiness(D, E, 5).mean(), reference.trustworthiness(E, D, 5).mean()
     got = trustworthiness(D, Y, metric="precomputed"), continuity(D, Y, metric="precomputed")
     assert got == pytest.approx(wanted, abs=1e-14)
+    recall = neighborhood_recall(D, Y, metric="precomputed")
+    assert recall == pytest.approx(reference.recall(D, E, 5).mean(), abs=1e-14)
+    errors = mean_relative_rank_errors(D, Y, metric="precomputed")
+    assert errors.of_map_neighbors == pytest.approx(reference.rank_errors(D, E, 5).mean(), abs=1e-14)
 
 
 @pytest.mark.filterwarnings("ignore:.*the values differ by less than 1e-150")

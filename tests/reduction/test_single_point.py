@@ -7,7 +7,7 @@ from tests.reference import single_point as plain
 
 from tamiz.exceptions import DataError
 from tamiz.kernels.out_of_sample_stress import evaluate_stress
-from tamiz.reduction.out_of_sample_stress import initial_positions, minimize_row_stress, minimize_row_stress_multistart
+from tamiz.reduction.out_of_sample_stress import initial_positions, minimize_row_stress
 from tamiz.runtime import parallel
 
 
@@ -23,7 +23,7 @@ def problem(n, m, q, seed=0, noise=0.0, missing=0.0):
 @pytest.mark.parametrize("m", [1, 2, 3, 8])
 def test_distances_to_a_point_recover_the_point(m):
     points, places, delta = problem(60, m, 40, missing=0.5)
-    placed = minimize_row_stress_multistart(points, delta)
+    placed = minimize_row_stress(points, delta)
     np.testing.assert_allclose(placed.positions, places, atol=1e-12)
     assert placed.stress.max() < 1e-12
     assert placed.converged.all()
@@ -33,8 +33,8 @@ def test_distances_to_a_point_recover_the_point(m):
 @pytest.mark.parametrize("m", [1, 2, 5])
 def test_the_minimum_is_that_of_plain_majorisation_from_the_same_start(m):
     points, _, delta = problem(80, m, 6, noise=0.6, missing=0.2)
-    first = np.ascontiguousarray(initial_positions(points, delta)[:, 0])
-    placed = minimize_row_stress(points, delta, first)
+    first = initial_positions(points, delta)[:, 0]
+    placed = minimize_row_stress(points, delta, first[:, None])
     for i in range(len(delta)):
         y = plain.descend(points, delta[i], first[i])
         np.testing.assert_allclose(placed.positions[i], y, atol=1e-9)
@@ -46,18 +46,18 @@ def test_the_best_of_several_minima_is_the_least_there_is():
     n_first = 0
     for seed in range(25):
         points, _, delta = problem(4, 2, 1, seed=seed, noise=0.9)
-        placed = minimize_row_stress_multistart(points, delta)
+        placed = minimize_row_stress(points, delta)
         least, _ = plain.lowest(points, delta[0])
         reached = plain.raw_stress(points, delta[0], placed.positions[0])
         assert reached <= least + 1e-12
-        alone = minimize_row_stress(points, delta, np.ascontiguousarray(initial_positions(points, delta)[:, 0]))
+        alone = minimize_row_stress(points, delta, initial_positions(points, delta)[:, :1])
         n_first += alone.stress[0] <= placed.stress[0] * (1 + 1e-9)
     assert n_first < 25
 
 
 def test_the_stress_never_rises():
     points, _, delta = problem(12, 2, 30, seed=3, noise=0.9, missing=0.3)
-    far = np.full((30, 2), 5.0)
+    far = np.full((30, 1, 2), 5.0)
     before = np.full(30, np.inf)
     for max_iter in range(1, 40):
         placed = minimize_row_stress(points, delta, far, max_iter=max_iter)
@@ -71,14 +71,14 @@ def test_the_stress_never_rises():
 def test_points_on_a_line_do_not_keep_a_row_on_it():
     points = np.array([[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
     delta = cdist([[0.3, 2.0]], points)
-    placed = minimize_row_stress(points, delta, np.array([[0.25, 0.0]]))
+    placed = minimize_row_stress(points, delta, np.array([[[0.25, 0.0]]]))
     np.testing.assert_allclose(np.abs(placed.positions), [[0.3, 2.0]], atol=1e-9)
     assert placed.converged.all()
 
 
 def test_a_row_leaves_a_point_that_it_should_be_apart_from():
     points = np.array([[0.0, 0.0], [2.0, 0.0], [-2.0, 0.0]])
-    placed = minimize_row_stress(points, np.array([[1.0, 2.0, 2.0]]), np.zeros((1, 2)))
+    placed = minimize_row_stress(points, np.array([[1.0, 2.0, 2.0]]), np.zeros((1, 1, 2)))
     y = placed.positions[0]
     assert plain.raw_stress(points, np.array([1.0, 2.0, 2.0]), y) < 0.2
     np.testing.assert_allclose(plain.step(points, np.array([1.0, 2.0, 2.0]), y), y, atol=1e-8)
@@ -86,21 +86,21 @@ def test_a_row_leaves_a_point_that_it_should_be_apart_from():
 
 def test_a_dissimilarity_of_zero_means_zero():
     points = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]])
-    placed = minimize_row_stress_multistart(points, np.array([[3.0, 0.0, 5.0], [0.0, np.nan, np.nan]]))
+    placed = minimize_row_stress(points, np.array([[3.0, 0.0, 5.0], [0.0, np.nan, np.nan]]))
     np.testing.assert_allclose(placed.positions, [[3.0, 0.0], [0.0, 0.0]], atol=1e-12)
     assert placed.stress.max() < 1e-12
 
 
 def test_a_row_with_all_dissimilarities_zero_lies_in_the_middle_and_its_stress_is_infinite():
     points = np.array([[0.0, 0.0], [2.0, 4.0]])
-    placed = minimize_row_stress_multistart(points, np.zeros((1, 2)))
+    placed = minimize_row_stress(points, np.zeros((1, 2)))
     np.testing.assert_allclose(placed.positions, [[1.0, 2.0]], atol=1e-9)
     assert placed.stress[0] == np.inf
-    assert minimize_row_stress_multistart(np.ones((3, 2)), np.zeros((1, 3))).stress[0] == 0.0
+    assert minimize_row_stress(np.ones((3, 2)), np.zeros((1, 3))).stress[0] == 0.0
 
 
 def test_one_dissimilarity_is_reproduced():
-    placed = minimize_row_stress_multistart(np.array([[1.0, 1.0], [5.0, 5.0]]), np.array([[2.5, np.nan]]))
+    placed = minimize_row_stress(np.array([[1.0, 1.0], [5.0, 5.0]]), np.array([[2.5, np.nan]]))
     assert np.linalg.norm(placed.positions[0] - [1.0, 1.0]) == pytest.approx(2.5, rel=1e-12)
     assert placed.stress[0] < 1e-12
 
@@ -108,8 +108,8 @@ def test_one_dissimilarity_is_reproduced():
 @pytest.mark.parametrize("unit", [1e-150, 1e-300, 1e150])
 def test_the_unit_does_not_matter(unit):
     points, _, delta = problem(30, 2, 10, noise=0.5)
-    placed = minimize_row_stress_multistart(points, delta)
-    scaled = minimize_row_stress_multistart(points * unit, delta * unit)
+    placed = minimize_row_stress(points, delta)
+    scaled = minimize_row_stress(points * unit, delta * unit)
     np.testing.assert_allclose(scaled.positions / unit, placed.positions, atol=1e-8)
     np.testing.assert_allclose(scaled.stress, placed.stress, rtol=1e-12)
     assert scaled.converged.all()
@@ -117,9 +117,9 @@ def test_the_unit_does_not_matter(unit):
 
 def test_every_row_is_placed_by_itself():
     points, _, delta = problem(3000, 2, 60, noise=0.5, missing=0.3)
-    together = minimize_row_stress_multistart(points, delta)
+    together = minimize_row_stress(points, delta)
     for i in (0, 7, 59):
-        alone = minimize_row_stress_multistart(points, delta[i : i + 1])
+        alone = minimize_row_stress(points, delta[i : i + 1])
         assert alone.positions.tobytes() == together.positions[i : i + 1].tobytes()
         assert alone.stress[0] == together.stress[i]
 
@@ -129,7 +129,7 @@ def test_threads_change_no_bit():
     found = []
     for n_jobs in (1, 2):
         with parallel.thread_session(n_jobs):
-            found.append(minimize_row_stress_multistart(points, delta))
+            found.append(minimize_row_stress(points, delta))
     for name in ("positions", "stress", "n_iter", "converged"):
         assert getattr(found[0], name).tobytes() == getattr(found[1], name).tobytes()
 
@@ -174,6 +174,6 @@ def test_a_row_without_a_dissimilarity_is_named():
     delta[2] = np.nan
     sentence = r"^Row 2 has no dissimilarity to any of the 7 points; at least one is required\. Add one or remove "
     with pytest.raises(DataError, match=sentence):
-        minimize_row_stress_multistart(points, delta)
+        minimize_row_stress(points, delta)
     with pytest.raises(DataError, match=sentence):
-        minimize_row_stress(points, delta, np.zeros((4, 2)))
+        minimize_row_stress(points, delta, np.zeros((4, 1, 2)))

@@ -14,7 +14,7 @@ from tamiz import __version__
 from tamiz._study.budget import Budget, StepRunner
 from tamiz._study.estimates import estimate_steps
 from tamiz._study.graph import RowGraph, build_row_graph, describe_graph, needs_graph
-from tamiz._study.maps import DISSIMILARITIES, check_maps, resolve_maps
+from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps, resolve_maps
 from tamiz._study.missing_values import missing_value_notes, single_value_notes
 from tamiz._study.ranking import choose_ranking_criteria
 from tamiz._study.reproduction import describe_reproduction
@@ -93,8 +93,8 @@ def study(
         How the subset is selected. None is CFS() and BestFirst(), and for a numeric target CrossValidated("ridge") and Forward().
         Without a target there is no subset if the merit needs a target.
     maps : list of str or reducers, default=None
-        Maps, as names that `tamiz methods` lists, such as "mds:ordinal", or as reducers. None is PCA, metric and ordinal MDS and
-        Laplacian eigenmaps.
+        Maps, as names that `tamiz methods` lists, such as "mds:ordinal", or as reducers. None is PCA, metric and ordinal MDS,
+        Laplacian eigenmaps and UMAP.
     map_rows : int, default=None
         The most rows that a map of quadratic cost, such as MDS, is fitted on. A longer table is sampled, and the other rows that
         are shown are mapped by `transform`. None is 2,000, and 1,000 for ordinal MDS.
@@ -186,9 +186,6 @@ def study(
         wanted = resolve_maps(maps, schema, dissimilarity, most_fitted)
         table = run.run_required("table", lambda: describe_table(source))
         warn_user(single_value_notes(schema, missing))
-        asked = [*(relevances or ()), *(one.reducer for one in wanted if one.explicit)]
-        parts = [*(relevances or ()), *(one.reducer for one in wanted)]
-        needed = relevances is None or graph is not None or any(map(needs_graph, parts))
         run.estimates = estimate_steps(
             schema,
             run.budget,
@@ -198,13 +195,7 @@ def study(
             search_subset=searched,
             semi_synthetic=semi_synthetic,
         )
-        joined = (
-            run.run_optional(
-                "graph", lambda: _try_row_graph(source, graph, asked, rows, rng, run.budget), "the graph of the rows"
-            )
-            if needed
-            else None
-        )
+        row_graph = _build_graph(run, source, graph, relevances, wanted, rows, rng)
         seed = int(rng.integers(2**63))
         # The random draws of `SubsetSelector(random_state=...)`, so that the selection alone can be reproduced.
         search_seed = random_state if isinstance(random_state, int) else seed
@@ -219,7 +210,7 @@ def study(
         )
         study_run = StudyRun(
             run,
-            joined or RowGraph(source),
+            row_graph,
             rows,
             missing,
             dissimilarity,
@@ -230,7 +221,7 @@ def study(
             scoring=scoring,
             points=bool(points),
         )
-        ranked = choose_ranking_criteria(relevances, schema, missing, study_run.row_graph)
+        ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
         ranking, redundancy = study_run.rank(ranked)
         subset = study_run.select(selector) if searched else None
         fitted_maps, quality = study_run.embed(wanted, most_fitted)
@@ -240,7 +231,7 @@ def study(
             *(one.relevance for one in ranked if ranking is not None),
             *([] if subset is None else [used_merit]),
             *(one.reducer for one in wanted if fitted_maps),
-            *(one for one in [study_run.row_graph.builder] if isinstance(one, GraphBuilder)),
+            *([row_graph.builder] if isinstance(row_graph.builder, GraphBuilder) else []),
         ]
         warn_user(missing_value_notes(schema, imputed, methods, None if redundancy is None else missing))
         warn_user(run.omission_notes())
@@ -253,7 +244,7 @@ def study(
             warnings=tuple(dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])),
             interruption=run.interruption_note,
             table=table,
-            graph=describe_graph(study_run.row_graph, Named(**method_label(graphs, study_run.row_graph.builder))),
+            graph=describe_graph(row_graph, Named(**method_label(graphs, row_graph.builder))),
             ranking=ranking,
             redundancy=redundancy,
             subset=subset,
@@ -304,22 +295,31 @@ def _title(data: Any) -> str:
     return os.path.basename(data) if isinstance(data, str | os.PathLike) else f"{type(data).__name__} in memory"
 
 
-def _try_row_graph(
+def _build_graph(
+    run: StepRunner,
     source: Source,
     requested: GraphBuilder | Graph | None,
-    methods: Sequence[Any],
+    relevances: Sequence[Relevance] | None,
+    maps: Sequence[MapRequest],
     shown_rows: RowNumbers,
     rng: np.random.Generator,
-    budget: Budget,
-) -> RowGraph | None:
-    """Return the graph; None, with a warning, if it cannot be built and no argument of `study` needs it."""
-    try:
-        return build_row_graph(source, requested, shown_rows, rng, budget)
-    except (DataError, MemoryError) as error:
-        if requested is not None or any(map(needs_graph, methods)):
-            raise
-        warn_user([f"The graph of the rows is left out: {error}"])
-        return None
+) -> RowGraph:
+    """Return the graph of the rows; without one if nothing needs it, or, with a warning, if a default one cannot be built."""
+    methods = [*(relevances or ()), *(one.reducer for one in maps)]
+    if relevances is not None and requested is None and not any(map(needs_graph, methods)):
+        return RowGraph(source)
+    asked = [*(relevances or ()), *(one.reducer for one in maps if one.explicit)]
+
+    def build() -> RowGraph | None:
+        try:
+            return build_row_graph(source, requested, shown_rows, rng, run.budget)
+        except (DataError, MemoryError) as error:
+            if requested is not None or any(map(needs_graph, asked)):
+                raise
+            warn_user([f"The graph of the rows is left out: {error}"])
+            return None
+
+    return run.run_optional("graph", build, "the graph of the rows") or RowGraph(source)
 
 
 def _versions() -> dict[str, str]:

@@ -250,15 +250,15 @@ class SubsetSearch:
         made = [rule(limit) for rule, limit in rules if limit is not None]
         return functools.reduce(operator.or_, made) if made else None
 
-    def make_selector(self, missing: MissingRule, seed: int, schema: Schema, *, journal: bool = True) -> SubsetSelector:
-        """Return the selector for a table; with `journal=False` it writes no journal."""
+    def make_selector(self, missing: MissingRule, seed: int, schema: Schema) -> SubsetSelector:
+        """Return the selector for a table."""
         from tamiz import SubsetSelector
 
         return SubsetSelector(
             *choose_merit_and_search(self.make_merit(missing), self.make_search(), schema, missing),
             n_features=self.n_features,
             stop=self.make_stop(),
-            journal=self.journal if journal else None,
+            journal=self.journal,
             random_state=seed,
             allow_duplicates=self.allow_duplicates,
         )

@@ -119,7 +119,7 @@ def select(
             table, target, kinds=kinds, weight=weight, groups=group, time=time, memory=memory, header=header
         )
         source = split_dates(opened)
-        selector = method.make_selector(source.schema, journal=not dry_run)
+        selector = method.make_selector(source.schema)
         if dry_run:
             print_column_notes(messenger, source)
             show_search_plan(selector.plan(source), as_json=as_json)

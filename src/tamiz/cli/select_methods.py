@@ -62,8 +62,8 @@ class SelectionMethod(ABC):
         """Raise a usage error for options that cannot be used, before the table is read."""
 
     @abstractmethod
-    def make_selector(self, schema: Schema, *, journal: bool = True) -> Any:
-        """Return the selector for a table; with `journal=False` it writes no journal."""
+    def make_selector(self, schema: Schema) -> Any:
+        """Return the selector for a table."""
 
     @abstractmethod
     def describe(self, selector: Any) -> list[str]:
@@ -81,8 +81,8 @@ class _Search(SelectionMethod):
         require_merit_target(self._search, target)
         self._search.make_merit(self._missing), self._search.make_search()
 
-    def make_selector(self, schema: Schema, *, journal: bool = True) -> Any:
-        return self._search.make_selector(self._missing, self._seed, schema, journal=journal)
+    def make_selector(self, schema: Schema) -> Any:
+        return self._search.make_selector(self._missing, self._seed, schema)
 
     def describe(self, selector: Any) -> list[str]:
         from tamiz.runtime.registry import method_label
@@ -142,7 +142,7 @@ class _Boruta(_NoiseComparison):
     repeats_a_score = True
     entry = error_control["boruta"]
 
-    def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
+    def make_selector(self, schema: Schema) -> Selector:
         settings = {} if self._choice.max_iter is None else {"max_iter": self._choice.max_iter}
         relevance = self._choose_relevance(schema, [criteria["tree_importance"]])
         made: Selector = self.entry.load()(relevance, **settings, random_state=self._seed)
@@ -181,7 +181,7 @@ class _Knockoffs(_NoiseComparison):
     options = frozenset({"relevance", "fdr"})
     entry = error_control["knockoff_selector"]
 
-    def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
+    def make_selector(self, schema: Schema) -> Selector:
         from tamiz.error_control.lasso_coefficient import LassoCoefficient
 
         settings = {} if self._choice.fdr is None else {"fdr": self._choice.fdr}
@@ -237,7 +237,7 @@ class _Stability(_RelevanceMethod):
                 "--n-features, --max-false and --threshold cannot all be used: any two of them determine the third."
             )
 
-    def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
+    def make_selector(self, schema: Schema) -> Selector:
         settings = {} if self._choice.n_pairs is None else {"n_pairs": self._choice.n_pairs}
         made: Selector = self.entry.load()(
             self._choose_relevance(schema, criteria.of_kind("relevance")),
@@ -294,7 +294,7 @@ class _Redundancy(_RelevanceMethod):
                 "--missing category applies to the relevance of --method redundancy: name one with --relevance, or leave it out."
             )
 
-    def make_selector(self, schema: Schema, *, journal: bool = True) -> Selector:  # noqa: ARG002 - of a search
+    def make_selector(self, schema: Schema) -> Selector:
         settings = {} if self._choice.threshold is None else {"threshold": self._choice.threshold}
         relevance = self._choose_relevance(schema, []) if self._choice.relevance else None
         measure = (self._choice.measure or next(iter(MEASURES))).replace("-", "_")

@@ -268,7 +268,7 @@ def _show_study_plan(
     )
     if searched:
         # The default merit depends on the kind of the target, so on the schema.
-        show_text(str(subset_search.make_selector(missing, seed, schema, journal=False).plan(source)))
+        show_text(str(subset_search.make_selector(missing, seed, schema).plan(source)))
 
 
 def _default_report_path(table: Path) -> Path:

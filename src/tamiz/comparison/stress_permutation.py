@@ -314,6 +314,5 @@ def _dissimilarities(X: Any, estimator: BaseEstimator) -> Floats:
         def measure(span: tuple[int, int]) -> None:
             out[slice(*span)] = rows.distances(rows.points, *span)
 
-        for _ in parallel.map_blocks(measure, parallel.block_ranges(len(out), _ROWS_PER_TASK)):
-            pass
+        parallel.run_blocks(measure, parallel.block_ranges(len(out), _ROWS_PER_TASK))
     return out

@@ -24,13 +24,13 @@ registry = Registry(
     multisurf               multisurf:MultiSURF                           relevance       MultiSURF
     cfs                     cfs:CFS                                       merit           CFS
     mrmr                    mrmr:MRMR                                     merit           MRMR
-    jmi                     information_criteria:JMI                      merit           JMI
-    cmim                    information_criteria:CMIM                     merit           CMIM
-    disr                    information_criteria:DISR                     merit           DISR
-    icap                    information_criteria:ICAP                     merit           ICAP
-    cife                    information_criteria:CIFE                     merit           CIFE
-    mifs                    information_criteria:MIFS                     merit           MIFS
-    mim                     information_criteria:MIM                      merit           MIM
+    jmi                     conditional_redundancy:JMI                    merit           JMI
+    cmim                    conditional_redundancy:CMIM                   merit           CMIM
+    disr                    conditional_redundancy:DISR                   merit           DISR
+    icap                    conditional_redundancy:ICAP                   merit           ICAP
+    cife                    conditional_redundancy:CIFE                   merit           CIFE
+    mifs                    mifs:MIFS                                     merit           MIFS
+    mim                     mifs:MIM                                      merit           MIM
     cross_validated         cross_validated:CrossValidated                wrapper         Cross-validated score
     mdl                     discretization:MDL                            discretization  Minimum description length
     equal_frequency         discretization:EqualFrequency                 discretization  Equal frequency

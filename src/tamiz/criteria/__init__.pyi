@@ -3,6 +3,11 @@ from tamiz.criteria.base import Association as Association
 from tamiz.criteria.base import PairwiseAssociations as PairwiseAssociations
 from tamiz.criteria.cfs import CFS as CFS
 from tamiz.criteria.completeness import Completeness as Completeness
+from tamiz.criteria.conditional_redundancy import CIFE as CIFE
+from tamiz.criteria.conditional_redundancy import CMIM as CMIM
+from tamiz.criteria.conditional_redundancy import DISR as DISR
+from tamiz.criteria.conditional_redundancy import ICAP as ICAP
+from tamiz.criteria.conditional_redundancy import JMI as JMI
 from tamiz.criteria.cross_validated import CrossValidated as CrossValidated
 from tamiz.criteria.discretization import EqualFrequency as EqualFrequency
 from tamiz.criteria.discretization import EqualWidth as EqualWidth
@@ -12,13 +17,6 @@ from tamiz.criteria.fisher import FisherScore as FisherScore
 from tamiz.criteria.fisher import fisher_score as fisher_score
 from tamiz.criteria.independence_test import IndependenceTest as IndependenceTest
 from tamiz.criteria.independence_test import adjust_p_values as adjust_p_values
-from tamiz.criteria.information_criteria import CIFE as CIFE
-from tamiz.criteria.information_criteria import CMIM as CMIM
-from tamiz.criteria.information_criteria import DISR as DISR
-from tamiz.criteria.information_criteria import ICAP as ICAP
-from tamiz.criteria.information_criteria import JMI as JMI
-from tamiz.criteria.information_criteria import MIFS as MIFS
-from tamiz.criteria.information_criteria import MIM as MIM
 from tamiz.criteria.information_estimators import conditional_mutual_information as conditional_mutual_information
 from tamiz.criteria.information_estimators import mutual_information as mutual_information
 from tamiz.criteria.information_gain import GainRatio as GainRatio
@@ -27,6 +25,8 @@ from tamiz.criteria.laplacian import LaplacianScore as LaplacianScore
 from tamiz.criteria.laplacian import laplacian_score as laplacian_score
 from tamiz.criteria.linear_coefficient import LinearCoefficient as LinearCoefficient
 from tamiz.criteria.mcfs import MCFS as MCFS
+from tamiz.criteria.mifs import MIFS as MIFS
+from tamiz.criteria.mifs import MIM as MIM
 from tamiz.criteria.mrmr import MRMR as MRMR
 from tamiz.criteria.multisurf import MultiSURF as MultiSURF
 from tamiz.criteria.neighbor_information import MutualInformation as MutualInformation

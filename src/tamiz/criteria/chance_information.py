@@ -88,7 +88,7 @@ class ExpectedInformation:
                 own = self._sizes[0, starts[c] : starts[c + 1]]
                 self.relevances[c] = kernels.expected_information(own, classes, self._logs)
 
-        list(parallel.map_blocks(fill, parallel.block_ranges(len(self.relevances), _BLOCK_COLUMNS)))
+        parallel.run_blocks(fill, parallel.block_ranges(len(self.relevances), _BLOCK_COLUMNS))
 
     def of_pairs(self, first: NDArray[Any], second: NDArray[Any]) -> Floats:
         """Return the expected I(i; j) and I(i; j | Y) of pairs of columns, of shape (n_pairs, 2)."""
@@ -100,7 +100,7 @@ class ExpectedInformation:
                 self._sizes, self._starts, first[here], second[here], self._logs, out[here]
             )
 
-        list(parallel.map_blocks(fill, parallel.block_ranges(len(first), _BLOCK_PAIRS)))
+        parallel.run_blocks(fill, parallel.block_ranges(len(first), _BLOCK_PAIRS))
         return out
 
 

@@ -363,7 +363,7 @@ class GreedyEvaluator(InformationEvaluator):
             parents = parent_starts, parent_members
             greedy_merits(self._relevances, matrix, row_index, *parents, *sets, *rule, out[start:stop])
 
-        list(parallel.map_blocks(fill, parallel.block_ranges(len(out), _TASK_CANDIDATES)))
+        parallel.run_blocks(fill, parallel.block_ranges(len(out), _TASK_CANDIDATES))
         return out
 
     def upper_bounds(self, masks: Masks) -> Floats | None:

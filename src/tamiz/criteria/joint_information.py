@@ -155,7 +155,7 @@ class JointInformation:
     def _run(self, function: Any) -> None:
         """Call a function with ranges of columns."""
         n_columns, n_rows = self._codes.shape
-        list(parallel.map_blocks(function, parallel.block_ranges(n_columns, 1 + _BLOCK_ROWS // (1 + n_rows))))
+        parallel.run_blocks(function, parallel.block_ranges(n_columns, 1 + _BLOCK_ROWS // (1 + n_rows)))
 
     @cached_property
     def _bits(self) -> _Bits:

@@ -143,7 +143,7 @@ class _PairwiseUncertainties(PairwiseAssociations):
                 if self._by_bits[c]:
                     pack(codes[c], words[starts[c] : starts[c] + sizes[c]])
 
-        list(parallel.map_blocks(pack_columns, parallel.block_ranges(len(codes), 1 + _BLOCK_ROWS // (8 * n + 1))))
+        parallel.run_blocks(pack_columns, parallel.block_ranges(len(codes), 1 + _BLOCK_ROWS // (8 * n + 1)))
         counts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         self._bits = words, starts, sizes, counts, has_missing
 

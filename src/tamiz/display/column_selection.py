@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria import registry as criteria
 from tamiz.display import figures
 from tamiz.display.coloring import escape_text
+from tamiz.display.vectors import read_vector
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_integer
 
@@ -123,7 +124,7 @@ class RankingDisplay:
         RankingDisplay
         """
         most = check_integer("n_columns", self.n_columns, low=1)
-        scores = check_array(np.asarray(self.scores), dtype=np.float64, ensure_2d=False, input_name="scores").ravel()
+        scores = read_vector("scores", self.scores)
         names = list(map(str, range(len(scores)))) if self.names is None else [str(name) for name in self.names]
         kept = np.ones(len(scores), dtype=bool) if self.support is None else np.asarray(self.support, dtype=bool)
         ranking = np.argsort(-scores, kind="stable") if self.ranking is None else np.asarray(self.ranking)
@@ -242,8 +243,8 @@ class SearchDisplay:
         -------
         SearchDisplay
         """
-        sizes = check_array(np.asarray(self.sizes), dtype=np.intp, ensure_2d=False, input_name="sizes").ravel()
-        merits = check_array(np.asarray(self.merits), dtype=np.float64, ensure_2d=False, input_name="merits").ravel()
+        sizes = read_vector("sizes", self.sizes, np.intp)
+        merits = read_vector("merits", self.merits)
         if len(sizes) != len(merits):
             raise DataError(f"There are {len(sizes)} sizes for {len(merits)} merits; pass one size per merit.")
         first = int(np.lexsort((sizes, -merits))[0])

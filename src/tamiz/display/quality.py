@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.display import figures
 from tamiz.display.coloring import escape_text
+from tamiz.display.vectors import read_vector
 from tamiz.exceptions import DataError
 from tamiz.metrics import rank_agreement, shepard
 from tamiz.runtime.random import Seed
@@ -237,7 +238,7 @@ class ShepardDisplay:
             Axes to draw on; None creates a new figure.
         """
         panel = figures.get_panel(ax)
-        d, e = _as_vector(self.dissimilarities, "dissimilarities"), _as_vector(self.distances, "distances")
+        d, e = read_vector("dissimilarities", self.dissimilarities), read_vector("distances", self.distances)
         if len(d) != len(e):
             raise DataError(
                 f"There are {len(d):,} dissimilarities and {len(e):,} distances; pass one of each per pair."
@@ -255,7 +256,7 @@ class ShepardDisplay:
                 label="a perfect map",
             )
         if self.disparities is not None:
-            self.disparities_ = _draw_disparities(panel, d, _as_vector(self.disparities, "disparities"))
+            self.disparities_ = _draw_disparities(panel, d, read_vector("disparities", self.disparities))
         panel.set(xlabel="Distance in the data", ylabel="Distance on the map")
         panel.set_xlim(left=0.0)
         panel.set_ylim(bottom=0.0)
@@ -264,11 +265,6 @@ class ShepardDisplay:
         figures.add_note(panel, self.note)
         self.ax_, self.figure_ = panel, panel.figure
         return self
-
-
-def _as_vector(numbers: ArrayLike, name: str) -> Floats:
-    values = check_array(np.asarray(numbers), dtype=np.float64, ensure_2d=False, input_name=name)
-    return np.asarray(values).reshape(-1)
 
 
 def _draw_pairs(panel: Axes, d: Floats, e: Floats) -> Any:

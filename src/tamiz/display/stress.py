@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.display import figures
 from tamiz.display.coloring import escape_text
+from tamiz.display.vectors import read_vector
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_integer
 from tamiz.statistics.base import Floats
@@ -109,8 +110,8 @@ class StressDisplay:
             Axes to draw on; None creates a new figure.
         """
         panel = figures.get_panel(ax)
-        stress = _as_vector("stress", self.stress)
-        numbers = np.arange(1.0, len(stress) + 1) if self.numbers is None else _as_vector("numbers", self.numbers)
+        stress = read_vector("stress", self.stress)
+        numbers = np.arange(1.0, len(stress) + 1) if self.numbers is None else read_vector("numbers", self.numbers)
         if len(numbers) != len(stress):
             raise DataError(f"There are {len(numbers)} numbers for {len(stress)} values of stress; pass one per value.")
         order = np.argsort(numbers, kind="stable")
@@ -227,7 +228,7 @@ class PointStressDisplay:
             Axes to draw on; None creates a new figure.
         """
         n_points = check_integer("n_points", self.n_points, low=1)
-        stress = check_array(np.asarray(self.stress), dtype=np.float64, ensure_2d=False, input_name="stress").ravel()
+        stress = read_vector("stress", self.stress)
         names = list(map(str, range(len(stress)))) if self.names is None else [str(name) for name in self.names]
         if len(names) != len(stress):
             raise DataError(f"There are {len(names)} names for {len(stress)} points; pass one per point.")
@@ -243,11 +244,3 @@ class PointStressDisplay:
         figures.add_legend(panel, loc="lower right")
         self.ax_, self.figure_ = panel, panel.figure
         return self
-
-
-def _as_vector(name: str, values: ArrayLike) -> Floats:
-    """Return values as a one-dimensional array."""
-    vector = check_array(np.asarray(values), dtype=np.float64, ensure_2d=False, input_name=name)
-    if vector.ndim != 1:
-        raise DataError(f"{name} must be a list of numbers, got an array of shape {vector.shape}.")
-    return vector

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.statistics.base import Floats, is_missing
+from tamiz.statistics.base import Floats, divide_or_zero, is_missing
 from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
 
 # Standardised coefficients of an exact relation below this are rounding errors.
@@ -63,7 +63,7 @@ def _correlations(columns: Floats) -> Floats:
     """Return the correlations of columns with mean 0; a column without variance has 0 with every column, and itself."""
     products = columns.T @ columns
     norms = np.sqrt(products.diagonal())
-    inverse = np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
+    inverse = divide_or_zero(1.0, norms)
     correlations: Floats = products * inverse[:, None] * inverse
     np.fill_diagonal(correlations, norms > 0)
     return correlations

@@ -57,8 +57,7 @@ class LaplacianProduct:
         def step(span: tuple[int, int]) -> None:
             kernel(self.indptr, self.indices, self.weights, left_scale, x, out, a, c, b, *span)
 
-        for _ in parallel.map_blocks(step, self._row_spans) if len(self._row_spans) > 1 else map(step, self._row_spans):
-            pass
+        parallel.run_blocks(step, self._row_spans)
 
     def multiply(self, left_scale: Floats, X: Floats) -> Floats:
         """Return left_scale L X for any number of columns."""

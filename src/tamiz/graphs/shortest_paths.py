@@ -102,8 +102,7 @@ class ShortestPaths:
             for start, stop in zip([0, *borders], [*borders, len(sources)], strict=True)
             for a, b in parallel.block_ranges(int(stop - start), _SOURCES_PER_TASK)
         ]
-        for _ in parallel.map_blocks(lambda span: self._fill_span(sources, *span, outputs), spans):
-            pass
+        parallel.run_blocks(lambda span: self._fill_span(sources, *span, outputs), spans)
 
     def _fill_span(self, sources: RowIndices, start: int, stop: int, outputs: tuple[Output, ...]) -> None:
         """Fill the columns of some sources of one component."""

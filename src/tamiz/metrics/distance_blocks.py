@@ -303,8 +303,7 @@ class MatrixProductSpace(EuclideanSpace):
             np.subtract(self.values[part], centre, out=about)
             np.einsum("ij,ij->i", about, about, out=self.squared_lengths[part])
 
-        for _ in parallel.map_blocks(fill, parallel.block_ranges(n, max(1, 2**18 // n_columns))):
-            pass
+        parallel.run_blocks(fill, parallel.block_ranges(n, max(1, 2**18 // n_columns)))
         self.error_bounds = (4.0 * (n_columns + 2) + 16.0) * _UNIT_ROUNDOFF * self.squared_lengths + _UNDERFLOW_BOUND
         self.right_factors[:, -2] = 1.0
         np.subtract(self.squared_lengths, self.error_bounds, out=self.right_factors[:, -1])

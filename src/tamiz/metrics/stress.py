@@ -15,7 +15,7 @@ from tamiz.metrics.pair_scan import PairScanResult
 from tamiz.neighbors.search_rows import evenly_spaced_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 
 # Rows whose distances determine the unit, the scale and the centres of the sums.
 _PROBE_ROWS = 16
@@ -87,8 +87,7 @@ class DistanceFit:
 
     def row_stress(self) -> Floats:
         """Return the normalised stress of each row's pairs at the best scale of the whole map; 0 where all its distances are 0."""
-        squares = self.squares
-        return np.sqrt(np.divide(self.residuals, squares, out=np.zeros_like(squares), where=squares > 0.0))
+        return np.sqrt(divide_or_zero(self.residuals, self.squares))
 
     def correlation(self) -> SampleEstimate:
         """Return Pearson's correlation of the distances; 0 where all distances of the data, or all of the map, are equal."""

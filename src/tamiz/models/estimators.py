@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any, Self
 
@@ -224,9 +224,9 @@ def accepts_sparse(estimator: Any) -> bool:
     return isinstance(estimator, BaseEstimator) and bool(get_tags(estimator).input_tags.sparse)
 
 
-def native_rows(estimator: Any, source: Source, columns: Sequence[int] | None = None) -> Any:
+def native_rows(estimator: Any, source: Source) -> Any:
     """Return rows in the type that the user passed; a sparse matrix becomes an array if the estimator does not accept it."""
-    rows = source.frame(columns)
+    rows = source.frame()
     return rows.toarray() if sparse.issparse(rows) and not accepts_sparse(estimator) else rows
 
 

@@ -96,8 +96,7 @@ class ProductBackend(MatrixBackend, Generic[FoldArrays]):
             ) -> None:
                 fill(arrays, sets, span, *out)
 
-            for _ in parallel.map_blocks(work, parallel.block_ranges(m, max(1, n_pairs // n))):
-                pass
+            parallel.run_blocks(work, parallel.block_ranges(m, max(1, n_pairs // n)))
             sums[:, part.first : part.stop], doubtful[:, part.first : part.stop] = found, unsure
         return sums, doubtful
 

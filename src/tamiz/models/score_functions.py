@@ -52,8 +52,7 @@ def count_predictions(backend: FoldBackend, candidates: Candidates, fill_counts:
     def work(span: tuple[int, int]) -> None:
         fill_counts(*span, counts, doubtful)
 
-    for _ in parallel.map_blocks(work, parallel.block_ranges(len(candidates), size)):
-        pass
+    parallel.run_blocks(work, parallel.block_ranges(len(candidates), size))
     if doubtful.any():
         masks = candidates.masks()
         refits = [(np.flatnonzero(masks[c]), fold) for c, fold in np.argwhere(doubtful).tolist()]

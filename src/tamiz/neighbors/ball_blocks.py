@@ -58,8 +58,7 @@ class BallBlocks:
         def fit(span: tuple[int, int]) -> None:
             fit_balls(self.values, self.order, self.starts, *span, self.centres, self.radii)
 
-        for _ in parallel.map_blocks(fit, parallel.block_ranges(n_blocks, 64)):
-            pass
+        parallel.run_blocks(fit, parallel.block_ranges(n_blocks, 64))
 
     def block_components(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the component of every block, -1 for a block with several components."""

@@ -181,8 +181,7 @@ class ProductIndex(EuclideanIndex):
             tile = np.asarray(left_factors(right) @ right.T, dtype=np.float32)
             tighten_limits(tile, points, self.distinct.values, bounds.bound_factor, size, limits)
 
-        for _ in parallel.map_blocks(lower, parallel.block_ranges(bounds.n_points, leaf_size)):
-            pass
+        parallel.run_blocks(lower, parallel.block_ranges(bounds.n_points, leaf_size))
 
     def nearest_to_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
         """Return the `size` nearest rows of other rows, given at the scale of the points; equal rows are included."""

@@ -300,10 +300,7 @@ class DistanceBounds:
             part = slice(*span)
             self._fill_factors(values[part], self.right_factors[part])
 
-        for _ in parallel.map_blocks(
-            fill, parallel.block_ranges(n_points, 1 + _CHUNK_VALUES // max(values.shape[1], 1))
-        ):
-            pass
+        parallel.run_blocks(fill, parallel.block_ranges(n_points, 1 + _CHUNK_VALUES // max(values.shape[1], 1)))
 
     def _fill_factors(self, rows: Floats, right: NDArray[np.floating]) -> None:
         """Fill the factors (g, 1, |g|^2)."""

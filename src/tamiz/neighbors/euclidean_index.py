@@ -103,8 +103,7 @@ def sort_lists(dist: Floats, rows: NDArray[np.int32], indptr: NDArray[np.int64])
     def sort(span: tuple[int, int]) -> None:
         sort_heaps(dist, rows, indptr, *span)
 
-    for _ in parallel.map_blocks(sort, parallel.block_ranges(len(indptr) - 1, _SORT_BATCH)):
-        pass
+    parallel.run_blocks(sort, parallel.block_ranges(len(indptr) - 1, _SORT_BATCH))
 
 
 def metric_distances(points: Points, distinct: DistinctRows, dist: Floats) -> Floats:

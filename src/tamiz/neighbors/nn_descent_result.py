@@ -107,10 +107,7 @@ class NeighborLists:
             def join(span: tuple[int, int], order: Indices = order, offset: int = offset) -> None:
                 join_leaves(self.rows, order, offset, *span, self.distances, self.entries)
 
-            for _ in parallel.map_blocks(
-                join, parallel.block_ranges(len(order) + offset, _GROUPS_PER_CHUNK * GROUP_SIZE)
-            ):
-                pass
+            parallel.run_blocks(join, parallel.block_ranges(len(order) + offset, _GROUPS_PER_CHUNK * GROUP_SIZE))
 
     def improve(self, n_followed: int) -> int:
         """Compare the rows with neighbours of their neighbours, except pairs compared before; return the number of pairs."""
@@ -131,8 +128,7 @@ class NeighborLists:
         def fill(span: tuple[int, int]) -> None:
             build_links(self.entries, min(n_followed, self.entries.shape[1]), *span, links, filled)
 
-        for _ in parallel.map_blocks(fill, parallel.block_ranges(n, -(-n // _N_LINK_RANGES))):
-            pass
+        parallel.run_blocks(fill, parallel.block_ranges(n, -(-n // _N_LINK_RANGES)))
         return links, filled
 
     def find_nearest(self, rows: Floats32, size: int) -> Indices:
@@ -146,8 +142,7 @@ class NeighborLists:
             starts = np.stack([tree.leaf_starts(part) for tree in self._trees], axis=1)
             best_first_search(self.rows, *links, part, starts, orders, out[slice(*span)])
 
-        for _ in parallel.map_blocks(search, parallel.block_ranges(len(rows), _QUERY_BATCH)):
-            pass
+        parallel.run_blocks(search, parallel.block_ranges(len(rows), _QUERY_BATCH))
         return np.where(out < 0, np.int32(-1), self.original_rows[out])
 
     def discard_distances(self) -> None:
@@ -243,8 +238,7 @@ class NNDescentResult:
             candidates = np.column_stack([points, near])
             dist[points], rows[points] = _nearest_rows(self._distinct, self._distinct.values, points, candidates, size)
 
-        for _ in parallel.map_blocks(measure, parallel.block_ranges(n, _LIST_BATCH)):
-            pass
+        parallel.run_blocks(measure, parallel.block_ranges(n, _LIST_BATCH))
         return dist.reshape(-1), rows.reshape(-1)
 
     def find_nearest(self, values: Floats, k: int) -> tuple[Floats, Indices]:

@@ -188,8 +188,7 @@ def _symmetrized_copy(matrix: NDArray[Any], combine: PairCombiner, quantity: str
             combined = combine(matrix[rows, columns], matrix[columns, rows].T)
             out[rows, columns], out[columns, rows] = combined, combined.T
 
-    for _ in parallel.map_blocks(fill_band, range(len(spans))):
-        pass
+    parallel.run_blocks(fill_band, range(len(spans)))
     return out
 
 

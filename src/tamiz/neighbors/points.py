@@ -264,8 +264,7 @@ def _unit_rows(values: NDArray[Any], row_numbers: NDArray[np.intp] | None) -> Fl
             np.multiply(part, np.ldexp(1.0, -np.clip(exponent, -1000, 1000))[:, None], out=out)
             out /= np.sqrt((out * out).sum(axis=1))[:, None]
 
-    for _ in parallel.map_blocks(fill, parallel.block_ranges(n_rows, max(1, _UNIT_CHUNK // max(n_columns, 1)))):
-        pass
+    parallel.run_blocks(fill, parallel.block_ranges(n_rows, max(1, _UNIT_CHUNK // max(n_columns, 1))))
     numbers = np.arange(n_rows) if row_numbers is None else row_numbers
     refuse_not_finite(numbers[~np.isfinite(largest)])
     refuse_zero_rows(numbers[largest == 0.0])

@@ -143,10 +143,7 @@ def _relative_rounding(values: Floats, centre: Floats, k: int) -> float:
 
 
 def _map_chunks(values: Floats, fill: Callable[[tuple[int, int]], None]) -> None:
-    for _ in parallel.map_blocks(
-        fill, parallel.block_ranges(len(values), 1 + _REDUCED_CHUNK // max(values.shape[1], 1))
-    ):
-        pass
+    parallel.run_blocks(fill, parallel.block_ranges(len(values), 1 + _REDUCED_CHUNK // max(values.shape[1], 1)))
 
 
 def _project_rows(values: Floats, centre: Floats, scale: float, directions: Floats) -> tuple[Floats32, Floats32]:
@@ -282,8 +279,7 @@ class DistinctRows:
         def copy(span: tuple[int, int]) -> None:
             copy_group_lists(self.point_of_row, dist, rows, size, *span, out_dist, out_rows)
 
-        for _ in parallel.map_blocks(copy, parallel.block_ranges(self.n_rows, 1 + _DISTINCT_CHUNK // size)):
-            pass
+        parallel.run_blocks(copy, parallel.block_ranges(self.n_rows, 1 + _DISTINCT_CHUNK // size))
         return out_dist, out_rows
 
     def expand_pairs(
@@ -302,8 +298,7 @@ class DistinctRows:
         def expand(span: tuple[int, int]) -> None:
             expand_lists(*state, *span, out_indptr, out_dist, out_rows)
 
-        for _ in parallel.map_blocks(expand, parallel.block_ranges(len(group), 1024)):
-            pass
+        parallel.run_blocks(expand, parallel.block_ranges(len(group), 1024))
         return out_indptr, out_dist, out_rows
 
 

@@ -382,8 +382,7 @@ def _for_blocks(
             out[piece.rows.start : piece.rows.stop] = function(encoder.encode(piece))
 
     pieces = (piece for block in source.blocks() for piece in block.split_rows(size))
-    for _ in parallel.map_blocks(fill, pieces):
-        pass
+    parallel.run_blocks(fill, pieces)
     return out
 
 

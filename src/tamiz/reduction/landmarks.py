@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,8 +73,7 @@ class RowSubsets:
         def piece(span: tuple[int, int]) -> None:
             out[slice(*span)] = one.distances(self.dissimilarities.points, *span)[:, 0]
 
-        for _ in parallel.map_blocks(piece, parallel.block_ranges(self.n, _DISTANCES_PER_TASK)):
-            pass
+        parallel.run_blocks(piece, parallel.block_ranges(self.n, _DISTANCES_PER_TASK))
         return out
 
 
@@ -99,10 +100,7 @@ class LandmarkDistances(PrecomputedDissimilarities):
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
         """Return distances to the landmarks."""
-        out = np.empty((stop - start, len(self.landmarks)))
-        for a, b in parallel.block_ranges(stop - start, _ROWS_PER_COPY):
-            np.take(super().block(queries, start + a, start + b), self.landmarks, axis=1, out=out[a:b], mode="clip")
-        return out
+        return _take_columns(partial(super().block, queries), self.landmarks, start, stop)
 
 
 class LandmarkSimilarities(FromSimilarities):
@@ -128,10 +126,15 @@ class LandmarkSimilarities(FromSimilarities):
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
         """Return similarities to the landmarks."""
-        out = np.empty((stop - start, len(self.landmarks)))
-        for a, b in parallel.block_ranges(stop - start, _ROWS_PER_COPY):
-            np.take(super().block(queries, start + a, start + b), self.landmarks, axis=1, out=out[a:b], mode="clip")
-        return out
+        return _take_columns(partial(super().block, queries), self.landmarks, start, stop)
+
+
+def _take_columns(block: Callable[[int, int], Floats], columns: RowIndices, start: int, stop: int) -> Floats:
+    """Return some columns of the rows `start : stop`; few rows at a time, because each has a number for every training row."""
+    out = np.empty((stop - start, len(columns)))
+    for a, b in parallel.block_ranges(stop - start, _ROWS_PER_COPY):
+        np.take(block(start + a, start + b), columns, axis=1, out=out[a:b], mode="clip")
+    return out
 
 
 class _PairMatrixSubsets(RowSubsets):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +15,14 @@ from tamiz.reduction.base import check_finite_embedding
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.majorization.transformations import DisparityCurve
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 
 # Dissimilarities in memory at a time.
 _DISSIMILARITIES_IN_MEMORY = 2**20
 # Nearest points used as starts, besides the least-squares solution of squared distances.
 _NEAREST_STARTS = 4
+# Step length at convergence, relative to the largest dissimilarity of the row and the largest coordinate of the points.
+_TOLERANCE = 1e-9
 # Dissimilarities of one parallel task.
 _DISSIMILARITIES_PER_TASK = 2**15
 
@@ -92,11 +93,11 @@ class FittedMap:
                 f"Row {row} has no distance to any row of the fit, so that its position is undefined. Add one, or remove the row."
             )
         fitted = self.embedding / self.unit
-        positions = minimize_row_stress_multistart(fitted, targets).positions
+        positions = minimize_row_stress(fitted, targets).positions
         distances = np.where(known, cdist(positions, fitted), 0.0)
         squares = (distances**2).sum(axis=1)
         residual = (np.where(known, targets - distances, 0.0) ** 2).sum(axis=1)
-        stress = np.sqrt(np.divide(residual, squares, out=np.zeros(len(positions)), where=squares > 0))
+        stress = np.sqrt(divide_or_zero(residual, squares))
         return positions * self.unit, stress
 
 
@@ -123,20 +124,19 @@ class RowPlacements:
 
 
 def minimize_row_stress(
-    points: Floats, dissimilarities: Floats, initial_positions: Floats, *, max_iter: int = 300, tol: float = 1e-9
+    points: Floats, dissimilarities: Floats, starts: Floats | None = None, *, max_iter: int = 300
 ) -> RowPlacements:
-    """Move each row from its initial position to a local minimum of its stress.
+    """Move each row to the best local minimum of its stress from several initial positions, the first of ties.
 
     Parameters
     ----------
     points : ndarray of shape (n, m)
     dissimilarities : ndarray of shape (q, n)
         From each row to all points, NaN where missing, at least 0.
-    initial_positions : ndarray of shape (q, m)
+    starts : ndarray of shape (q, s, m), default=None
+        Initial positions of each row; None is `initial_positions`.
     max_iter : int, default=300
-        Largest number of evaluations of the stress for a row.
-    tol : float, default=1e-9
-        Step length at convergence, relative to the largest dissimilarity of the row and the largest coordinate of the points.
+        Largest number of evaluations of the stress from a start.
 
     Returns
     -------
@@ -157,35 +157,24 @@ def minimize_row_stress(
     ----------
     de Leeuw (1977), Applications of convex analysis to multidimensional scaling, in Recent Developments in Statistics.
     """
-    return _minimize_in_spans(
-        points, dissimilarities, lambda start, stop: initial_positions[start:stop, None, :], max_iter, tol
-    )
+    is_empty = np.isnan(dissimilarities).all(axis=1)
+    if is_empty.any():
+        raise DataError(
+            f"Row {int(np.argmax(is_empty))} has no dissimilarity to any of the {len(points):,} points; at least one is "
+            "required. Add one or remove the row."
+        )
+    axes = _contiguous_axes(points)
+    q, m = len(dissimilarities), points.shape[1]
+    positions, stress, outcome = np.empty((q, m)), np.empty(q), np.empty((q, 2), dtype=np.int64)
 
+    def move(span: tuple[int, int]) -> None:
+        here = slice(*span)
+        part = np.ascontiguousarray(dissimilarities[here], dtype=np.float64)
+        initial = initial_positions(points, part) if starts is None else np.ascontiguousarray(starts[here])
+        fit_rows(axes, part, initial, max_iter, _TOLERANCE, positions[here], stress[here], outcome[here])
 
-def minimize_row_stress_multistart(
-    points: Floats, dissimilarities: Floats, *, max_iter: int = 300, tol: float = 1e-9
-) -> RowPlacements:
-    """Move each row to the best local minimum from several initial positions, the first of ties.
-
-    Parameters
-    ----------
-    points, dissimilarities, max_iter, tol
-        As for `minimize_row_stress`.
-
-    Returns
-    -------
-    RowPlacements
-
-    Raises
-    ------
-    DataError
-        When a row has no known dissimilarity; the message names the row.
-    """
-
-    def starts(start: int, stop: int) -> Floats:
-        return initial_positions(points, dissimilarities[start:stop])
-
-    return _minimize_in_spans(points, dissimilarities, starts, max_iter, tol)
+    parallel.run_blocks(move, parallel.block_ranges(q, max(1, _DISSIMILARITIES_PER_TASK // len(points))))
+    return RowPlacements(positions, stress, outcome[:, 0].copy(), outcome[:, 1] == 1)
 
 
 def initial_positions(points: Floats, dissimilarities: Floats) -> Floats:
@@ -205,31 +194,6 @@ def initial_positions(points: Floats, dissimilarities: Floats) -> Floats:
     out = np.empty((len(dissimilarities), 1 + min(_NEAREST_STARTS, len(points)), points.shape[1]))
     fill_starts(_contiguous_axes(points), np.ascontiguousarray(dissimilarities), out)
     return out
-
-
-def _minimize_in_spans(
-    points: Floats, dissimilarities: Floats, positions_of: Callable[[int, int], Floats], max_iter: int, tol: float
-) -> RowPlacements:
-    """Minimise the stress of rows in parallel tasks; `positions_of` returns the initial positions of a span."""
-    is_empty = np.isnan(dissimilarities).all(axis=1)
-    if is_empty.any():
-        raise DataError(
-            f"Row {int(np.argmax(is_empty))} has no dissimilarity to any of the {len(points):,} points; at least one is "
-            "required. Add one or remove the row."
-        )
-    axes = _contiguous_axes(points)
-    q, m = len(dissimilarities), points.shape[1]
-    positions, stress, outcome = np.empty((q, m)), np.empty(q), np.empty((q, 2), dtype=np.int64)
-
-    def piece(span: tuple[int, int]) -> None:
-        here = slice(*span)
-        part = np.ascontiguousarray(dissimilarities[here], dtype=np.float64)
-        initial = np.ascontiguousarray(positions_of(*span), dtype=np.float64)
-        fit_rows(axes, part, initial, max_iter, tol, positions[here], stress[here], outcome[here])
-
-    for _ in parallel.map_blocks(piece, parallel.block_ranges(q, max(1, _DISSIMILARITIES_PER_TASK // len(points)))):
-        pass
-    return RowPlacements(positions, stress, outcome[:, 0].copy(), outcome[:, 1] == 1)
 
 
 def _contiguous_axes(points: Floats) -> Floats:

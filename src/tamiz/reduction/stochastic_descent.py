@@ -83,10 +83,7 @@ class RowPanels:
                 part = values[g * PANEL_ROWS : (g + 1) * PANEL_ROWS]
                 self._panels[g, :p, : len(part)] = ((part - centre) / size).T
 
-        for _ in parallel.map_blocks(
-            fill, parallel.block_ranges(n_panels, max(1, _VALUES_PER_TASK // (PANEL_ROWS * columns)))
-        ):
-            pass
+        parallel.run_blocks(fill, parallel.block_ranges(n_panels, max(1, _VALUES_PER_TASK // (PANEL_ROWS * columns))))
 
     def to_panels(self, embedding: Floats) -> Float32Array:
         """Return the map coordinates of all rows in panels, divided by `unit`."""
@@ -115,8 +112,7 @@ class RowPanels:
             )
 
         size = PANEL_ROWS * len(anchors) * (self._panels.shape[1] + 16)
-        for _ in parallel.map_blocks(piece, parallel.block_ranges(len(positions), max(1, 2**24 // size))):
-            pass
+        parallel.run_blocks(piece, parallel.block_ranges(len(positions), max(1, 2**24 // size)))
 
     def majorization_steps(self, positions: Float32Array, rows: RowIndices, anchors: RowIndices) -> Floats:
         """Return the majorisation steps of some rows for their dissimilarities to the anchors, divided by `unit`."""
@@ -128,8 +124,7 @@ class RowPanels:
         def piece(g: int) -> None:
             move_towards_anchors(panels[g : g + 1], wanted, there, self._metric, np.float32(1.0), after[g : g + 1])
 
-        for _ in parallel.map_blocks(piece, range(size)):
-            pass
+        parallel.run_blocks(piece, range(size))
         moved = (after - before).astype(np.float64).transpose(0, 2, 1).reshape(size * PANEL_ROWS, -1)
         return np.asarray(moved[: len(rows)])
 

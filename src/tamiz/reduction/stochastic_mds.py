@@ -16,7 +16,7 @@ from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.extension import principal_axes_rotation
 from tamiz.reduction.dissimilarities import Dissimilarities, read_dissimilarities, read_new_rows
 from tamiz.reduction.landmarks import create_subsets
-from tamiz.reduction.out_of_sample_stress import minimize_row_stress_multistart
+from tamiz.reduction.out_of_sample_stress import minimize_row_stress
 from tamiz.reduction.sampled_stress import SampledPairs
 from tamiz.reduction.stochastic_descent import (
     INIT_CHOICES,
@@ -257,7 +257,7 @@ class StochasticMDS(Reducer):
             for a, b in parallel.block_ranges(len(others), _NEW_ROWS_PER_BATCH):
                 batch = queries.take(others[a:b])
                 dissimilarities = reference.distances(batch, 0, batch.n_samples)
-                embedding[others[a:b]] = minimize_row_stress_multistart(
+                embedding[others[a:b]] = minimize_row_stress(
                     self.embedding_[self._reference_rows], dissimilarities
                 ).positions
         return self._match_dtype(embedding, X)

@@ -164,6 +164,12 @@ def map_blocks(function: Callable[[Item], Output], items: Iterable[Item]) -> Ite
         wait(future for future in futures if not future.cancelled())
 
 
+def run_blocks(function: Callable[[Item], object], items: Iterable[Item]) -> None:
+    """Call `function(item)` for every item as `map_blocks` does; for functions that fill arrays."""
+    for _ in map_blocks(function, items):
+        pass
+
+
 def map_groups(function: Callable[[Item], Output], items: Sequence[Item], size: int) -> Iterator[Output]:
     """Yield `function(item)` as `map_blocks` does, with at least 1 and at most `size` items for each task.
 

@@ -20,7 +20,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.views import positive_weight_rows, select_columns, weight_array, without_target
-from tamiz.statistics.base import Floats
+from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
@@ -318,7 +318,7 @@ def _correlations(source: Source, columns: NDArray[np.intp]) -> Floats:
     (scatter,) = source.reduce(ScatterMatrix(numeric, (), incomplete))
     norms = np.sqrt(scatter.matrix.diagonal())
     # Squares of numbers below 1e-150 underflow to 0: such a column is kept, unless it is an exact duplicate.
-    inverse = np.divide(1.0, norms, out=np.zeros(n), where=norms > 0)
+    inverse = divide_or_zero(1.0, norms)
     correlations = np.clip(scatter.matrix * inverse[:, None] * inverse, -1.0, 1.0)
     np.fill_diagonal(correlations, 1.0)
     return correlations

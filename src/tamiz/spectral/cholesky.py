@@ -130,8 +130,7 @@ class SparseCholesky:
             solve_supernodes(self._starts, self._row_starts, self._rows, self._panel_starts, self._factor, x)
             out[self._order, columns] = x[:, : span[1] - span[0]]
 
-        for _ in parallel.map_blocks(solve_columns, parallel.block_ranges(X.shape[1], 4)):
-            pass
+        parallel.run_blocks(solve_columns, parallel.block_ranges(X.shape[1], 4))
         return out
 
 

@@ -78,7 +78,6 @@ class ShiftInvert:
             substitute(self._starts, self._rows, self._factor, self._inverse_pivots, x)
             out[self._order, columns] = x[:, : span[1] - span[0]]
 
-        for _ in parallel.map_blocks(solve_columns, parallel.block_ranges(X.shape[1], 4)):
-            pass
+        parallel.run_blocks(solve_columns, parallel.block_ranges(X.shape[1], 4))
         out *= root
         return out

@@ -125,8 +125,7 @@ class InnerProducts:
                 multiply_squares(b, form.quadratic, form.linear, columns[start : start + _PRODUCT_WIDTH], products)
                 out[start : start + _PRODUCT_WIDTH, slice(*span)] = products
 
-        for _ in parallel.map_blocks(multiply, parallel.block_ranges(n, max(2, _VALUES_PER_TASK // n))):
-            pass
+        parallel.run_blocks(multiply, parallel.block_ranges(n, max(2, _VALUES_PER_TASK // n)))
         return out[:width]
 
 
@@ -167,6 +166,5 @@ def project_squared_distances(
             stop = min(start + _PROJECTION_WIDTH, k)
             out[slice(*span), start:stop] = sums[: stop - start].T
 
-    for _ in parallel.map_blocks(project, parallel.block_ranges(len(out), max(1, _VALUES_PER_TASK // n))):
-        pass
+    parallel.run_blocks(project, parallel.block_ranges(len(out), max(1, _VALUES_PER_TASK // n)))
     return out

@@ -38,11 +38,10 @@ def shortest_edges(graph: Graph, k: int) -> Edges:
 def row_affinities(indptr: NDArray[np.int64], lengths: Floats, perplexity: float) -> Floats:
     """Return p_j|i of a perplexity for every edge, of the rows in CSR form; they sum to 1 in each row."""
     out = np.empty(len(lengths))
-    for _ in parallel.map_blocks(
+    parallel.run_blocks(
         lambda span: perplexity_affinities(indptr, lengths, perplexity, *span, out),
         parallel.block_ranges(len(indptr) - 1, _ROWS_PER_TASK),
-    ):
-        pass
+    )
     return out
 
 
@@ -70,11 +69,10 @@ def row_memberships(
     if mean_length is None:
         mean_length = mean_neighbor_length(indptr, lengths)
     out = np.empty(len(lengths))
-    for _ in parallel.map_blocks(
+    parallel.run_blocks(
         lambda span: smooth_memberships(indptr, lengths, local_connectivity, mean_length, *span, out),
         parallel.block_ranges(len(indptr) - 1, _ROWS_PER_TASK),
-    ):
-        pass
+    )
     return out
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy import sparse
 
@@ -72,8 +70,9 @@ class DivergenceDescent(Descent):
         attraction = self.attraction()
         # The gradient is 4 times the difference of the forces.
         settings = np.array([4.0 * exaggeration, 4.0 / normalizer, learning_rate, _MOMENTUM, _MAX_STEP])
-        self._for_all_rows(
-            lambda span: descend(attraction, repulsion, settings, *span, self._velocity, self._gains, self._points)
+        parallel.run_blocks(
+            lambda span: descend(attraction, repulsion, settings, *span, self._velocity, self._gains, self._points),
+            self._spans,
         )
         self._points -= self._points.mean(axis=0)
         self._n_constant = self._n_constant + 1 if exaggeration == self._exaggeration else 1
@@ -83,7 +82,9 @@ class DivergenceDescent(Descent):
         """Return sum_j p_ij w_ij (y_i - y_j) for every row."""
         kernel = attract_in_plane if self._points.shape[1] == 2 else attract
         out = np.empty_like(self._points)
-        self._for_all_rows(lambda span: kernel(self._indptr, self._indices, self._affinities, self._points, *span, out))
+        parallel.run_blocks(
+            lambda span: kernel(self._indptr, self._indices, self._affinities, self._points, *span, out), self._spans
+        )
         return out
 
     def repulsion(self) -> tuple[Floats, float]:
@@ -99,10 +100,6 @@ class DivergenceDescent(Descent):
         _, potential = build_accurate_field(self._points).evaluate(self._points)
         # Rounding in float32 can lead to a value below 0.
         return max(0.0, float(sum(costs)) + float(np.log(_normalizer(potential))))
-
-    def _for_all_rows(self, work: Callable[[tuple[int, int]], None]) -> None:
-        for _ in parallel.map_blocks(work, self._spans):
-            pass
 
 
 def _normalizer(potential: Floats) -> float:

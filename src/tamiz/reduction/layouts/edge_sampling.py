@@ -131,8 +131,7 @@ def _move_all(
     out: Coordinates,
     spans: list[tuple[int, int]],
 ) -> None:
-    for _ in parallel.map_blocks(lambda span: move_rows(rows, points, pool, *edges, settings, *span, out), spans):
-        pass
+    parallel.run_blocks(lambda span: move_rows(rows, points, pool, *edges, settings, *span, out), spans)
 
 
 def _as_lines(points: Floats) -> Coordinates:

@@ -66,10 +66,9 @@ def _gradient_step(
 ) -> Floats:
     """Return the half gradient of each row, divided by the curvature of the attraction."""
     attraction, totals = np.empty_like(queries), np.empty(len(queries))
-    for _ in parallel.map_blocks(
+    parallel.run_blocks(
         lambda span: attract_queries(indptr, indices, affinities, points, queries, *span, attraction, totals),
         parallel.block_ranges(len(queries), _ROWS_PER_TASK),
-    ):
-        pass
+    )
     forces, potential = field.evaluate(queries)
     return np.asarray((attraction - forces / potential[:, None]) / totals[:, None])

@@ -51,11 +51,10 @@ class RepulsionField(ABC):
     def evaluate(self, queries: Floats) -> tuple[Floats, Floats]:
         """Return the forces, of shape (n_queries, m), and the potentials of queries; of a point, including its own."""
         forces, potential = np.empty_like(queries), np.empty(len(queries))
-        for _ in parallel.map_blocks(
+        parallel.run_blocks(
             lambda span: self._fill(queries, span, forces, potential),
             parallel.block_ranges(len(queries), _QUERIES_PER_TASK),
-        ):
-            pass
+        )
         return forces, potential
 
     @abstractmethod
@@ -81,10 +80,9 @@ class CellField(RepulsionField):
         lower = points.min(axis=0)
         width = float(np.ptp(points, axis=0).max()) * (1.0 + 1e-9) or 1.0
         codes = np.empty(n, dtype=np.uint64)
-        for _ in parallel.map_blocks(
+        parallel.run_blocks(
             lambda span: morton_codes(points, lower, width, *span, codes), parallel.block_ranges(n, 2**15)
-        ):
-            pass
+        )
         self._order = np.argsort(codes, kind="stable")
         self._points = points[self._order]
         self._theta = theta
@@ -179,8 +177,7 @@ class GridField(RepulsionField):
             out[part] = fft.irfft(spectrum[part], size[1], axis=1)[:, :columns]
 
         for work, n_lines in ((along_rows, rows), (along_columns, half), (back, rows)):
-            for _ in parallel.map_blocks(work, parallel.block_ranges(n_lines, -(-n_lines // _TRANSFORM_BLOCKS))):
-                pass
+            parallel.run_blocks(work, parallel.block_ranges(n_lines, -(-n_lines // _TRANSFORM_BLOCKS)))
         return out
 
     def evaluate(self, queries: Floats) -> tuple[Floats, Floats]:

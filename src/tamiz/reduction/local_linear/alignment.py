@@ -93,8 +93,7 @@ def _tangent_matrices(
         tangents = _tangent_coordinates(grams(rows, neighbors), d)
         local.set(rows, _hessian_matrices(tangents) if hessian else _alignment_matrices(tangents))
 
-    for _ in parallel.map_blocks(fill, neighborhood_blocks(np.diff(indptr))):
-        pass
+    parallel.run_blocks(fill, neighborhood_blocks(np.diff(indptr)))
     return local.values
 
 
@@ -172,10 +171,9 @@ def _modified_matrices(
     # The share of a neighbourhood's extent outside its d main directions; the median over the rows separates noise from extent.
     shares = np.concatenate([_tail_ratios(block.values)[:, max(block.values.shape[1] - d, 0)] for block in blocks])
     noise = float(np.median(shares))
-    for _ in parallel.map_blocks(
+    parallel.run_blocks(
         lambda block: local.set(block.rows, _weight_set_matrices(block, d, noise, regularization)), blocks
-    ):
-        pass
+    )
     return local.values
 
 
@@ -245,19 +243,17 @@ def _sum_local_matrices(local: Floats, indptr: NDArray[np.int64], indices: NDArr
     row_starts, patches = memberships.indptr.astype(np.int64), memberships.indices.astype(np.int32)
     totals = np.empty(n, dtype=np.int64)
     spans = parallel.block_ranges(n, _ROWS_PER_TASK)
-    for _ in parallel.map_blocks(
+    parallel.run_blocks(
         lambda span: count_patch_entries(patch_starts, members, row_starts, patches, *span, totals), spans
-    ):
-        pass
+    )
     starts = np.concatenate([[0], np.cumsum(totals)])
     columns, data = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
-    for _ in parallel.map_blocks(
+    parallel.run_blocks(
         lambda span: sum_patches(
             patch_starts, members, matrix_starts, local, row_starts, patches, *span, starts, columns, data
         ),
         spans,
-    ):
-        pass
+    )
     # With int64 limits scipy would copy the columns to int64 too.
     limits = starts if starts[-1] > np.iinfo(np.int32).max else starts.astype(np.int32)
     return sparse.csr_array((data, columns, limits), shape=(n, n))

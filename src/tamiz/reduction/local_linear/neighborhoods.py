@@ -111,6 +111,5 @@ def reconstruction_weights(
         barycentric_weights(grams(rows, indices[at]), regularization, block)
         weights[at] = block
 
-    for _ in parallel.map_blocks(fill, neighborhood_blocks(np.diff(indptr))):
-        pass
+    parallel.run_blocks(fill, neighborhood_blocks(np.diff(indptr)))
     return weights

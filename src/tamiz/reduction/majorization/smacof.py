@@ -239,10 +239,7 @@ def _fill_missing(pairs: CondensedPairs) -> Floats:
     known = pairs.to_square(np.where(pairs.weights > 0, pairs.values, np.nan))
     out = known.copy()
     step = -(-n // _TRIANGLE_ROWS)
-    for _ in parallel.map_blocks(
-        lambda span: impute_by_triangle(known, *span, step, out), parallel.block_ranges(n, 64)
-    ):
-        pass
+    parallel.run_blocks(lambda span: impute_by_triangle(known, *span, step, out), parallel.block_ranges(n, 64))
     out[np.isnan(out)] = np.nanmean(known)
     values = np.empty_like(pairs.values)
     condense(out, 1.0, values)

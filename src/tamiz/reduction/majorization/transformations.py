@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -179,7 +178,7 @@ class OrdinalTransformation(Transformation):
     def update(self, points: NDArray[Any]) -> tuple[Floats, float]:
         """Fit the disparities by pooling adjacent violators; return B(X) X and the residual sum of squares."""
         entries = self._first_rows, self._second_rows, self._weights
-        _run_all(lambda span: sort_ties(points, self._tie_runs, *span, *entries), self._tie_spans)
+        parallel.run_blocks(lambda span: sort_ties(points, self._tie_runs, *span, *entries), self._tie_spans)
 
         def pool(span: tuple[int, int]) -> int:
             blocks = (part[slice(*span)] for part in (self._block_sums, self._block_weights, self._block_starts))
@@ -202,7 +201,7 @@ class OrdinalTransformation(Transformation):
         out = np.zeros(len(self.pairs.values), dtype=self.pairs.dtype)
         begins = self._block_starts[: len(self._block_means)]
         ends = self._first_rows, self._second_rows
-        _run_all(
+        parallel.run_blocks(
             lambda span: scatter_disparities(*ends, self._block_means, begins, self.pairs.n, *span, out),
             self._product_spans,
         )
@@ -244,11 +243,6 @@ def _pair_rows(order: NDArray[np.intp], n: int) -> tuple[NDArray[np.uint16], NDA
     rows = np.repeat(np.arange(n - 1, dtype=np.uint16), np.arange(n - 1, 0, -1))[order]
     columns = (order - starts[rows] + rows + 1).astype(np.uint16)
     return rows, columns
-
-
-def _run_all(work: Callable[[tuple[int, int]], Any], spans: list[tuple[int, int]]) -> None:
-    for _ in parallel.map_blocks(work, spans):
-        pass
 
 
 def _find_runs(equal: NDArray[np.bool_]) -> NDArray[np.int64]:

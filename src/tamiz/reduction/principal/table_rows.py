@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -135,7 +135,7 @@ class TableCoordinateEncoder(CoordinateEncoder):
                 project_rows(split.numbers.transform(piece, dtype, padded_width=of_numbers.shape[1]), of_numbers, there)
                 multiply_indicators(piece.codes, split.level_starts, table, there)
 
-            run_all(along_levels, row_pieces(rows, split.width))
+            parallel.run_blocks(along_levels, row_pieces(rows, split.width))
             return out
         wide, q = pad_columns(directions, dtype), len(self.mean)
 
@@ -147,7 +147,7 @@ class TableCoordinateEncoder(CoordinateEncoder):
             if len(incomplete):
                 there[incomplete] = project_incomplete_rows(points[incomplete, :q].astype(np.float64), directions)
 
-        run_all(along, row_pieces(rows, q))
+        parallel.run_blocks(along, row_pieces(rows, q))
         return out
 
 
@@ -341,7 +341,7 @@ class TableRows(CentredRows):
             if piece.weight is not None:
                 rooted[piece.rows.start : piece.rows.stop] *= np.sqrt(piece.weight)[:, None]
 
-        run_all(fill, row_pieces(self.source, self.n_coordinates))
+        parallel.run_blocks(fill, row_pieces(self.source, self.n_coordinates))
         return rooted
 
     def project(self, directions: Floats) -> NDArray[Any]:
@@ -428,9 +428,3 @@ def row_pieces(source: Source, n_coordinates: int) -> Iterator[Block]:
     """Yield the rows in blocks, one per task."""
     size = max(1, _VALUES_PER_TASK // n_coordinates)
     return (piece for block in source.blocks() for piece in block.split_rows(size))
-
-
-def run_all(work: Callable[[Block], None], items: Iterator[Block]) -> None:
-    """Run a function for every item, in parallel."""
-    for _ in parallel.map_blocks(work, items):
-        pass
