@@ -415,7 +415,7 @@ def _read_weight(
     if options.weight is None or options.is_head:
         return None, ()
     raw = load_column(options.weight) if isinstance(options.weight, str) else options.weight
-    values, _ = to_numbers(raw if rows is None else raw.take(rows), describe_row)
+    values = to_numbers(raw if rows is None else raw.take(rows), describe_row)
     total = check_weights(values, describe_row)
     weight = scale_weights(np.ascontiguousarray(values, dtype=np.float64), total)
     return weight, _weight_notes(total, len(weight))
