@@ -149,7 +149,7 @@ class _Boruta(_NoiseComparison):
         return made
 
     def describe(self, selector: Any) -> list[str]:
-        from tamiz.report.text import count_with_noun, join_names
+        from tamiz.report.text import count_with_noun, join_column_names
 
         schema = selector.schema_
         by_status = {
@@ -157,7 +157,7 @@ class _Boruta(_NoiseComparison):
             for status in ("confirmed", "tentative", "rejected")
         }
         counts = [
-            f"{len(names):,} {status}{f' ({join_names(names)})' if names and status == 'tentative' else ''}"
+            f"{len(names):,} {status}{f' ({join_column_names(names)})' if names and status == 'tentative' else ''}"
             for status, names in by_status.items()
         ]
         iterations = count_with_noun(selector.n_iter_, "iteration")

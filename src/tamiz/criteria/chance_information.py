@@ -134,12 +134,15 @@ def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Se
     found = [level for j, outputs in tables.items() if (level := _chance_level(j, outputs)) is not None]
     if not found:
         return []
-    described = [
-        f"{names[one.column]!r} ({one.n_values:,} values, {one.information:.3g} bits, {one.expected:.3g} expected)"
-        for one in found
-    ]
+    described = list_names(
+        [
+            f"{names[one.column]!r} ({one.n_values:,} values, {one.information:.3g} bits, {one.expected:.3g} expected)"
+            for one in found
+        ],
+        as_text=str,
+    )
     return [
-        f"{label}: the information about the target of {list_names(described)} is not above chance, the 95 % point under "
+        f"{label}: the information about the target of {described} is not above chance, the 95 % point under "
         f"independence. Information from counts is high for columns of many values: exclude such columns, or {remedy}."
     ]
 

@@ -19,7 +19,7 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.memory_gate import MemoryGate
 from tamiz.runtime.registry import suggestion
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice
 from tamiz.sources.base import Source
 from tamiz.sources.kinds import EncodedColumn, encode_column, encode_target, to_numbers
@@ -318,7 +318,7 @@ def check_names(names: Sequence[str], options: OpenOptions) -> None:
         seen.add(column)
     for role, name in options.roles.items():
         if isinstance(name, str) and name not in seen:
-            listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+            listed = list_names(names, limit=20)
             raise DataError(f"There is no column {name!r} for the {role}{suggestion(name, names)}; columns: {listed}.")
         if isinstance(name, str) and options.role_by_column[name] != role:
             raise DataError(f"Column {name!r} cannot be both the {role} and the {options.role_by_column[name]}.")
