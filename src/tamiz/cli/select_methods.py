@@ -303,6 +303,7 @@ class _Redundancy(_RelevanceMethod):
 
     def describe(self, selector: Any) -> list[str]:
         from tamiz.report.text import count_with_noun, visible_name
+        from tamiz.runtime.user_warnings import quote_name
 
         schema, measure = selector.schema_, selector.measure.replace("_", "-")
         position = {name: j for j, name in enumerate(schema.names)}
@@ -313,7 +314,7 @@ class _Redundancy(_RelevanceMethod):
             numeric = all(schema.columns[position[one]].is_number for one in (name, *by))
             kind = MEASURES[measure if numeric else "symmetric-uncertainty"]
             value = f"{kind} {selector.associations_[position[name]]:.4g}"
-            reason = f"determined by {', '.join(map(visible_name, by))}, {value}" if by else "constant"
+            reason = f"determined by {', '.join(map(quote_name, by))}, {value}" if by else "constant"
             sentences.append(f"Dropped: {visible_name(name)} ({reason}).")
         return sentences
 
