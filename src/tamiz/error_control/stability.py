@@ -90,7 +90,10 @@ class StabilitySelector(Selector):
     Raises
     ------
     DataError
-        When the table has fewer than four rows or groups, or cannot be used.
+        When the table has fewer than four rows or groups, cannot be used, or is a source with row weights.
+    TypeError
+        When `sample_weight` is passed. As `fit` has no such parameter, a pipeline with metadata routing passes weights to its model
+        alone. Repeat the rows instead.
     ValueError
         When a parameter cannot be used, or no threshold or q satisfies `max_false`.
 
