@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import (
     CFS,
+    MRMR,
     CrossValidated,
     Entropy,
     EqualFrequency,
@@ -28,7 +29,8 @@ from tamiz.criteria import (
     SymmetricUncertainty,
     Variance,
 )
-from tamiz.exceptions import TamizWarning
+from tamiz.exceptions import DataError, TamizWarning
+from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Backward, Beam, BestFirst, Bidirectional, Evaluations, Forward, MinGain
 
 from ..statistics.mixed_tables import make_mixed
@@ -548,3 +550,34 @@ def test_a_tolerated_loss_keeps_fewer_columns():
     assert fewer.archive_.stop_reason == "a step lost more than 0.03"
     again = pickle.loads(pickle.dumps(fewer))
     assert again.archive_.mask(again.archive_.best).tolist() == fewer.support_.tolist()
+
+
+def test_a_selection_among_columns_of_one_score_is_a_warning():
+    rng = np.random.default_rng(0)
+    noise, y = rng.normal(size=(40, 5)), np.arange(40) % 2
+    ranked = RankSelector(InformationGain(), n_features=2)
+    with pytest.warns(
+        TamizWarning, match="All 5 used columns score 0: the 2 selected columns are the first of the table"
+    ):
+        ranked.fit(noise, y)
+    searched = SubsetSelector(MRMR(), Forward(), n_features=2)
+    with pytest.warns(
+        TamizWarning, match="All 10 evaluated sets have the merit 0: the selected set is the first of them"
+    ):
+        searched.fit(noise, y)
+    assert searched.get_support().tolist() == ranked.get_support().tolist() == [True, True, False, False, False]
+    # No warning where a column differs, or where all are selected.
+    RankSelector(InformationGain(), n_features=2).fit(np.column_stack([noise, y]), y)
+    RankSelector(InformationGain(), n_features=5).fit(noise, y)
+    RankSelector(InformationGain()).fit(noise, y)
+
+
+def test_errors_of_sizes_and_constant_targets_are_in_plain_words():
+    X, y = np.arange(12.0)[:, None], np.arange(12) % 2
+    for selector in (RankSelector(InformationGain(), n_features=2), SubsetSelector(MRMR(), Forward(), n_features=2)):
+        with pytest.raises(ValueError, match="n_features=2 exceeds the 1 column of the table; ask for at most 1"):
+            selector.fit(X, y)
+    with pytest.raises(ValueError, match="No column can be selected: each is excluded"), capture_warnings():
+        RankSelector(InformationGain(), n_features=2).fit(np.full((12, 1), np.nan), y)
+    with pytest.raises(DataError, match=r"Target 'target' is constant: 1\.5 in all 12 rows"):
+        RankSelector(FisherScore()).fit(X, np.full(12, 1.5))

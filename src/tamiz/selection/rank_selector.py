@@ -177,8 +177,24 @@ class RankSelector(Selector):
         self._support = self._select_support(source.schema)
         selected = np.flatnonzero(self._support).tolist()
         if len(selected) < len(source.schema.used) and has_all_rows(source):
-            warn_user(self.relevance_.selection_warnings(tables, selected))
+            warn_user(
+                [
+                    *self._tie_warnings(source.schema, len(selected)),
+                    *self.relevance_.selection_warnings(tables, selected),
+                ]
+            )
         return self
+
+    def _tie_warnings(self, schema: Schema, n_selected: int) -> list[str]:
+        """Return a warning if `n_features` selects some of columns that all score 0."""
+        if self.n_features is None or not n_selected or self.scores_[schema.used].any():
+            return []
+        selected = (
+            "1 selected column is the first" if n_selected == 1 else f"{n_selected:,} selected columns are the first"
+        )
+        return [
+            f"All {len(schema.used):,} used columns score 0: the {selected} of the table, not better than the others."
+        ]
 
     def _check_testable(self, source: Source) -> str:
         """Return why p-values are not valid, "" where they are or the relevance has none; an error with `fdr`, else a warning."""
@@ -221,7 +237,10 @@ class RankSelector(Selector):
             n_used = len(schema.used)
             n = check_n_features("n_features", self.n_features, n_used)
             if n > n_used:
-                which = f"{n_used} columns of the table" if n_used == schema.n_columns else f"{n_used} used columns"
+                if n_used == 0:
+                    raise ValueError("No column can be selected: each is excluded.")
+                noun = "column" if n_used == 1 else "columns"
+                which = f"{n_used} {noun} of the table" if n_used == schema.n_columns else f"{n_used} used {noun}"
                 raise ValueError(f"n_features={n} exceeds the {which}; ask for at most {n_used}.")
             kept[self.ranking_[n:]] = False
         if self.threshold is not None:
