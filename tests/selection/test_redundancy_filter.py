@@ -295,3 +295,9 @@ def test_pairs_of_many_rows_are_no_warning():
     X = np.random.default_rng(0).normal(size=(30, 20))
     for measure in ("pearson", "linear", "symmetric_uncertainty"):
         assert RedundancyFilter(measure).fit(np.column_stack([X, X[:, 0]])).determined_by_ == {"x20": ("x0",)}
+
+
+def test_one_row_of_positive_weight_is_refused():
+    # Every column would be constant, and dropped.
+    with pytest.raises(DataError, match=r"The table has 1 sample \(row\); at least 2 are needed"):
+        RedundancyFilter().fit(np.eye(3), sample_weight=[0, 2, 0])

@@ -20,6 +20,7 @@ from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
 from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
 from tamiz.sources.feature_checks import record_features
+from tamiz.sources.table import check_enough_rows
 from tamiz.sources.views import positive_weight_rows, select_columns, weight_array, without_target
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import ScatterMatrix
@@ -164,6 +165,7 @@ class RedundancyFilter(Selector):
             else:
                 scores = RankSelector(self.relevance).fit(source).scores_
             table = positive_weight_rows(without_target(source))
+            check_enough_rows(table.schema.n_rows)
             varied = np.array([j for j in table.schema.used.tolist() if not table.schema.columns[j].constant], np.intp)
             order = np.lexsort((-scores[varied], _missing_weights(table)[varied]))
             kept, values, determined = _ColumnAssociations(table, varied, measure, threshold).visit(order)
