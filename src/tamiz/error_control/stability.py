@@ -299,9 +299,9 @@ class StabilitySelector(Selector):
         if self.n_features is not None:
             n = check_n_features("n_features", self.n_features, n_columns)
             if n > schema.n_columns:
-                noun = "column" if schema.n_columns == 1 else "columns"
+                of_table = "1 column" if schema.n_columns == 1 else f"{schema.n_columns} columns"
                 raise ValueError(
-                    f"n_features={n} exceeds the {schema.n_columns} {noun} of the table; ask for at most {schema.n_columns}."
+                    f"n_features={n} exceeds the {of_table} of the table; ask for at most {schema.n_columns}."
                 )
             return min(n, n_columns)
         if not (has_size or self._ranks):

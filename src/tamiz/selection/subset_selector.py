@@ -229,8 +229,6 @@ class SubsetSelector(Selector):
         duplicate_notes = describe_duplicate_columns(job.duplicates, names) if whole else []
         best = None if archive.best is None else archive.mask(archive.best)
         set_warnings = job.evaluator.subset_warnings(best) if best is not None and whole else []
-        if best is not None and whole:
-            set_warnings = [*_tie_warnings(archive, int(best.sum()), len(schema.used)), *set_warnings]
         warn_user([*schema.fit_notes, *duplicate_notes, *job.evaluator.notes(), *set_warnings])
         subset_notes = [] if best is None else job.evaluator.subset_notes(best)
         self.merit_name_ = job.evaluator.name
@@ -408,14 +406,3 @@ def _journal_identity(job: SearchJob, merit: Merit) -> dict[str, Any]:
         "data": source.fingerprint(),
         **job.evaluator.identity_fields(),
     }
-
-
-def _tie_warnings(archive: Archive, n_selected: int, n_used: int) -> list[str]:
-    """Return a warning if some columns are selected although all evaluated sets have the merit 0."""
-    merits = archive.merits
-    if not 0 < n_selected < n_used or archive.n_evaluations > len(merits) or merits.any():
-        return []
-    return [
-        f"All {len(merits):,} evaluated sets have the merit 0: the selected set is the first of them by the order of the columns, "
-        "not better than the others."
-    ]
