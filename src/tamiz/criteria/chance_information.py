@@ -123,10 +123,13 @@ def uninformative_warnings(label: str, mask: NDArray[np.bool_], unrelated: Seque
     if not selected or not n_others:
         return []
     named = list_names(selected, as_text=lambda j: repr(schema.names[j]))
+    n_related = n_selected - len(selected)
+    advice = (
+        f"Select at most {n_related:,} column{'s' * (n_related > 1)}." if n_related else "No selected column has one."
+    )
     return [
         f"{label} finds no association of {named} with the target, {len(selected):,} of the {n_selected:,} selected columns, nor "
-        f"of {n_others:,} other column{'s' * (n_others > 1)}: the choice among them is arbitrary. Select at most "
-        f"{n_selected - len(selected):,} columns."
+        f"of {n_others:,} other column{'s' * (n_others > 1)}: the choice among them is arbitrary. {advice}"
     ]
 
 
