@@ -12,7 +12,7 @@ import numba
 import pytest
 from numba.types import float64
 
-from tamiz.kernels import jit, sparse_graphs
+from tamiz.kernels import _compilation, jit, sparse_graphs
 from tamiz.kernels._compilation import all_kernels, default_kernels
 
 PROGRAM = """
@@ -60,6 +60,24 @@ def test_kernels_that_are_not_on_disk_are_compiled_once_and_state_how_many(tmp_p
 def test_a_few_kernels_are_left_to_their_first_call(tmp_path):
     assert compile_in_new_process(SMALL[:3], tmp_path)["reports"] == []
     assert not list(tmp_path.rglob("*.nbi"))
+
+
+@pytest.mark.parametrize("answers", ["for line in sys.stdin: print('done', flush=True)", "sys.stdin.readline()", ""])
+def test_pipes_to_the_processes_that_compile_are_closed(monkeypatch, answers):
+    started = []
+
+    def start_worker():
+        program = [sys.executable, "-c", f"import sys\n{answers}"]
+        started.append(subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        return started[-1]
+
+    names = dict.fromkeys("abcdefgh", sparse_graphs.merge_edges)
+    monkeypatch.setattr(_compilation, "_uncached_kernels", lambda names: {"first": names, "second": names})
+    monkeypatch.setattr(_compilation, "_start_worker", start_worker)
+    _compilation.compile_ahead(names, 2)
+    assert [worker.stdin.closed and worker.stdout.closed and worker.returncode is not None for worker in started] == [
+        True
+    ] * 2
 
 
 @pytest.mark.parametrize("target", ["classes", "number", "none"])

@@ -160,7 +160,7 @@ def test_numbers_of_threads(monkeypatch):
     assert parallel.n_threads() == 4
 
 
-@pytest.mark.parametrize("n_jobs", [0, 1.5, True])
+@pytest.mark.parametrize("n_jobs", [0, 1.5, True, float("nan"), float("inf"), "2", [1]])
 def test_numbers_that_are_no_number_of_threads_are_refused(n_jobs):
     with pytest.raises(ValueError, match="n_jobs must be a positive number, -1 or None"):
         parallel.n_threads(n_jobs)

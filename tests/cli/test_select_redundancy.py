@@ -182,3 +182,23 @@ def test_an_assessment_selects_in_every_fold(tamiz: Callable[..., Result], table
     assert assessment["selector"] == "RedundancyFilter"
     assert assessment["merit"] is None
     assert assessment["null"]["p_value"] < 0.05
+
+
+def test_two_rows_determine_every_number_and_the_command_warns_of_it(
+    tamiz: Callable[..., Result], tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text("a,b,c\n1.5,2,7\n2.5,9,3\n")
+    done = tamiz("select", tmp_path / "t.csv", *REDUNDANCY)
+    assert done.exit_code == 0
+    assert done.stdout.split() == ["a"]
+    (warning,) = [line for line in done.stderr.splitlines() if "A column of noise" in line]
+    assert "because there are 2 rows; 2 dropped columns are determined by one kept column. Use more rows." in warning
+
+
+def test_a_name_with_a_comma_is_quoted_among_those_that_determine_a_column(
+    tamiz: Callable[..., Result], tmp_path: Path
+) -> None:
+    a, b = np.random.default_rng(0).normal(size=(2, 50))
+    pd.DataFrame({"a, b": a, "c": b, "sum": a + b}).to_csv(tmp_path / "t.csv", index=False)
+    (dropped,) = sentences(tamiz("select", tmp_path / "t.csv", *REDUNDANCY, "--measure", "linear"))
+    assert dropped == "Dropped: sum (determined by 'a, b', c, R2 1)."

@@ -77,7 +77,7 @@ def test_a_descent_runs_the_epochs_one_after_the_other():
     np.testing.assert_allclose(descent.points, points, atol=1e-5)
     # The judgement of the convergence leaves no trace.
     found = descent.points
-    assert 0 < descent.further_decrease() < 1
+    assert 0 < descent.further_decrease(0.0) < 1
     np.testing.assert_array_equal(descent.points, found)
     assert descent.n_steps == 3
     assert descent.history == [(3, descent.cost())]

@@ -5,8 +5,10 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 from tests.metrics.example_maps import MAPS, distances, scattered
 from tests.reference import quality as reference
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from tamiz.metrics import shepard
+from tamiz.metrics import quality, shepard, shepard_diagram
+from tamiz.metrics.shepard_diagram import spearman_correlation
 
 
 @pytest.mark.parametrize("name", MAPS)
@@ -62,3 +64,18 @@ def test_the_metric_of_the_data_is_that_of_the_diagram():
 def test_no_pairs_are_refused():
     with pytest.raises(ValueError, match=r"^n_pairs must be at least 1, got 0\.$"):
         shepard(*scattered(), n_pairs=0)
+
+
+@pytest.mark.parametrize("measure", [shepard, quality])
+def test_sums_of_the_rank_correlation_do_not_depend_on_the_threads_of_blas(measure, monkeypatch):
+    limits = []
+
+    def correlate(*distances):
+        limits.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return spearman_correlation(*distances)
+
+    monkeypatch.setattr(shepard_diagram, "spearman_correlation", correlate)
+    rng = np.random.default_rng(0)
+    with threadpool_limits(2, "blas"):
+        measure(rng.normal(size=(40, 3)), rng.normal(size=(40, 2)))
+    assert set(limits) == {1}

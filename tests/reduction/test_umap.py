@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
@@ -289,3 +290,17 @@ def test_bad_rows_are_refused_in_one_sentence():
         UMAP().fit(DIGITS[:50], CLASSES[:49])
     with pytest.raises(DataError, match="weights alone"):
         UMAP(graph=Graph.from_edges([0, 1], [1, 2])).fit()
+
+
+def test_a_map_of_many_equal_rows_converges_and_separates_them():
+    rng = np.random.default_rng(0)
+    distinct = rng.normal(size=(20, 5))
+    number = rng.permutation(np.repeat(np.arange(20), 50))
+    with pytest.warns(TamizWarning, match="the graph falls into 20 components") as caught:
+        mapped = UMAP(n_epochs=200, random_state=0).fit(distinct[number])
+    # There is no ConvergenceWarning, whose advice of more epochs would not help.
+    assert len(caught) == 1
+    assert mapped.converged_
+    centres = np.array([mapped.embedding_[number == k].mean(axis=0) for k in range(20)])
+    within = max(np.ptp(mapped.embedding_[number == k], axis=0).max() for k in range(20))
+    assert within < pdist(centres).min()

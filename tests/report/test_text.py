@@ -46,6 +46,8 @@ def test_a_list_counts_what_it_does_not_name() -> None:
     assert text.join_names(["a", "b", "c"]) == "a, b and c"
     assert text.join_names("abcdefgh", limit=4) == "a, b, c and 5 more"
     assert text.join_names([]) == ""
+    assert text.join_column_names(["a", "b, c", ""]) == "a, 'b, c' and (empty)"
+    assert text.join_column_names([f"{'x' * 50}, y"], width=20) == "'xxxxxxxxxxx…xxx, y'"
 
 
 def test_a_long_name_keeps_its_head_and_tail() -> None:

@@ -13,6 +13,7 @@ from tamiz import RedundancyFilter, load, open_source, save
 from tamiz.criteria import FisherScore, Variance
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import capture_warnings
 
 CANCER = load_breast_cancer(as_frame=True).data
 
@@ -264,3 +265,39 @@ def test_bad_parameters_are_refused():
     ):
         with pytest.raises(ValueError, match=message):
             RedundancyFilter().set_params(**parameters).fit(load_iris().data)
+
+
+@pytest.mark.parametrize("measure", ["pearson", "linear"])
+def test_two_rows_determine_every_number_which_is_a_warning(measure):
+    message = (
+        r"with probability 1, because there are 2 rows; 11 dropped columns are determined by one kept column\. Use more"
+    )
+    with pytest.warns(TamizWarning, match=message):
+        assert RedundancyFilter(measure).fit(np.random.default_rng(0).normal(size=(2, 12))).support_.sum() == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("measure", "n_rows"), [("pearson", 4), ("linear", 5), ("symmetric_uncertainty", 6), ("symmetric_uncertainty", 7)]
+)
+def test_the_chance_that_noise_is_dropped_for_one_kept_column_is_that_of_a_simulation(measure, n_rows):
+    kept, *noise = np.random.default_rng(3).normal(size=(301, n_rows))
+    fitted = RedundancyFilter(measure, threshold=0.9)
+    with pytest.warns(TamizWarning, match="1 dropped column is determined by one kept column") as caught:
+        fitted.fit(np.column_stack([kept, 2 * kept]))
+    stated = float(str(caught[0].message).split("probability ")[1].split(",")[0])
+    with capture_warnings():
+        share = np.mean([not fitted.fit(np.column_stack([kept, column])).support_[1] for column in noise])
+    assert stated == pytest.approx(share, abs=0.06)
+
+
+def test_pairs_of_many_rows_are_no_warning():
+    X = np.random.default_rng(0).normal(size=(30, 20))
+    for measure in ("pearson", "linear", "symmetric_uncertainty"):
+        assert RedundancyFilter(measure).fit(np.column_stack([X, X[:, 0]])).determined_by_ == {"x20": ("x0",)}
+
+
+def test_one_row_of_positive_weight_is_refused():
+    # Every column would be constant, and dropped.
+    with pytest.raises(DataError, match=r"The table has 1 sample \(row\); at least 2 are needed"):
+        RedundancyFilter().fit(np.eye(3), sample_weight=[0, 2, 0])

@@ -32,7 +32,8 @@ from tamiz.criteria import (
     SymmetricUncertainty,
     Variance,
 )
-from tamiz.exceptions import TamizWarning
+from tamiz.exceptions import DataError, TamizWarning
+from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Backward, Beam, BestFirst, Bidirectional, Evaluations, Forward, MinGain
 
 from ..reference.mdl import mdl_cuts
@@ -597,3 +598,14 @@ def test_a_ranking_that_is_cut_among_equal_scores_warns(options):
         assert selector.fit(X, y).get_feature_names_out().tolist() == ["n0", "a", "b"]
     for without in ({"n_features": 2}, {"n_features": 6}, {"n_features": 3, "threshold": 1e-9}):
         RankSelector(InformationGain(), **without).fit(X, y)
+
+
+def test_errors_of_sizes_and_constant_targets_are_in_plain_words():
+    X, y = np.arange(12.0)[:, None], np.arange(12) % 2
+    for selector in (RankSelector(InformationGain(), n_features=2), SubsetSelector(MRMR(), Forward(), n_features=2)):
+        with pytest.raises(ValueError, match="n_features=2 exceeds the 1 column of the table; ask for at most 1"):
+            selector.fit(X, y)
+    with pytest.raises(ValueError, match="No column can be selected: each is excluded"), capture_warnings():
+        RankSelector(InformationGain(), n_features=2).fit(np.full((12, 1), np.nan), y)
+    with pytest.raises(DataError, match=r"Target 'target' is constant: 1\.5 in all 12 rows"):
+        RankSelector(FisherScore()).fit(X, np.full(12, 1.5))

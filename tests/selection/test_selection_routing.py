@@ -11,9 +11,11 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
 from tamiz import RankSelector, SubsetSelector
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain
+from tamiz.error_control import KnockoffSelector, StabilitySelector
 from tamiz.exceptions import DataError
 from tamiz.search import Backward, BestFirst, Forward
 
@@ -172,3 +174,20 @@ def test_weights_are_routed_to_the_step_of_a_wrapped_pipeline_that_requests_them
             SubsetSelector(CrossValidated(nobody, 3), Forward()).fit(X, Y, sample_weight=WEIGHT)
     with pytest.raises(DataError, match=r"after sklearn\.set_config\(enable_metadata_routing=True\)"):
         SubsetSelector(CrossValidated(pipeline, 3), Forward()).fit(X, Y, sample_weight=WEIGHT)
+
+
+@pytest.mark.parametrize(
+    "selector", [StabilitySelector(n_pairs=2, random_state=0), KnockoffSelector(fdr=0.8, random_state=0)]
+)
+def test_weights_pass_a_selector_that_does_not_accept_them(selector):
+    # A parameter that only raised would be offered weights by every meta-estimator that searches the signature for it.
+    assert not has_fit_parameter(selector, "sample_weight")
+    with pytest.raises(TypeError, match=r"Selector\.fit\(\) got an unexpected keyword argument 'sample_weight'"):
+        selector.fit(X, Y, sample_weight=WEIGHT)
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(sklearn.clone(selector), GaussianNB().set_fit_request(sample_weight=True))
+        pipeline.fit(X, Y, sample_weight=WEIGHT)
+    kept = sklearn.clone(selector).fit(X, Y).get_feature_names_out()
+    assert len(kept)
+    model = GaussianNB().fit(X[kept], Y, sample_weight=WEIGHT)
+    np.testing.assert_array_equal(pipeline.predict_proba(X), model.predict_proba(X[kept]))

@@ -95,7 +95,7 @@ def _parse_matrix(table: Any, n: int) -> DistanceTable:
     rows = [column for j, column in enumerate(columns) if j != at]
     matrix = np.empty((n, n))
     for j, column in enumerate(rows):
-        matrix[:, j] = to_numbers(column, lambda row: f"row {row + 1} of the matrix")[0]
+        matrix[:, j] = to_numbers(column, lambda row: f"row {row + 1} of the matrix")
     _check_distances(matrix, [column.name for column in rows])
     return DistanceTable(matrix, None if at is None else names[at])
 

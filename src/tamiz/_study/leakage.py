@@ -336,7 +336,7 @@ def _score_id_columns(table: Source, prediction: _TargetPrediction, min_score: f
             values = table.row_numbers[prediction.rows].astype(np.float64)
         elif ID_NAME_REASON in (schema.columns[j].exclusion_reason or "") and len(scores) < _MAX_IDS:
             _, load = column_loader(table.frame([j]))
-            values = to_numbers(load(schema.columns[j].name), lambda at: f"row {at}")[0].astype(np.float64)[
+            values = to_numbers(load(schema.columns[j].name), lambda at: f"row {at}").astype(np.float64)[
                 prediction.rows
             ]
         else:

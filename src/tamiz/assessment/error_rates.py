@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.runtime.user_warnings import quote_name
 from tamiz.statistics.base import Floats, divide_or_zero
 
 Truth = Literal["random", "selected"]
@@ -225,7 +226,7 @@ class SelectionErrorRates:
             rate: Rate = getattr(self, name)
             lines.append((label, f"{rate.mean:.2f} ± {rate.standard_error:.2f}", meaning))
         lines.append(("signal", f"{self.signal:.2f}", self.signal_description))
-        often = ", ".join(f"{name} {share:.0%}" for name, share in self.false_selection_frequencies.items())
+        often = ", ".join(f"{quote_name(name)} {share:.0%}" for name, share in self.false_selection_frequencies.items())
         return [*lines, ("falsely selected", often or "no column", "share of the draws" if often else "")]
 
     def _heading(self) -> str:

@@ -23,7 +23,7 @@ from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
 from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import quote_name, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.factory import as_source
 
@@ -125,7 +125,9 @@ class Recommendation:
             mark = "*" if name == self.recommended else " "
             scores = "  ".join(f"{one.scores[model, scoring].mean:19.3f}" for model in self.models)
             lines.append(f"{mark} {one.label:{width}}  {one.mean_size:7.1f}  {scores}")
-        return "\n".join([head, *lines, f"* recommended: {', '.join(self.columns) or 'no column'}", *self.notes])
+        return "\n".join(
+            [head, *lines, f"* recommended: {', '.join(map(quote_name, self.columns)) or 'no column'}", *self.notes]
+        )
 
 
 def recommend_columns(

@@ -13,7 +13,7 @@ from tamiz.assessment.error_rates import SelectionErrorRates
 from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.permutation_null import PermutationNull
 from tamiz.assessment.set_stability import Stability, stability
-from tamiz.runtime.user_warnings import list_names
+from tamiz.runtime.user_warnings import list_names, quote_name
 from tamiz.statistics.base import Floats
 
 # The largest number of columns that the text names.
@@ -237,8 +237,12 @@ class SelectionReport:
         lines.append(("stability", f"{self.stability.estimate:.2f}", self.stability.sentence))
         n = len(self.fold_sets)
         by_frequency = [j for j in np.argsort(-self.frequencies, kind="stable").tolist() if self.fold_sets[:, j].any()]
-        counts = [f"{self.names[j]} {int(self.fold_sets[:, j].sum())}" for j in by_frequency]
-        lines.append((f"selected in, of {n} folds", list_names(counts, limit=_MAX_NAMED) or "no column in any", ""))
+
+        def count_folds(j: int) -> str:
+            return f"{quote_name(self.names[j])} {int(self.fold_sets[:, j].sum())}"
+
+        counts = list_names(by_frequency, limit=_MAX_NAMED, as_text=count_folds)
+        lines.append((f"selected in, of {n} folds", counts or "no column in any", ""))
         if self.null is not None:
             null = self.null
             n_shuffles = len(null.null_values)

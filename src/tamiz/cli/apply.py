@@ -214,19 +214,20 @@ def _load_applied_model(path: Path) -> _AppliedModel:
 
 def _column_notes(source: Source, model: _AppliedModel, kept: Sequence[str]) -> list[str]:
     """Return notes on columns of the table that are not read, and on absent columns that the model does not need."""
-    from tamiz.report.text import count_with_noun, join_names
+    from tamiz.report.text import count_with_noun, join_column_names
 
     known = {*model.schema.names, *model.roles, *kept}
     notes = []
     if others := [name for name in source.column_names if name not in known]:
         verb = "is" if len(others) == 1 else "are"
         counted = count_with_noun(len(others), "column")
-        notes.append(f"{counted} that the model does not know {verb} not read: {join_names(others, width=80)}.")
+        notes.append(f"{counted} that the model does not know {verb} not read: {join_column_names(others, width=80)}.")
     before = zip(model.schema.columns, model.needed_schema.columns, strict=True)
     unused = [old.name for old, new in before if not old.exclusion_reason and new.exclusion_reason]
     if absent := [name for name in unused if name not in source.column_names]:
         verb = "is" if len(absent) == 1 else "are"
         notes.append(
-            f"{count_with_noun(len(absent), 'column')} not in the table {verb} not needed: {join_names(absent, width=80)}."
+            f"{count_with_noun(len(absent), 'column')} not in the table {verb} not needed: "
+            f"{join_column_names(absent, width=80)}."
         )
     return notes

@@ -149,7 +149,7 @@ class _Boruta(_NoiseComparison):
         return made
 
     def describe(self, selector: Any) -> list[str]:
-        from tamiz.report.text import count_with_noun, join_names
+        from tamiz.report.text import count_with_noun, join_column_names
 
         schema = selector.schema_
         by_status = {
@@ -157,7 +157,7 @@ class _Boruta(_NoiseComparison):
             for status in ("confirmed", "tentative", "rejected")
         }
         counts = [
-            f"{len(names):,} {status}{f' ({join_names(names)})' if names and status == 'tentative' else ''}"
+            f"{len(names):,} {status}{f' ({join_column_names(names)})' if names and status == 'tentative' else ''}"
             for status, names in by_status.items()
         ]
         iterations = count_with_noun(selector.n_iter_, "iteration")
@@ -303,6 +303,7 @@ class _Redundancy(_RelevanceMethod):
 
     def describe(self, selector: Any) -> list[str]:
         from tamiz.report.text import count_with_noun, visible_name
+        from tamiz.runtime.user_warnings import quote_name
 
         schema, measure = selector.schema_, selector.measure.replace("_", "-")
         position = {name: j for j, name in enumerate(schema.names)}
@@ -313,7 +314,7 @@ class _Redundancy(_RelevanceMethod):
             numeric = all(schema.columns[position[one]].is_number for one in (name, *by))
             kind = MEASURES[measure if numeric else "symmetric-uncertainty"]
             value = f"{kind} {selector.associations_[position[name]]:.4g}"
-            reason = f"determined by {', '.join(map(visible_name, by))}, {value}" if by else "constant"
+            reason = f"determined by {', '.join(map(quote_name, by))}, {value}" if by else "constant"
             sentences.append(f"Dropped: {visible_name(name)} ({reason}).")
         return sentences
 

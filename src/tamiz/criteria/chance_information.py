@@ -124,11 +124,13 @@ def uninformative_warnings(label: str, mask: NDArray[np.bool_], unrelated: Seque
         return []
     named = list_names(selected, as_text=lambda j: repr(schema.names[j]))
     n_related = n_selected - len(selected)
-    advice = f" Select at most {n_related:,} column{'s' * (n_related > 1)}." if n_related else ""
+    advice = (
+        f"Select at most {n_related:,} column{'s' * (n_related > 1)}." if n_related else "No selected column has one."
+    )
     return [
         f"{label} finds no association of {named} with the target, {len(selected):,} of {n_selected:,} selected "
         f"column{'s' * (n_selected > 1)}, nor of {n_others:,} other{'s' * (n_others > 1)}: the choice among them is "
-        f"arbitrary.{advice}"
+        f"arbitrary. {advice}"
     ]
 
 
@@ -163,12 +165,15 @@ def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Se
     found = [level for j, outputs in tables.items() if (level := _chance_level(j, outputs)) is not None]
     if not found:
         return []
-    described = [
-        f"{names[one.column]!r} ({one.n_values:,} values, {one.information:.3g} bits, {one.expected:.3g} expected)"
-        for one in found
-    ]
+    described = list_names(
+        [
+            f"{names[one.column]!r} ({one.n_values:,} values, {one.information:.3g} bits, {one.expected:.3g} expected)"
+            for one in found
+        ],
+        as_text=str,
+    )
     return [
-        f"{label}: the information about the target of {list_names(described)} is not above chance, the 95 % point under "
+        f"{label}: the information about the target of {described} is not above chance, the 95 % point under "
         f"independence. Information from counts is high for columns of many values: exclude such columns, or {remedy}."
     ]
 

@@ -295,7 +295,7 @@ def _describe_tentative(schema: Schema, sign: NDArray[np.int8], n_iter: int) -> 
     tentative = np.flatnonzero(sign == 0)
     if not len(tentative):
         return []
-    names = list_names(tentative, as_text=lambda j: schema.names[j])
+    names = list_names([schema.names[j] for j in tentative.tolist()])
     are = "column is" if len(tentative) == 1 else "columns are"
     return [
         f"{len(tentative):,} {are} tentative after {n_iter:,} iterations and not selected: {names}. Increase max_iter "

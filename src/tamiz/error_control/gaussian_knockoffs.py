@@ -196,7 +196,7 @@ class KnockoffSampler:
         """Return a sentence that lists the collinear columns; empty if there are none."""
         if not len(self.collinear):
             return []
-        named = list_names(self.collinear, as_text=lambda j: self._names[j])
+        named = list_names([self._names[j] for j in self.collinear.tolist()])
         return [
             f"Columns {named} are exactly collinear: their knockoffs equal them, so they can never be selected. Leave out "
             "those that the others determine."

@@ -97,7 +97,10 @@ class KnockoffSelector(Selector):
     Raises
     ------
     DataError
-        When the table cannot be used; weights and sources with weights are not supported.
+        When the table cannot be used, or is a source with row weights.
+    TypeError
+        When `sample_weight` is passed. As `fit` has no such parameter, a pipeline with metadata routing passes weights to its model
+        alone. Repeat the rows instead.
     ValueError
         When a parameter is out of its range.
 

@@ -27,6 +27,7 @@ from tamiz.runtime.validation import check_choice, check_integer, check_n_featur
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
 from tamiz.sources.feature_checks import record_features
+from tamiz.sources.schema import Schema
 from tamiz.storage.invariants import BoolArray, FloatArray, Integer, Invariants, Number, OneOf
 
 _DEFAULT_THRESHOLD, _DEFAULT_MAX_FALSE = 0.75, 1.0
@@ -57,9 +58,9 @@ class StabilitySelector(Selector):
         scores in the last places random ones; or a selector, such as `SubsetSelector("cfs")` or one of scikit-learn. None is the
         first relevance that is defined on the table, information gain where there is a target.
     n_features : int or float, default=None
-        q, the number of columns of a half; a float in (0, 1] is a share of p. A selector must have a parameter of this name. None
-        derives it from `threshold` and `max_false`; a selector with neither this nor `max_false` selects as many as it selects,
-        and q is their mean.
+        q, the number of columns of a half, or all that are not constant if these are fewer; a float in (0, 1] is a share of p. A
+        selector must have a parameter of this name. None derives it from `threshold` and `max_false`; a selector with neither this
+        nor `max_false` selects as many as it selects, and q is their mean.
     threshold : float, default=None
         :math:`\tau`, usually from 0.6 to 0.9. None derives it from q and `max_false`, and is 0.75 where one of these is None.
     max_false : float, default=None
@@ -90,7 +91,10 @@ class StabilitySelector(Selector):
     Raises
     ------
     DataError
-        When the table has fewer than four rows or groups, or cannot be used.
+        When the table has fewer than four rows or groups, cannot be used, or is a source with row weights.
+    TypeError
+        When `sample_weight` is passed. As `fit` has no such parameter, a pipeline with metadata routing passes weights to its model
+        alone. Repeat the rows instead.
     ValueError
         When a parameter cannot be used, or no threshold or q satisfies `max_false`.
 
@@ -214,7 +218,7 @@ class StabilitySelector(Selector):
             source = self._open_source(X, y, None, groups)
             _check_unweighted(source)
             halves, n_columns = self._make_halves(source, 2 * n_pairs)
-            n_features = self._choose_n_features(n_columns)
+            n_features = self._choose_n_features(n_columns, source.schema)
             # Halves are drawn ahead of the selections, by as many as there are threads, so they have a generator of their own.
             pairs = draw_half_pairs(source, n_pairs, make_rng(int(rng.integers(2**63))))
             masks = halves.select(pairs, n_pairs, n_features, rng)
@@ -254,7 +258,7 @@ class StabilitySelector(Selector):
             source = self._open_source(X, y, None, groups)
             _check_unweighted(source)
             halves, n_columns = self._make_halves(source, 2 * n_pairs)
-            n_features = self._choose_n_features(n_columns)
+            n_features = self._choose_n_features(n_columns, source.schema)
 
             def select_from_pair() -> None:
                 halves.select(draw_half_pairs(source, 1, rng), 1, n_features, rng)
@@ -283,7 +287,7 @@ class StabilitySelector(Selector):
             raise DataError("Every column is constant or excluded, so no half can select one.")
         return halves, halves.n_candidates
 
-    def _choose_n_features(self, n_columns: int) -> int | None:
+    def _choose_n_features(self, n_columns: int, schema: Schema) -> int | None:
         """Return the number of columns that a half selects; None where the selector decides."""
         can_choose = self._ranks or "n_features" in self._checked_selector().get_params(deep=False)
         has_size = self.n_features is not None or (self.threshold is not None and self.max_false is not None)
@@ -293,7 +297,13 @@ class StabilitySelector(Selector):
                 "it in the selector, and leave n_features, and threshold or max_false, as None."
             )
         if self.n_features is not None:
-            return min(check_n_features("n_features", self.n_features, n_columns), n_columns)
+            n = check_n_features("n_features", self.n_features, n_columns)
+            if n > schema.n_columns:
+                of_table = "1 column" if schema.n_columns == 1 else f"{schema.n_columns} columns"
+                raise ValueError(
+                    f"n_features={n} exceeds the {of_table} of the table; ask for at most {schema.n_columns}."
+                )
+            return min(n, n_columns)
         if not (has_size or self._ranks):
             return None
         threshold = _DEFAULT_THRESHOLD if self.threshold is None else float(self.threshold)

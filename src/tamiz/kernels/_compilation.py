@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -78,23 +79,29 @@ def compile_ahead(names: Iterable[str], n_jobs: int | None = None) -> None:
     workers = list(filter(None, (_start_worker() for _ in range(min(parallel.n_threads(n_jobs), len(uncached))))))
     results: SimpleQueue[int | None] = SimpleQueue()
     progress.report_progress(_PROGRESS_LABEL, 0, n_uncached)
-    with ThreadPoolExecutor(max(len(workers), 1)) as pool:
-        try:
-            n_done, n_working = 0, len(workers)
-            for worker in workers:
-                pool.submit(_feed_worker, worker, units, results)
-            while n_working:
-                n_compiled = results.get()
-                if n_compiled is None:
-                    n_working -= 1
-                else:
-                    n_done += n_compiled
-                    progress.report_progress(_PROGRESS_LABEL, n_done, n_uncached)
-        finally:
-            # Threads that wait for an answer then read the end of the pipe.
-            for worker in workers:
-                worker.kill()
-                worker.wait()
+    try:
+        with ThreadPoolExecutor(max(len(workers), 1)) as pool:
+            try:
+                n_done, n_working = 0, len(workers)
+                for worker in workers:
+                    pool.submit(_feed_worker, worker, units, results)
+                while n_working:
+                    n_compiled = results.get()
+                    if n_compiled is None:
+                        n_working -= 1
+                    else:
+                        n_done += n_compiled
+                        progress.report_progress(_PROGRESS_LABEL, n_done, n_uncached)
+            finally:
+                # Threads that wait for an answer then read the end of the pipe.
+                for worker in workers:
+                    worker.kill()
+                    worker.wait()
+    finally:
+        # No thread uses the pipes any more.
+        for pipe in (pipe for worker in workers for pipe in (worker.stdin, worker.stdout) if pipe is not None):
+            with suppress(OSError):
+                pipe.close()
 
 
 def compile_from_stdin() -> None:

@@ -275,12 +275,13 @@ def quality(
             sampled_points=drawn.points,
         )
         fit = fit_from_scan(pair, scales, found)
+        ranks = rank_correlation_estimate(drawn, found, pair.rows)
     near = Neighborhoods(pair.n, data, mapped, found)
     points = PointQuality(
         pair.rows, fit.row_stress(), near.trustworthiness(), near.continuity(), near.recall(), row_areas(found)
     )
     votes = None if codes is None else majority_vote_hits(codes, mapped.points, pair.rows)
-    estimates = _fit_estimates(fit) | {"rank_correlation": rank_correlation_estimate(drawn, found, pair.rows)}
+    estimates = _fit_estimates(fit) | {"rank_correlation": ranks}
     estimates |= {name: mean_estimate(values, pair.n) for name, values in _row_values(near, points, votes).items()}
     measures = tuple(_create_measure(name, estimates[name]) for name in _MEASURES if name in estimates)
     return MapQuality(measures, points, agreement_from_scan(pair, found), pair.n, k, metric)

@@ -164,6 +164,6 @@ def shepard(
         scales = initial_scales(pair)
         found = pair.scan(scales=scales, sampled_points=sample.points)
         fit = fit_from_scan(pair, scales, found)
-    ranks = rank_correlation_estimate(sample, found, pair.rows)
+        ranks = rank_correlation_estimate(sample, found, pair.rows)
     d, e, _ = sample.distances(found, pair.rows)
     return ShepardDiagram(d, e, fit.scale, fit.correlation().value, ranks.value, ranks.error, sample.is_complete)

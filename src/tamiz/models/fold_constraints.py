@@ -157,7 +157,9 @@ def describe_rare_classes(counts: NDArray[Any], rare: NDArray[np.bool_], levels:
     if len(found) == 1:
         return (f"Class {named[0]} is left out {why}",)
     too_many = len(named) > _MAX_NAMED
-    listed = list_names(named, limit=_MAX_NAMED) if too_many else f"{', '.join(named[:-1])} and {named[-1]}"
+    listed = (
+        list_names(named, limit=_MAX_NAMED, as_text=str) if too_many else f"{', '.join(named[:-1])} and {named[-1]}"
+    )
     total = f"{int(counts[found].sum()):,} of {int(counts.sum()):,} rows"
     return (f"{len(found):,} classes, {total}, are left out {why} They are {listed}.",)
 

@@ -103,7 +103,8 @@ class UMAP(NeighborEmbedding):
     n_epochs_ : int
         Epochs done.
     converged_ : bool
-        Whether 10 further epochs at a learning rate of 0.01 lower the cross entropy by at most 1 %, or 1 / n below 100 rows.
+        Whether 10 further epochs at a learning rate of 0.01 lower the cross entropy by at most 1 %, or 1 / n below 100 rows, or the
+        10 epochs after these by at most half as much.
     n_neighbors_ : int
         The number of neighbours that was used.
     memberships_ : csr_array of shape (n_samples, n_samples)
@@ -319,8 +320,9 @@ class UMAP(NeighborEmbedding):
 
     def _set_convergence(self, descent: EdgeSampling) -> None:
         self.cross_entropy_: float = descent.history[-1][1]
-        decrease = descent.further_decrease()
-        self.converged_: bool = decrease <= max(_CONVERGED_DECREASE, 1.0 / len(self.embedding_))
+        tolerance = max(_CONVERGED_DECREASE, 1.0 / len(self.embedding_))
+        decrease = descent.further_decrease(tolerance)
+        self.converged_: bool = decrease <= tolerance
         if not self.converged_:
             warn_user(
                 [

@@ -17,7 +17,14 @@ from tamiz.report.score_text import (
     null_count_text,
     selected_columns_text,
 )
-from tamiz.report.text import capitalize, chart_label, count_with_noun, format_number, join_names, round_coordinate
+from tamiz.report.text import (
+    capitalize,
+    chart_label,
+    count_with_noun,
+    format_number,
+    join_column_names,
+    round_coordinate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -327,9 +334,9 @@ def _frequency_title(frequencies: Sequence[SelectionFrequency]) -> str:
             else "Every fold selects the column of the subset"
         )
     if seldom:
-        return f"Fewer than half of the folds select {join_names(seldom, limit=4, width=30)}"
+        return f"Fewer than half of the folds select {join_column_names(seldom, limit=4, width=30)}"
     if always:
-        return f"Every fold selects {join_names(always, limit=4, width=30)}"
+        return f"Every fold selects {join_column_names(always, limit=4, width=30)}"
     return "At least half of the folds select each column of the subset"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report.text import count_with_noun, format_count, format_percent, join_names, shorten
+from tamiz.runtime.user_warnings import quote_name
 
 if TYPE_CHECKING:
     from tamiz.report.records.models import ErrorRatesRecord, RateRecord
@@ -88,7 +89,8 @@ def _false_text(rates: ErrorRatesRecord) -> str:
 def _often_false_text(rates: ErrorRatesRecord) -> str:
     """Return the columns that are most often selected falsely, "" if there are none."""
     often = [
-        f"{shorten(one.name, _NAME_WIDTH)} ({'' if k else 'for '}{format_percent(one.share)}{'' if k else ' of the targets'})"
+        f"{shorten(quote_name(one.name), _NAME_WIDTH)} "
+        f"({'' if k else 'for '}{format_percent(one.share)}{'' if k else ' of the targets'})"
         for k, one in enumerate(rates.falsely_selected)
     ]
     return f"Most often selected without being true: {join_names(often, width=2 * _NAME_WIDTH)}." if often else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.text import count_with_noun, format_count, format_number, join_names, shorten
+from tamiz.report.text import count_with_noun, format_count, format_number, join_column_names, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ def _axis_table(
         else f"None reaches {MIN_CORRELATION} and exceeds the chance level."
         if large
         else f"None reaches {MIN_CORRELATION}.",
-        f"The correlation of {join_names(large)} is near the chance level." if large else "",
+        f"The correlation of {join_column_names(large)} is near the chance level." if large else "",
         f"The other {_rest_text(rest)} at most {_decimals(max(abs(values[j]) for j in rest))}." if rest else "",
     ]
     weights = {j: _largest_loadings(loadings.get(names[j], []), axis) for j in shown}

@@ -12,6 +12,7 @@ from tamiz.report.text import (
     count_with_noun,
     format_number,
     format_percent,
+    join_column_names,
     join_names,
     label_in_sentence,
     shorten,
@@ -181,7 +182,7 @@ def _lead(
         return f"No column could be scored by {label}."
     unit = f" {criterion.unit}" if criterion.unit else ""
     by = rank or f"{label} {format_number(known[0])}{unit}"
-    named, several = join_names(first), len(first) > 1
+    named, several = join_column_names(first), len(first) > 1
     if target is None:
         return f"{named} {'rank' if several else 'ranks'} first: {by}; there is no target."
     if not criterion.needs_target:
@@ -193,9 +194,7 @@ def _lead(
     verb = "are the most relevant columns" if several else "is the most relevant column"
     words = f"{named} {verb} for {shorten(target, 40)}: {by}"
     if n_zero:
-        words += (
-            f"; the {label} of {join_names(zero) if n_zero <= _FEW_NAMED else count_with_noun(n_zero, 'column')} is 0"
-        )
+        words += f"; the {label} of {join_column_names(zero) if n_zero <= _FEW_NAMED else count_with_noun(n_zero, 'column')} is 0"
     return f"{words}."
 
 
@@ -213,16 +212,16 @@ def uncut_sentences(ranking: RankingRecord, target: str | None) -> list[str]:
     constant = ranking.constant
     if constant:
         verb = "is constant: it has" if len(constant) == 1 else "are constant: each has"
-        sentences.append(f"{join_names(constant)} {verb} one value in all rows.")
+        sentences.append(f"{join_column_names(constant)} {verb} one value in all rows.")
     return sentences
 
 
 def _uncut_columns_sentences(uncut: UncutColumns, target: str) -> list[str]:
     """Return sentences on the columns in one interval: a score of 0 is no evidence of absence; the test and its power follow."""
     n, by_classes = len(uncut.columns), uncut.rule == "mdl"
-    columns = join_names(uncut.columns)
+    columns = join_column_names(uncut.columns)
     if n > 1:
-        columns = f"{n:,} columns ({join_names(uncut.columns, limit=4)})"
+        columns = f"{n:,} columns ({join_column_names(uncut.columns, limit=4)})"
     rule = f"MDL discretisation finds no cut point in {columns}"
     if not by_classes:
         rule = f"Equal-frequency discretisation leaves {columns} in one interval"
@@ -281,7 +280,7 @@ def _tests_text(tests: ColumnTestsRecord, target: str) -> str:
         f"{count_with_noun(n, 'test')} by Benjamini-Hochberg, is at most {level}. The tests are {methods}."
     )
     if tests.few_expected:
-        names = join_names(tests.few_expected)
+        names = join_column_names(tests.few_expected)
         text += f" The p-values of {names} are approximate: more than 20% of the expected counts are below 5."
     return text
 

@@ -14,7 +14,7 @@ from tamiz.report.score_text import (
     score_title,
     selected_columns_text,
 )
-from tamiz.report.text import capitalize, count_with_noun, join_names, label_in_sentence
+from tamiz.report.text import capitalize, count_with_noun, join_column_names, join_names, label_in_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,7 +128,7 @@ def recommendation_text(recommendation: RecommendationRecord) -> str:
         columns = count_with_noun(recommendation.n_columns, "column")
         return f"Keep all {columns}: {_keep_all_reason(recommendation)}. {capitalize(measured)}."
     kept = f"{len(chosen.columns):,} of {count_with_noun(recommendation.n_columns, 'column')}"
-    named = join_names(chosen.columns, limit=_MAX_NAMED)
+    named = join_column_names(chosen.columns, limit=_MAX_NAMED)
     return f"Keep {kept}: {named} ({label_in_sentence(chosen.label)}). {capitalize(measured)}."
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
-from tamiz.report.text import chart_label, count_with_noun, join_names, label_in_sentence, shorten
+from tamiz.report.text import chart_label, count_with_noun, join_column_names, label_in_sentence, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,13 +181,13 @@ def _lead(redundancy: RedundancyRecord, pairs: Sequence[tuple[float, tuple[str, 
         if share == 0:
             return f"Every pair of the {n} has a symmetric uncertainty below 0.01."
         if share >= redundancy.threshold:
-            pair = f"{join_names(names)} have a symmetric uncertainty of {share:.2f}"
+            pair = f"{join_column_names(names)} have a symmetric uncertainty of {share:.2f}"
             return f"{pair}, but there are too few rows to call them redundant."
         return (
-            f"No two of the {n} are redundant: the largest symmetric uncertainty is {share:.2f} ({join_names(names)}), below the "
-            f"threshold of {redundancy.threshold:g}."
+            f"No two of the {n} are redundant: the largest symmetric uncertainty is {share:.2f} ({join_column_names(names)}), "
+            f"below the threshold of {redundancy.threshold:g}."
         )
-    words = f"{join_names(groups[0].columns, limit=4)} are redundant"
+    words = f"{join_column_names(groups[0].columns, limit=4)} are redundant"
     grouped = sum(len(group.columns) for group in groups)
     if len(groups) == 1:
         rest = redundancy.n_columns - grouped
@@ -203,7 +203,7 @@ def _title(pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
     share, names = pairs[0]
     if not share:
         return "Every pair of columns has a symmetric uncertainty below 0.01"
-    return f"{join_names(names)} have the largest symmetric uncertainty: {share:.2f}"
+    return f"{join_column_names(names)} have the largest symmetric uncertainty: {share:.2f}"
 
 
 def _matrix_caption(redundancy: RedundancyRecord) -> str:

@@ -13,7 +13,8 @@ from tamiz.report.recommendation import recommendation_cost, recommendation_text
 from tamiz.report.records.codec import FormatError, from_json, to_json
 from tamiz.report.records.study import FORMAT, StudyRecord
 from tamiz.report.score_text import assessment_verdict, model_effect_text, selected_columns_text, selector_name
-from tamiz.report.text import count_with_noun, edges_text, format_number, join_names, shorten
+from tamiz.report.text import count_with_noun, edges_text, format_number, join_column_names, join_names, shorten
+from tamiz.runtime.user_warnings import quote_name
 from tamiz.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
@@ -207,12 +208,12 @@ def _best_columns_text(ranking: RankingRecord, criterion: str) -> str:
         if score is not None
     ]
     best = sorted(scores, key=lambda pair: -pair[1])[:3]
-    return ", ".join(f"{shorten(name, 30)} {format_number(score)}" for name, score in best)
+    return ", ".join(f"{shorten(quote_name(name), 30)} {format_number(score)}" for name, score in best)
 
 
 def _subset_text(subset: SubsetRecord) -> str:
     """Return the selected columns, their merit, the search and its evaluations."""
-    kept = join_names(subset.columns, limit=10) or "no column"
+    kept = join_column_names(subset.columns, limit=10) or "no column"
     return (
         f"{kept} ({subset.merit.label} {format_number(subset.value)} by {subset.search.label},"
         f" {count_with_noun(subset.n_evaluations, 'evaluation')})"

@@ -17,6 +17,7 @@ from tamiz.report.text import (
     format_count,
     format_number,
     format_percent,
+    join_column_names,
     join_names,
     round_coordinate,
     unlisted_note,
@@ -180,7 +181,7 @@ def _format_change(change: float | None) -> str:
 
 def _reason_sentence(reason: ColumnReason, change: float | None, subset: SubsetRecord) -> str:
     """Return the reason in one sentence: fixed or excluded by the user, identical, outside the requested sizes, or by its merit."""
-    it = " and ".join(["it", *([join_names(reason.group, limit=_MAX_GROUP_NAMES)] if reason.group else [])])
+    it = " and ".join(["it", *([join_column_names(reason.group, limit=_MAX_GROUP_NAMES)] if reason.group else [])])
     effect = _effect(f"{'removing' if reason.chosen else 'adding'} {it}", change)
     if reason.role is not None:
         return f"{reason.role.capitalize()} by you; {effect}."
@@ -310,7 +311,7 @@ def _lead(merit: str, kept: Sequence[str], n_columns: int) -> str:
     if not kept:
         columns = count_with_noun(n_columns, "column")
         return f"{merit} selects none of the {columns}: no subset has a higher merit than the empty one."
-    return f"{merit} selects {len(kept):,} of {count_with_noun(n_columns, 'column')}: {join_names(kept)}."
+    return f"{merit} selects {len(kept):,} of {count_with_noun(n_columns, 'column')}: {join_column_names(kept)}."
 
 
 def _format_merit(merit: float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
-from tamiz.report.text import chart_label, count_with_noun, format_number, join_names, round_coordinate
+from tamiz.report.text import chart_label, count_with_noun, format_number, join_column_names, round_coordinate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ def _members(set_code: int, n: int) -> list[int]:
 
 
 def _set_name(set_code: int, names: Sequence[str]) -> str:
-    return join_names([names[j] for j in _members(set_code, len(names))]) or "no column"
+    return join_column_names([names[j] for j in _members(set_code, len(names))]) or "no column"
 
 
 def _levels(n: int) -> list[list[int]]:

@@ -13,6 +13,7 @@ from tamiz.report.text import (
     format_count,
     format_number,
     format_percent,
+    join_column_names,
     join_names,
     kinds_argument,
     kinds_option,
@@ -91,7 +92,7 @@ def _leakage_lead(table: TableRecord) -> str:
     if not leaking:
         return ""
     verb = "its values are" if len(leaking) == 1 else "their values are"
-    named, target = join_names(leaking, limit=3), shorten(table.target, 40)
+    named, target = join_column_names(leaking, limit=3), shorten(table.target, 40)
     return f" Possible target leakage: {named}, unless {verb} known before {target}."
 
 
@@ -202,7 +203,7 @@ def _facts(table: TableRecord) -> list[tuple[str, str]]:
         )
     facts.append(("Missing values", missing))
     constant = [column.name for column in columns if column.constant]
-    facts.append(("Constant columns", join_names(constant) if constant else "none"))
+    facts.append(("Constant columns", join_column_names(constant) if constant else "none"))
     facts += _duplicate_facts(table)
     if table.weight_column is not None:
         facts.append(("Row weights", f"from the column {shorten(table.weight_column, 40)}"))

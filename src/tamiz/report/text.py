@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from tamiz.runtime.user_warnings import quote_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -181,6 +183,11 @@ def join_names(names: Iterable[Any], *, limit: int = 6, width: int = 40) -> str:
     if len(words) > limit:
         words = [*words[: limit - 1], f"{len(words) - limit + 1:,} more"]
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def join_column_names(names: Iterable[Any], *, limit: int = 6, width: int = 40) -> str:
+    """Return the names of columns as `join_names` does, with those in quotes that contain a comma, quotes or a line break."""
+    return join_names([quote_name(name) if str(name).strip() else name for name in names], limit=limit, width=width)
 
 
 def capitalize(words: str) -> str:

@@ -7,6 +7,7 @@ block that itself calls `map_blocks` runs that call serially, so that no pool wa
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -16,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import chain, islice
+from numbers import Real
 from typing import Any, Generic, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
@@ -32,7 +34,8 @@ _pool: ContextVar[tuple[ThreadPoolExecutor, int] | None] = ContextVar("tamiz_poo
 
 def n_threads(n_jobs: int | None = None) -> int:
     """Return the number of threads for `n_jobs`: None and -1 mean every core that this process may use, -2 one fewer."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or n_jobs == 0 or n_jobs != int(n_jobs)):
+    is_number = isinstance(n_jobs, Real) and not isinstance(n_jobs, bool) and math.isfinite(n_jobs)
+    if n_jobs is not None and (not is_number or n_jobs == 0 or n_jobs != int(n_jobs)):
         raise ValueError(f"n_jobs must be a positive number, -1 or None, got {n_jobs!r}.")
     if n_jobs is not None and n_jobs > 0:
         return int(n_jobs)

@@ -24,13 +24,30 @@ _PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
 _collector: ContextVar[list[str] | None] = ContextVar("tamiz_warnings", default=None)
 
 
-def list_names(names: Sequence[Any] | NDArray[Any], *, limit: int = 5, as_text: Callable[[Any], str] = str) -> str:
+def quote_name(name: Any) -> str:
+    """Return a name as an item of a list in a sentence: in quotes if the list would be ambiguous without them.
+
+    Quoted are empty names and names with a comma, a quotation mark, a line break, or a blank at an end.
+
+    Examples
+    --------
+    >>> quote_name("age"), quote_name("height, cm")
+    ('age', "'height, cm'")
+    """
+    text = str(name)
+    is_clear = text and text.isprintable() and text == text.strip() and not any(mark in text for mark in ",'\"")
+    return text if is_clear else repr(text)
+
+
+def list_names(
+    names: Sequence[Any] | NDArray[Any], *, limit: int = 5, as_text: Callable[[Any], str] = quote_name
+) -> str:
     """Return the first `limit` names or row numbers for a message, each as text, and the number of the others.
 
     Examples
     --------
-    >>> list_names(["age", "sex"], as_text=repr), list_names(range(100))
-    ("'age', 'sex'", '0, 1, 2, 3, 4 and 95 more')
+    >>> list_names(["age", "a, b"]), list_names(["age", "sex"], as_text=repr), list_names(range(100))
+    ("age, 'a, b'", "'age', 'sex'", '0, 1, 2, 3, 4 and 95 more')
     """
     more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
     return ", ".join(map(as_text, names[:limit])) + more

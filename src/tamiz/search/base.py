@@ -244,8 +244,9 @@ def _size_range(n_features: SetSize | None, n_free: int, n_columns: int) -> tupl
     if low > high:
         raise ValueError(f"n_features must be at least 1, or a pair (smallest, largest), got {n_features!r}.")
     if high > n_free:
+        noun = "column" if n_columns == 1 else "columns"
         usable = "" if n_free == n_columns else f", of which {n_free} can be chosen"
         raise ValueError(
-            f"n_features={n_features} exceeds the {n_columns} columns of the table{usable}; ask for at most {n_free}."
+            f"n_features={n_features} exceeds the {n_columns} {noun} of the table{usable}; ask for at most {n_free}."
         )
     return low, high

@@ -240,7 +240,10 @@ class RankSelector(Selector):
             n_used = len(schema.used)
             n = check_n_features("n_features", self.n_features, n_used)
             if n > n_used:
-                which = f"{n_used} columns of the table" if n_used == schema.n_columns else f"{n_used} used columns"
+                if n_used == 0:
+                    raise ValueError("No column can be selected: each is excluded.")
+                noun = "column" if n_used == 1 else "columns"
+                which = f"{n_used} {noun} of the table" if n_used == schema.n_columns else f"{n_used} used {noun}"
                 raise ValueError(f"n_features={n} exceeds the {which}; ask for at most {n_used}.")
             kept[self.ranking_[n:]] = False
         if self.threshold is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb, expm1, log1p
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
 from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
 from tamiz.sources.feature_checks import record_features
+from tamiz.sources.table import check_enough_rows
 from tamiz.sources.views import positive_weight_rows, select_columns, weight_array, without_target
 from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.cross_products import ScatterMatrix
@@ -27,7 +29,8 @@ from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invarian
 
 # A warning names a larger probability that a column of noise is dropped.
 _MAX_CHANCE = 0.01
-_MEASURES = ("pearson", "linear", "symmetric_uncertainty")
+_ASSOCIATIONS = {"pearson": "a correlation", "linear": "an R2", "symmetric_uncertainty": "a symmetric uncertainty"}
+_MEASURES = tuple(_ASSOCIATIONS)
 
 
 class RedundancyFilter(Selector):
@@ -68,8 +71,8 @@ class RedundancyFilter(Selector):
     Warns
     -----
     TamizWarning
-        With "linear", when there are so few rows that the kept columns would explain a column of noise up to the threshold with
-        probability above 0.01, and columns were dropped because several kept ones explain them.
+        When there are so few rows that one kept column, or with "linear" several together, would determine a column of noise with
+        probability above 0.01, and columns were dropped for this reason. Two rows determine every number.
 
     Notes
     -----
@@ -162,6 +165,7 @@ class RedundancyFilter(Selector):
             else:
                 scores = RankSelector(self.relevance).fit(source).scores_
             table = positive_weight_rows(without_target(source))
+            check_enough_rows(table.schema.n_rows)
             varied = np.array([j for j in table.schema.used.tolist() if not table.schema.columns[j].constant], np.intp)
             order = np.lexsort((-scores[varied], _missing_weights(table)[varied]))
             kept, values, determined = _ColumnAssociations(table, varied, measure, threshold).visit(order)
@@ -191,25 +195,47 @@ def _chance_warnings(
     measure: str,
     threshold: float,
 ) -> list[str]:
-    """Return a warning where the regression on the kept columns may explain a column of noise up to the threshold."""
-    n_dropped = sum(len(columns) > 1 for columns in determined)
-    if measure != "linear" or not n_dropped:
+    """Return warnings where kept numeric columns may determine a column of noise: one of them, or several together."""
+    is_number = [source.schema.columns[j].is_number for j in varied.tolist()]
+    n_determining = [len(by) for i, by in enumerate(determined) if by and is_number[i] and is_number[by[0]]]
+    if not n_determining:
         return []
-    n_rows = source.schema.n_rows
-    n_numeric = sum(source.schema.columns[j].is_number for j in varied[kept].tolist())
+    n_rows, n_numeric = source.schema.n_rows, sum(is_number[i] for i in kept.tolist())
+    n_by_one = n_determining.count(1)
+    warnings = []
+    by_one = _pair_chance(measure, n_rows, n_numeric, threshold)
+    if n_by_one and by_one > _MAX_CHANCE:
+        dropped = "1 dropped column is" if n_by_one == 1 else f"{n_by_one:,} dropped columns are"
+        of_kept = "the kept numeric column" if n_numeric == 1 else f"one of the {n_numeric:,} kept numeric columns"
+        warnings.append(
+            f"A column of noise has {_ASSOCIATIONS[measure]} of at least {threshold:g} with {of_kept} with probability "
+            f"{by_one:.2g}, because there are {n_rows:,} rows; {dropped} determined by one kept column. Use more rows."
+        )
     n_free = n_rows - 1 - n_numeric
     # R2 of independent normal columns has a beta distribution with these degrees of freedom, halved.
-    chance = float(betainc(n_free / 2, n_numeric / 2, 1 - threshold)) if n_free > 0 else 1.0
-    if chance <= _MAX_CHANCE:
-        return []
-    explained = "1 dropped column is" if n_dropped == 1 else f"{n_dropped:,} dropped columns are"
-    # Of fewer than six rows a single correlation is large by chance too.
-    by_pairs = float(betainc((n_rows - 2) / 2, 1 / 2, 1 - threshold**2)) if n_rows > 2 else 1.0
-    remedy = "Use more rows." if by_pairs > _MAX_CHANCE else "Use measure='pearson' (--measure pearson), or more rows."
-    return [
-        f"A column of noise has an R2 of at least {threshold:g} with probability {chance:.2g}, because {n_numeric:,} numeric "
-        f"columns are kept and there are {n_rows:,} rows; {explained} explained by several kept ones together. {remedy}"
-    ]
+    by_all = float(betainc(n_free / 2, n_numeric / 2, 1 - threshold)) if n_free > 0 else 1.0
+    if n_by_one < len(n_determining) and by_all > _MAX_CHANCE:
+        n_by_several = len(n_determining) - n_by_one
+        explained = "1 dropped column is" if n_by_several == 1 else f"{n_by_several:,} dropped columns are"
+        # Of few rows a single correlation is large by chance too.
+        by_pairs = _pair_chance("pearson", n_rows, n_numeric, threshold) > _MAX_CHANCE
+        remedy = "Use more rows." if by_pairs else "Use measure='pearson' (--measure pearson), or more rows."
+        warnings.append(
+            f"A column of noise has an R2 of at least {threshold:g} with probability {by_all:.2g}, because {n_numeric:,} numeric "
+            f"columns are kept and there are {n_rows:,} rows; {explained} explained by several kept ones together. {remedy}"
+        )
+    return warnings
+
+
+def _pair_chance(measure: str, n_rows: int, n_columns: int, threshold: float) -> float:
+    """Return the probability that the association of noise with one of n independent numeric columns is above the threshold."""
+    if measure == "symmetric_uncertainty":
+        # Few rows are cut into two halves, which are equal by chance, also if they are exchanged and of equal size.
+        chance = (2 - n_rows % 2) / comb(n_rows, n_rows // 2)
+    else:
+        r2 = threshold if measure == "linear" else threshold**2
+        chance = float(betainc((n_rows - 2) / 2, 1 / 2, 1 - r2)) if n_rows > 2 else 1.0
+    return float(-expm1(n_columns * log1p(-chance))) if chance < 1 else 1.0
 
 
 def _missing_weights(source: Source) -> Floats:

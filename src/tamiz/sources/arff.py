@@ -67,7 +67,7 @@ def _read_column(attribute: ArffAttribute, rows: ArffRows, j: int) -> RawColumn:
     if attribute.type == "date":
         return RawColumn(attribute.name, _read_dates(attribute, rows, j), "date")
     text = rows.column(j, "0")
-    numbers, _ = to_numbers(RawColumn(attribute.name, text), lambda at: f"line {rows.lines[at]}")
+    numbers = to_numbers(RawColumn(attribute.name, text), lambda at: f"line {rows.lines[at]}")
     whole = as_exact_integers(text) if np.fmax.reduce(np.abs(numbers), initial=0.0) >= LARGEST_EXACT_INTEGER else None
     return RawColumn(attribute.name, numbers if whole is None else whole)
 

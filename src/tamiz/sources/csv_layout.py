@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tamiz.exceptions import DataError
+from tamiz.runtime.user_warnings import quote_name
 from tamiz.sources.text_values import MISSING_WORDS, looks_typed
 
 _PIECE_BYTES = 2**22
@@ -299,7 +300,9 @@ def _are_years(fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 def _header_note(path: Path, first: Sequence[str], *, has_header: bool) -> str:
     """Return a note that states how a first row of numbers was read."""
-    fields = ", ".join(_header_names(first)[:_FEW_VALUES]) + (", ..." if len(first) > _FEW_VALUES else "")
+    fields = ", ".join(map(quote_name, _header_names(first)[:_FEW_VALUES])) + (
+        ", ..." if len(first) > _FEW_VALUES else ""
+    )
     if has_header:
         return (
             f"The first row of {path.name} ({fields}) was read as the column names. If it is a row of values, use --no-header or "

@@ -335,7 +335,7 @@ def _array_values(name: str, array: NDArray[Any]) -> RawColumn:
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
     if array.dtype.kind in "mM":
-        return raw_from_arrow(name, pa.array(array.astype(f"{array.dtype.kind}8[us]")))
+        return raw_from_arrow(name, pa.array(array.astype(f"{array.dtype.kind}8[{_arrow_unit(array.dtype)}]")))
     values = array if array.dtype.kind != "O" else [None if _is_missing(v) else v for v in array.tolist()]
     try:
         return raw_from_arrow(name, pa.array(values))
@@ -343,6 +343,12 @@ def _array_values(name: str, array: NDArray[Any]) -> RawColumn:
         if all(v is None or (isinstance(v, Number) and not isinstance(v, bool | complex)) for v in values):
             return RawColumn(name, _exact_numbers(list(values)))
         return RawColumn(name, pa.array([None if v is None else str(v) for v in values], pa.string()))
+
+
+def _arrow_unit(dtype: np.dtype[Any]) -> str:
+    """Return the unit of Arrow that represents dates or durations of a type of numpy: seconds for units of minutes or more."""
+    unit, _ = np.datetime_data(dtype)
+    return unit if unit in ("ms", "us", "ns") else "ns" if unit in ("ps", "fs", "as") else "s"
 
 
 def _exact_numbers(values: Sequence[Any]) -> Any:
@@ -403,7 +409,7 @@ def weight_vector(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64
     def describe_row(at: int) -> str:
         return f"value {at}"
 
-    weight, _ = to_numbers(to_raw_column(sample_weight, "sample_weight"), describe_row)
+    weight = to_numbers(to_raw_column(sample_weight, "sample_weight"), describe_row)
     if len(weight) != n:
         raise DataError(f"sample_weight has {len(weight)} values for {n}: inconsistent numbers of samples.")
     check_weights(weight, describe_row)

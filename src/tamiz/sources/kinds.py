@@ -19,6 +19,7 @@ from tamiz.runtime import parallel
 from tamiz.sources.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.schema import Column, Kind, sort_levels
 from tamiz.sources.small_spreads import small_spread
+from tamiz.sources.temporal_values import is_date, n_distinct_times, to_seconds
 from tamiz.sources.text_values import as_dates, recognize_format
 
 # float64, or float32 if the input is float32.
@@ -148,20 +149,36 @@ def _count_missing(raw: RawColumn) -> int:
 def _encode_numbers(
     raw: RawColumn, kind: Kind | None, describe_row: Callable[[int], str], *, inferred: bool
 ) -> EncodedColumn:
-    numbers, is_date = to_numbers(raw, describe_row, kind)
+    values = _typed_values(raw, describe_row, kind)
+    numbers = _to_floats(values)
     n_missing = check_finite(numbers, raw.name, describe_row)
-    kind = kind or ("date" if is_date else "numeric")
-    if isinstance(raw.values, np.ndarray) or not np.fmax.reduce(np.abs(numbers), initial=0) >= LARGEST_EXACT_INTEGER:
+    kind = kind or ("date" if not isinstance(values, np.ndarray) and is_date(values.type) else "numeric")
+    n_exact = _count_if_rounded(values, numbers)
+    if n_exact is None:
         column = numeric_column(raw.name, kind, numbers, n_missing, inferred=inferred)
         return EncodedColumn(column, numbers, small_spread=small_spread(numbers))
-    n_exact, n_rounded = _count_distinct(raw.values, numbers), len(np.unique(numbers[~np.isnan(numbers)]))
+    n_rounded = len(np.unique(numbers[~np.isnan(numbers)]))
     column = numeric_column(raw.name, kind, numbers, n_missing, inferred=inferred, n_distinct=n_exact)
-    precision_warning = (
-        f"Column {raw.name}: its {n_exact:,} different values become {n_rounded:,} as float64, which stores 15 digits. If they are "
-        "codes, declare the column categorical or id with --kinds or kinds=."
-    )
-    has_loss = n_rounded < n_exact and column.exclusion_reason is None
-    return EncodedColumn(column, numbers, (precision_warning,) if has_loss else ())
+    if n_rounded == n_exact or column.exclusion_reason is not None:
+        return EncodedColumn(column, numbers)
+    unit, advice = "float64", "If they are codes, declare the column categorical or id with --kinds or kinds=."
+    if _is_temporal(values):
+        unit, advice = (
+            "seconds in float64",
+            "Subtract the first from all: float64 has enough digits for short durations.",
+        )
+    rounding = f"its {n_exact:,} different values become {n_rounded:,} as {unit}, which stores 15 digits"
+    return EncodedColumn(column, numbers, (f"Column {raw.name}: {rounding}. {advice}",))
+
+
+def _count_if_rounded(values: Numbers | pa.Array, numbers: Numbers) -> int | None:
+    """Return the number of distinct values if some of them may be equal as floats, otherwise None."""
+    if isinstance(values, np.ndarray):
+        return None
+    if pa.types.is_temporal(values.type):
+        return n_distinct_times(values, numbers)
+    is_large = np.fmax.reduce(np.abs(numbers), initial=0) >= LARGEST_EXACT_INTEGER
+    return _count_distinct(values, numbers) if is_large else None
 
 
 def check_finite(numbers: Numbers, name: str, describe_row: Callable[[int], str]) -> int:
@@ -214,65 +231,62 @@ def _id_reason(name: str, numbers: Numbers, n_distinct: int | None) -> str | Non
     return None
 
 
-def to_numbers(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | None = None) -> tuple[Numbers, bool]:
-    """Return the values as floats with NaN for missing, and whether they are dates (seconds since 1970).
+def to_numbers(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | None = None) -> Numbers:
+    """Return the values as floats with NaN for missing.
 
-    float32 is kept; all other types become float64. Durations and times of day are in seconds. Text is parsed as dates if `kind` is
-    "date", otherwise as numbers.
+    float32 is kept; all other types become float64. Dates are in seconds since 1970, durations and times of day in seconds. Text is
+    parsed as dates if `kind` is "date", otherwise as numbers.
     """
+    return _to_floats(_typed_values(raw, describe_row, kind))
+
+
+def _typed_values(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | None) -> Numbers | pa.Array:
+    """Return the values as numbers or dates: text is parsed."""
     values = raw.values
     if raw.categories is not None:
         values = pa.DictionaryArray.from_arrays(
             pa.array(values, mask=values < 0), pa.array(raw.categories, pa.string())
         )
     if isinstance(values, np.ndarray):
-        return values, False
+        return values
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    if pa.types.is_null(values.type):
-        return np.full(len(values), np.nan), False
-    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    if is_text and kind == "date":
-        values, is_text = _parse_dates(raw.name, values, describe_row), False
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return (_parse_dates if kind == "date" else _parse_numbers)(raw.name, values, describe_row)
+    return values
+
+
+def _to_floats(values: Numbers | pa.Array) -> Numbers:
+    """Return floats with NaN for null; integers become float64."""
+    if isinstance(values, np.ndarray):
+        return values
     if pa.types.is_temporal(values.type):
-        is_date = pa.types.is_date(values.type) or pa.types.is_timestamp(values.type)
-        span = pa.time64("us") if pa.types.is_time(values.type) else pa.duration("us")
-        micros = values.cast(pa.timestamp("us") if is_date else span, safe=False).cast(pa.int64())
-        return _to_floats(micros.cast(pa.float64(), safe=False)) / 1e6, is_date
-    if is_text:
-        return _parse_numbers(raw.name, values, describe_row), False
+        return to_seconds(values)
     if not pa.types.is_float32(values.type):
         values = values.cast(pa.float64(), safe=False)
-    return _to_floats(values), False
-
-
-def _to_floats(values: pa.Array) -> Numbers:
-    """Return floats with NaN for null; integers become float64."""
     numbers = values.to_numpy(zero_copy_only=False)
     return np.asarray(numbers, dtype=np.float32 if numbers.dtype == np.float32 else np.float64)
 
 
 def _parse_dates(name: str, values: pa.Array, describe_row: Callable[[int], str]) -> pa.Array:
     values = pc.utf8_trim_whitespace(values)
-    try:
-        return values.cast(pa.timestamp("us"))
-    except pa.ArrowInvalid:
-        for at, text in enumerate(values):
-            try:
-                text.cast(pa.timestamp("us"))
-            except pa.ArrowInvalid:
-                word = text.as_py()
-                raise DataError(f"{describe_row(at)}, column {name}: {word!r} is not a date (YYYY-MM-DD).") from None
-        raise
+    if (dates := as_dates(values)) is not None:
+        return dates
+    at = next((at for at in range(len(values)) if as_dates(values[at : at + 1]) is None), None)
+    if at is None:
+        raise DataError(
+            f"Column {name}: some dates have a time zone and others have none; write all with one, or none."
+        )
+    raise DataError(f"{describe_row(at)}, column {name}: {values[at].as_py()!r} is not a date (YYYY-MM-DD).")
 
 
-def _parse_numbers(name: str, values: pa.Array, describe_row: Callable[[int], str]) -> Numbers:
+def _parse_numbers(name: str, values: pa.Array, describe_row: Callable[[int], str]) -> Numbers | pa.Array:
     try:
         return _to_floats(pc.utf8_trim_whitespace(values).cast(pa.float64()))
     except pa.ArrowInvalid:
         # A date that was declared numeric is in seconds since 1970, in a text file as in a data frame.
         if (dates := as_dates(pc.utf8_trim_whitespace(values))) is not None:
-            return _to_floats(dates.cast(pa.int64()).cast(pa.float64(), safe=False)) / 1e6
+            return dates
         for at, text in enumerate(values.to_pylist()):
             if text is not None and not _reads_as_number(text):
                 raise DataError(f"{describe_row(at)}, column {name}: {text!r} is not a number.") from None

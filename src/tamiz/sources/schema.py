@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.runtime.user_warnings import list_names
+from tamiz.runtime.user_warnings import list_names, quote_name
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, ListOf, Nullable, OneOf, Strings
 
 Kind = Literal["numeric", "categorical", "boolean", "date", "text", "id"]
@@ -140,7 +140,7 @@ class Schema:
     def excluded_column_notes(self) -> list[str]:
         """A sentence that lists the excluded columns with their reasons; empty if there are none."""
         excluded = [
-            f"{column.name} ({column.exclusion_reason})"
+            f"{quote_name(column.name)} ({column.exclusion_reason})"
             for column in self.columns
             if column.exclusion_reason is not None and column.name not in self.split_dates
         ]
@@ -148,7 +148,7 @@ class Schema:
             return []
         verb = "is" if len(excluded) == 1 else "are"
         n_columns = sum(column.date_part is None for column in self.columns)
-        return [f"{len(excluded):,} of {n_columns:,} columns {verb} excluded: {list_names(excluded)}."]
+        return [f"{len(excluded):,} of {n_columns:,} columns {verb} excluded: {list_names(excluded, as_text=str)}."]
 
     @property
     def raw_date_notes(self) -> list[str]:

@@ -115,7 +115,7 @@ def encode_known_column(
     warnings : list of str
     """
     if column.is_number:
-        numbers, _ = to_numbers(raw, describe_row, column.kind)
+        numbers = to_numbers(raw, describe_row, column.kind)
         n_missing = check_finite(numbers, column.name, describe_row)
         return replace(column, n_missing=n_missing), numbers, []
     known = match_levels(raw, column.levels)

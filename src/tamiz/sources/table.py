@@ -19,7 +19,7 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.memory_gate import MemoryGate
 from tamiz.runtime.registry import suggestion
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice
 from tamiz.sources.base import Source
 from tamiz.sources.kinds import EncodedColumn, encode_column, encode_target, to_numbers
@@ -318,7 +318,7 @@ def check_names(names: Sequence[str], options: OpenOptions) -> None:
         seen.add(column)
     for role, name in options.roles.items():
         if isinstance(name, str) and name not in seen:
-            listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+            listed = list_names(names, limit=20)
             raise DataError(f"There is no column {name!r} for the {role}{suggestion(name, names)}; columns: {listed}.")
         if isinstance(name, str) and options.role_by_column[name] != role:
             raise DataError(f"Column {name!r} cannot be both the {role} and the {options.role_by_column[name]}.")
@@ -391,9 +391,10 @@ def present_target(raw: RawColumn, encoded: EncodedColumn) -> tuple[EncodedColum
             f"The table has {n} sample(s) (rows with a target), 1 sample is too few; at least 2 are needed."
         )
     if (values[0] == values).all():
-        value = encoded.column.levels[int(values[0])] if encoded.column.levels else values[0]
+        levels = encoded.column.levels
+        value = f"1 class, {levels[int(values[0])]!r}" if levels else f"{float(values[0])!r}"
         raise DataError(
-            f"Target {raw.name!r} is constant: 1 class, {value!r} in all {n} rows. Choose a target with at least 2 values."
+            f"Target {raw.name!r} is constant: {value} in all {n} rows. Choose a target with at least 2 values."
         )
     column = replace(encoded.column, n_missing=0)
     labels = None if column.is_number else class_labels(raw, np.asarray(encoded.values), column.levels)
@@ -415,7 +416,7 @@ def _read_weight(
     if options.weight is None or options.is_head:
         return None, ()
     raw = load_column(options.weight) if isinstance(options.weight, str) else options.weight
-    values, _ = to_numbers(raw if rows is None else raw.take(rows), describe_row)
+    values = to_numbers(raw if rows is None else raw.take(rows), describe_row)
     total = check_weights(values, describe_row)
     weight = scale_weights(np.ascontiguousarray(values, dtype=np.float64), total)
     return weight, _weight_notes(total, len(weight))

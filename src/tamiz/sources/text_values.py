@@ -112,11 +112,16 @@ def as_booleans(words: pa.Array, present: pa.Array) -> pa.Array | None:
 
 
 def as_dates(words: pa.Array) -> pa.Array | None:
-    """Return words as timestamps, those with an offset in UTC; None if one is not a date."""
-    dates = try_cast(words, pa.timestamp("us"))
-    if dates is None and (in_utc := try_cast(words, pa.timestamp("us", "UTC"))) is not None:
-        dates = in_utc.cast(pa.timestamp("us"))
-    return dates
+    """Return words as timestamps, those with an offset in UTC; None if one is not a date.
+
+    The unit is the microsecond, or the nanosecond if a word has more digits of a second.
+    """
+    for unit in ("us", "ns"):
+        if (dates := try_cast(words, pa.timestamp(unit))) is not None:
+            return dates
+        if (in_utc := try_cast(words, pa.timestamp(unit, "UTC"))) is not None:
+            return in_utc.cast(pa.timestamp(unit))
+    return None
 
 
 def encode_dictionary(name: str, pieces: Iterable[pa.ChunkedArray]) -> pa.DictionaryArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tamiz._study.map_descriptions.description import MapDescription, to_gallery
 from tamiz.reduction.base import ImageSet
+from tamiz.runtime.user_warnings import quote_name
 from tamiz.sources.encoding import INDICATOR_MEANS
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _column_error_notes(autoencoder: Autoencoder) -> list[str]:
     kept = [name for name in ascending if errors[name] < _LOST_SHARE]
     lost = [name for name in reversed(ascending) if errors[name] >= _LOST_SHARE]
     return [
-        f"{sentence} {', '.join(f'{name} ({errors[name]:.0%})' for name in names[:_MAX_NAMED_COLUMNS])}"
+        f"{sentence} {', '.join(f'{quote_name(name)} ({errors[name]:.0%})' for name in names[:_MAX_NAMED_COLUMNS])}"
         f"{f' and {len(names) - _MAX_NAMED_COLUMNS:,} more' if len(names) > _MAX_NAMED_COLUMNS else ''}."
         for sentence, names in (
             ("Columns with the smallest loss of variance:", kept),

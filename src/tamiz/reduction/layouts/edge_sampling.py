@@ -63,16 +63,22 @@ class EdgeSampling(Descent):
         out[self._order] = self._points[:, : len(self._order)].T
         return out
 
-    def further_decrease(self) -> float:
-        """Return the share by which a few epochs at a low learning rate lower the last cross entropy; the layout stays as it is."""
-        layout, (_, before) = self._points.copy(), self.history[-1]
-        for _ in range(CHECK_EPOCHS):
-            self._step(_CHECK_RATE)
-            self.n_steps += 1
-        after = self.cost()
-        self._points = layout
-        self.n_steps -= CHECK_EPOCHS
-        return 1.0 - after / before if before > 0.0 else 0.0
+    def further_decrease(self, tolerance: float) -> float:
+        """Return the share by which a few epochs at a low learning rate lower the last cross entropy; the layout stays as it is.
+
+        A decrease above `tolerance` is compared with that of as many epochs again, which must be at least half of it to count:
+        among many equal rows the cross entropy depends on the learning rate, and the first decrease is that of the new rate.
+        """
+        layout, n_steps, costs = self._points.copy(), self.n_steps, [self.history[-1][1]]
+        decreases: list[float] = []
+        while len(decreases) < 2 and (not decreases or decreases[0] > tolerance):
+            for _ in range(CHECK_EPOCHS):
+                self._step(_CHECK_RATE)
+                self.n_steps += 1
+            costs.append(self.cost())
+            decreases.append(1.0 - costs[-1] / costs[-2] if costs[-2] > 0.0 else 0.0)
+        self._points, self.n_steps = layout, n_steps
+        return min(decreases[0], 2.0 * decreases[-1])
 
     def _step(self, rate: float) -> None:
         settings = self._settings._replace(rate=rate, number=self._settings.number + self.n_steps)
