@@ -794,6 +794,33 @@ def test_a_study_of_very_few_rows_uses_as_many_neighbours_as_there_are(n):
     assert (result["quality"] is None) == (n == 2)
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_numeric_target_with_too_few_rows_for_the_default_search_is_studied_without_a_subset(n):
+    X = pd.DataFrame({"a": [1.0, 3.0, 2.0, 5.0], "b": ["u", "v", "v", "u"], "y": [0.5, 1.5, np.nan, 4.5]})
+    table = X[:2] if n == 2 else X
+    result = tamiz.study(table, "y", maps=["pca"])
+    found = result.to_dict()
+    assert found["ranking"] is not None
+    assert (found["subset"], found["recommendation"], found["assessment"]) == (None, None, None)
+    assert (
+        f"The subset of columns is left out: The table has {n} rows; cross-validation needs at least 4."
+        in found["warnings"]
+    )
+    # A requested search, or its evaluation, is an error.
+    with pytest.raises(DataError, match=f"^The table has {n} rows; cross-validation needs at least 4"):
+        study(table, "y", search=Forward(), maps=["pca"])
+    with pytest.raises(DataError, match=f"needs at least 6 rows; the table has {n} with a target"):
+        study(table, "y", assess=True, maps=["pca"])
+
+
+def test_six_rows_are_the_fewest_whose_selection_by_cross_validation_can_be_assessed():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 2)), rng.normal(size=6)
+    assert study(X, y, assess=True, maps=["pca"]).to_dict()["assessment"] is not None
+    with pytest.raises(DataError, match="needs at least 6 rows; the table has 5 with a target"):
+        study(X[:5], y[:5], assess=True, maps=["pca"])
+
+
 def test_a_graph_for_other_rows_is_refused(source):
     with pytest.raises(ValueError, match="The graph has 3 rows and X has 344; build a graph of X"):
         study(source, graph=Graph.from_edges([0, 1], [1, 2]))

@@ -103,9 +103,18 @@ class StudyRun:
         )
         return ranking, redundancy
 
-    def select(self, selector: SubsetSelector) -> SubsetRecord | None:
-        """Run the search and return the subset, with the reason why each column is in or out."""
-        subset = self.steps.run_step("subset", lambda: _search_subset(selector, self.source, self.steps))
+    def select(self, selector: SubsetSelector, *, requested: bool) -> SubsetRecord | None:
+        """Run the search and return the subset, with the reason why each column is in or out.
+
+        A search that was not requested and cannot be run, such as one by cross-validation of three rows, is skipped with a warning.
+        """
+        try:
+            subset = self.steps.run_step("subset", lambda: _search_subset(selector, self.source, self.steps))
+        except (DataError, MemoryError) as error:
+            if requested:
+                raise
+            warn_user([f"The subset of columns is left out: {error}"])
+            return None
         if subset is None:
             return None
         explained = self.steps.run_optional(
