@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tamiz._study.budget import Budget, StepEstimate
 from tamiz._study.graph import graph_seconds, max_graph_rows
@@ -15,15 +16,12 @@ from tamiz._study.models import (
     evaluation_size,
 )
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
+from tamiz.assessment.permutation_null import default_n_permutations
 from tamiz.criteria.linear_coefficient import LinearCoefficient
 from tamiz.sources.schema import Schema
 
 # Imports and compiled code, whatever the table.
 _BASE_BYTES = 2e7
-# Permutations of the target for a small table.
-_N_PERMUTATIONS = 99
-# Searches of `selection_error_rates` beside those on its targets: on all rows, in 5 folds, and 50 to determine the signal.
-_N_SIGNAL_SEARCHES = 56
 # A semi-synthetic target, and the ridge regression or the comparison with the true columns after its search.
 _TARGET_SECONDS = 0.006
 
@@ -91,7 +89,9 @@ def estimate_steps(
     if search_subset:
         rows, n_splits = evaluation_size(schema, budget)
         again = search_seconds(schema, rows)
-        n_searches = affordable_searches(_N_PERMUTATIONS, n_splits, again, budget.scale * MAX_SEARCH_SECONDS)
+        n_searches = affordable_searches(
+            default_n_permutations(replace(schema, n_rows=rows)), n_splits, again, budget.scale * MAX_SEARCH_SECONDS
+        )
         found |= {
             "recommendation": (*_recommendation_cost(schema, budget, rows, n_splits), rows),
             "assessment": (0.5 + n_searches * again, 64 * rows * used, rows),
@@ -123,8 +123,11 @@ def _recommendation_cost(schema: Schema, budget: Budget, n_rows: int, n_splits: 
 
 def _error_rate_seconds(schema: Schema, n_rows: int, n_draws: int) -> float:
     """Return the seconds of searches on semi-synthetic targets, and of the ridge regressions that determine the signal."""
-    n_searches = n_draws + _N_SIGNAL_SEARCHES
+    # Imported late: it loads scikit-learn's models.
+    from tamiz.assessment.semi_synthetic import count_searches
+
     # The largest column of levels is often selected. The regression has an unknown for each of its levels in the rows.
     n_unknowns = min(max(schema.n_levels.values(), default=0), n_rows)
-    regressions = 1e-10 * (_N_SIGNAL_SEARCHES - 1) * n_unknowns**2 * n_rows
-    return 0.2 + n_searches * (search_seconds(schema, n_rows) + _TARGET_SECONDS) + regressions
+    # One after every search but that on all rows and those on the targets.
+    regressions = 1e-10 * (count_searches(0) - 1) * n_unknowns**2 * n_rows
+    return 0.2 + count_searches(n_draws) * (search_seconds(schema, n_rows) + _TARGET_SECONDS) + regressions
