@@ -32,7 +32,10 @@ from tamiz.storage.invariants import BoolArray, FloatArray, Integer, Invariants,
 _DEFAULT_THRESHOLD, _DEFAULT_MAX_FALSE = 0.75, 1.0
 _PLAN_ADVICE = "A smaller n_pairs (--n-pairs) makes frequencies less precise."
 # For a relevance that scores every half anew.
-_RELEVANCE_ADVICE = "Relevances that count values, such as information gain, and tree importance are faster, because the columns are coded once."
+_RELEVANCE_ADVICE = (
+    "Relevances that count values, such as information gain, and tree importance are faster, because the columns are coded "
+    "once."
+)
 
 
 class StabilitySelector(Selector):
