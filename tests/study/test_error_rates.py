@@ -114,7 +114,9 @@ def test_the_estimate_counts_every_search(monkeypatch):
     monkeypatch.setattr("tamiz.assessment.semi_synthetic.N_SIGNAL_SELECTIONS", 500)
     schema = open_source(X, y).schema
     steps = [
-        estimate_steps(schema, DEFAULT_BUDGET, 60, 0, sample_graph=True, search_subset=True, semi_synthetic=n)
+        estimate_steps(
+            schema, DEFAULT_BUDGET, 60, 0, sample_graph=True, searched=(CFS(), BestFirst()), semi_synthetic=n
+        )
         for n in (0, 20, 96)
     ]
     assert "error rates" not in steps[0]

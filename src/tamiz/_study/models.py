@@ -214,7 +214,7 @@ class ModelEvaluation:
             max_seconds=None if self.requested else self.budget.scale * MAX_SECONDS_PER_SEARCH,
             n_features=selector.n_features,
             column_options={
-                name: value for name, value in search.get_params(deep=False).items() if name in _COLUMN_PARAMETERS
+                name: value for name, value in search.get_params(deep=False).items() if name in COLUMN_PARAMETERS
             },
         )
         found[_candidate_id(selector)] = selector
@@ -251,7 +251,7 @@ class ModelEvaluation:
 
 
 # Parameters of a search that restrict the columns that it may select.
-_COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
+COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
 # Models of the wrappers among the default candidates, which have the same names.
 _CANDIDATE_MODELS = ("naive_bayes", "ridge", "knn")
 

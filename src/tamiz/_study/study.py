@@ -199,7 +199,7 @@ def study(
             len(rows),
             len(wanted),
             sample_graph=graph is None,
-            search_subset=searched,
+            searched=(used_merit, used_search) if searched else None,
             semi_synthetic=semi_synthetic,
         )
         joined = (
