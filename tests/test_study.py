@@ -321,7 +321,7 @@ def test_every_map_has_the_rules_of_its_visible_clusters(found, source):
 
 @pytest.mark.slow
 def test_many_rows_are_compared_by_a_sample_that_the_seed_decides(monkeypatch):
-    monkeypatch.setattr("tamiz._study.maps._MAX_CORRELATED_ROWS", 100)
+    monkeypatch.setattr("tamiz._study.map_records._MAX_CORRELATED_ROWS", 100)
     X = np.random.default_rng(0).normal(size=(400, 3))
     first, again, other = (study(X, maps=[PCA()], random_state=seed).to_dict()["maps"][0] for seed in (1, 1, 2))
     explained = first["explanation"]
@@ -354,7 +354,7 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
         Gallery("Rows", "", (2, 3), ["row 1"], [[7.0] * 6], shows_rows=True),
     ]
     chance = {"chance_spectrum": [0.2, 0.1], "chance_title": "One lies above", "chance_note": "By chance."}
-    monkeypatch.setattr("tamiz._study.maps.describe_reducer", describe_with(galleries=galleries, **chance))
+    monkeypatch.setattr("tamiz._study.map_records.describe_reducer", describe_with(galleries=galleries, **chance))
     (drawn,) = study(source, relevances=[], maps=[PCA()]).to_dict()["maps"]
     components, mean, rows = drawn["galleries"]
     (image,) = components["images"]
@@ -372,10 +372,10 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
 
 
 def test_large_and_many_images_are_kept_as_far_as_they_are_seen(source, monkeypatch):
-    monkeypatch.setattr("tamiz._study.maps._MAX_PIXELS", 2)
-    monkeypatch.setattr("tamiz._study.maps._MAX_IMAGES", 1)
+    monkeypatch.setattr("tamiz._study.map_records._MAX_PIXELS", 2)
+    monkeypatch.setattr("tamiz._study.map_records._MAX_IMAGES", 1)
     large = [Gallery("Large", "", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
-    monkeypatch.setattr("tamiz._study.maps.describe_reducer", describe_with(galleries=large))
+    monkeypatch.setattr("tamiz._study.map_records.describe_reducer", describe_with(galleries=large))
     (drawn,) = study(source, relevances=[], maps=[PCA()]).to_dict()["maps"]
     (gallery,) = drawn["galleries"]
     assert (gallery["n_images"], len(gallery["images"])) == (2, 1)

@@ -158,8 +158,8 @@ def test_invalid_seconds_are_refused(seconds, error, message):
 
 
 def test_columns_are_compared_with_axes_over_fewer_rows_where_there_are_many(monkeypatch):
-    monkeypatch.setattr("tamiz._study.maps._MAX_RANKED_VALUES", 400)
-    monkeypatch.setattr("tamiz._study.maps._MIN_CORRELATED_ROWS", 50)
+    monkeypatch.setattr("tamiz._study.map_records._MAX_RANKED_VALUES", 400)
+    monkeypatch.setattr("tamiz._study.map_records._MIN_CORRELATED_ROWS", 50)
     found = study(pd.DataFrame(X), Y, maps=["pca"], assess=False).to_dict()
     assert found["maps"][0]["explanation"]["n_rows"] == 100
 

@@ -8,7 +8,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from tamiz._study.budget import Budget, StepRunner
 from tamiz._study.graph import RowGraph, needs_graph
 from tamiz._study.map_colors import describe_clusters, describe_colors
-from tamiz._study.maps import MapRequest, StudyMap, describe_map, fit_map
+from tamiz._study.map_records import describe_map
+from tamiz._study.maps import MapRequest, StudyMap, fit_map
 from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.models import ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
