@@ -16,7 +16,7 @@ from tamiz._study.models import (
     evaluation_size,
 )
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
-from tamiz._study.search_costs import search_seconds
+from tamiz._study.search_costs import reasons_seconds, search_seconds
 from tamiz.assessment.permutation_null import default_n_permutations
 from tamiz.criteria.base import Merit
 from tamiz.criteria.linear_coefficient import LinearCoefficient
@@ -92,7 +92,7 @@ def estimate_steps(
         )
         found |= {
             "subset": (search, 9 * some, n),
-            "reasons": (1.5 * search, 9 * some, n),
+            "reasons": (reasons_seconds(searched[0], search), 9 * some, n),
             "recommendation": (*_recommendation_cost(schema, budget, rows, n_splits), rows),
             "assessment": (0.2 + _REPEATED_SEARCH * n_searches * again, 64 * rows * used, rows),
         }

@@ -43,8 +43,11 @@ _PROBABILITY_COST = _FoldCost(2e-4, 2.1e-8, 4.3e-8)
 # A model that is refitted for every set and fold, such as a decision tree or logistic regression.
 _REFIT_COST = _FoldCost(5e-4, 2.6e-6)
 _COUNT_SCORINGS = (None, "accuracy", "balanced_accuracy")
-# The sums of products of all coordinates, which ridge regression computes once, in all folds together.
-_RIDGE_PRODUCTS = 4.5e-9
+# The products of coordinates, which ridge regression sums once, in all folds together: of rows that fit into cache, and of more.
+_RIDGE_PRODUCT, _LARGE_RIDGE_PRODUCT = 4.5e-9, 1e-8
+_CACHED_VALUES = 8_000_000
+# The seconds of the reasons for each column relative to those of the search: merits from counts find no pairs of columns known.
+_REASONS_SHARE, _WRAPPER_REASONS_SHARE = 1.5, 0.5
 
 
 def search_seconds(merit: Merit, search: Search, schema: Schema, n_rows: int) -> float:
@@ -71,8 +74,14 @@ def search_seconds(merit: Merit, search: Search, schema: Schema, n_rows: int) ->
     per_set = cost.per_set + cost.per_set_and_row * n_rows
     seconds = 0.01 + n_folds * (per_set * expected_evaluations(search, schema) + cost.per_value * n_rows * used)
     if merit.estimator == "ridge":
-        seconds += _RIDGE_PRODUCTS * n_rows * schema.n_coordinates**2
+        product = _RIDGE_PRODUCT if n_rows * schema.n_coordinates <= _CACHED_VALUES else _LARGE_RIDGE_PRODUCT
+        seconds += product * n_rows * schema.n_coordinates**2
     return seconds
+
+
+def reasons_seconds(merit: Merit, search_seconds: float) -> float:
+    """Return the seconds of the reasons why each column is selected or not, after a search of some seconds."""
+    return search_seconds * (_WRAPPER_REASONS_SHARE if isinstance(merit, CrossValidated) else _REASONS_SHARE)
 
 
 def expected_evaluations(search: Search, schema: Schema) -> int:
