@@ -599,6 +599,11 @@ def test_a_constant_target_is_refused(penguins):
         study(penguins.assign(one="same"), "one")
 
 
+def test_a_constant_numeric_target_is_refused_with_its_value():
+    with pytest.raises(DataError, match=r"is constant: 1\.5 in all 4 rows\. Choose a target with at least 2 values"):
+        study(np.arange(8.0).reshape(4, 2), np.full(4, 1.5))
+
+
 def test_a_source_with_another_target_is_refused():
     source = open_source(np.eye(4), [0, 1, 0, 1])
     with pytest.raises(TypeError, match="A source has its own target, kinds, weights, groups"):

@@ -391,9 +391,11 @@ def present_target(raw: RawColumn, encoded: EncodedColumn) -> tuple[EncodedColum
             f"The table has {n} sample(s) (rows with a target), 1 sample is too few; at least 2 are needed."
         )
     if (values[0] == values).all():
-        value = encoded.column.levels[int(values[0])] if encoded.column.levels else values[0]
+        levels = encoded.column.levels
+        # scikit-learn's checks of classifiers expect the word class.
+        value = f"1 class, {levels[int(values[0])]!r}" if levels else f"{values[0]:g}"
         raise DataError(
-            f"Target {raw.name!r} is constant: 1 class, {value!r} in all {n} rows. Choose a target with at least 2 values."
+            f"Target {raw.name!r} is constant: {value} in all {n} rows. Choose a target with at least 2 values."
         )
     column = replace(encoded.column, n_missing=0)
     labels = None if column.is_number else class_labels(raw, np.asarray(encoded.values), column.levels)
