@@ -321,7 +321,7 @@ def test_every_map_has_the_rules_of_its_visible_clusters(found, source):
 
 @pytest.mark.slow
 def test_many_rows_are_compared_by_a_sample_that_the_seed_decides(monkeypatch):
-    monkeypatch.setattr("tamiz._study.maps._MAX_CORRELATED_ROWS", 100)
+    monkeypatch.setattr("tamiz._study.map_records._MAX_CORRELATED_ROWS", 100)
     X = np.random.default_rng(0).normal(size=(400, 3))
     first, again, other = (study(X, maps=[PCA()], random_state=seed).to_dict()["maps"][0] for seed in (1, 1, 2))
     explained = first["explanation"]
@@ -354,7 +354,7 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
         Gallery("Rows", "", (2, 3), ["row 1"], [[7.0] * 6], shows_rows=True),
     ]
     chance = {"chance_spectrum": [0.2, 0.1], "chance_title": "One lies above", "chance_note": "By chance."}
-    monkeypatch.setattr("tamiz._study.maps.describe_reducer", describe_with(galleries=galleries, **chance))
+    monkeypatch.setattr("tamiz._study.map_records.describe_reducer", describe_with(galleries=galleries, **chance))
     (drawn,) = study(source, relevances=[], maps=[PCA()]).to_dict()["maps"]
     components, mean, rows = drawn["galleries"]
     (image,) = components["images"]
@@ -372,10 +372,10 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
 
 
 def test_large_and_many_images_are_kept_as_far_as_they_are_seen(source, monkeypatch):
-    monkeypatch.setattr("tamiz._study.maps._MAX_PIXELS", 2)
-    monkeypatch.setattr("tamiz._study.maps._MAX_IMAGES", 1)
+    monkeypatch.setattr("tamiz._study.map_records._MAX_PIXELS", 2)
+    monkeypatch.setattr("tamiz._study.map_records._MAX_IMAGES", 1)
     large = [Gallery("Large", "", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
-    monkeypatch.setattr("tamiz._study.maps.describe_reducer", describe_with(galleries=large))
+    monkeypatch.setattr("tamiz._study.map_records.describe_reducer", describe_with(galleries=large))
     (drawn,) = study(source, relevances=[], maps=[PCA()]).to_dict()["maps"]
     (gallery,) = drawn["galleries"]
     assert (gallery["n_images"], len(gallery["images"])) == (2, 1)
@@ -599,6 +599,11 @@ def test_a_constant_target_is_refused(penguins):
         study(penguins.assign(one="same"), "one")
 
 
+def test_a_constant_numeric_target_is_refused_with_its_value():
+    with pytest.raises(DataError, match=r"is constant: 1\.5 in all 4 rows\. Choose a target with at least 2 values"):
+        study(np.arange(8.0).reshape(4, 2), np.full(4, 1.5))
+
+
 def test_a_source_with_another_target_is_refused():
     source = open_source(np.eye(4), [0, 1, 0, 1])
     with pytest.raises(TypeError, match="A source has its own target, kinds, weights, groups"):
@@ -792,6 +797,33 @@ def test_a_study_of_very_few_rows_uses_as_many_neighbours_as_there_are(n):
     # Two rows are in any order; ranks need three to differ.
     assert [drawn["id"] for drawn in result["maps"][:-2]] == ["pca", "mds:metric", "mds:ordinal"][: 2 if n == 2 else 3]
     assert (result["quality"] is None) == (n == 2)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_numeric_target_with_too_few_rows_for_the_default_search_is_studied_without_a_subset(n):
+    X = pd.DataFrame({"a": [1.0, 3.0, 2.0, 5.0], "b": ["u", "v", "v", "u"], "y": [0.5, 1.5, np.nan, 4.5]})
+    table = X[:2] if n == 2 else X
+    result = tamiz.study(table, "y", maps=["pca"])
+    found = result.to_dict()
+    assert found["ranking"] is not None
+    assert (found["subset"], found["recommendation"], found["assessment"]) == (None, None, None)
+    assert (
+        f"The subset of columns is left out: The table has {n} rows; cross-validation needs at least 4."
+        in found["warnings"]
+    )
+    # A requested search, or its evaluation, is an error.
+    with pytest.raises(DataError, match=f"^The table has {n} rows; cross-validation needs at least 4"):
+        study(table, "y", search=Forward(), maps=["pca"])
+    with pytest.raises(DataError, match=f"needs at least 6 rows; the table has {n} with a target"):
+        study(table, "y", assess=True, maps=["pca"])
+
+
+def test_six_rows_are_the_fewest_whose_selection_by_cross_validation_can_be_assessed():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 2)), rng.normal(size=6)
+    assert study(X, y, assess=True, maps=["pca"]).to_dict()["assessment"] is not None
+    with pytest.raises(DataError, match="needs at least 6 rows; the table has 5 with a target"):
+        study(X[:5], y[:5], assess=True, maps=["pca"])
 
 
 def test_a_graph_for_other_rows_is_refused(source):

@@ -144,5 +144,5 @@ def test_p_counts_the_target_as_it_is_among_those_shuffled():
 
 
 def test_small_tables_are_shuffled_more_often_than_large_ones():
-    assert default_n_permutations(open_source(np.random.default_rng(0).normal(size=(200, 1000)))) == 99
-    assert default_n_permutations(open_source(np.random.default_rng(0).normal(size=(201, 1000)))) == 19
+    assert default_n_permutations(open_source(np.random.default_rng(0).normal(size=(200, 1000))).schema) == 99
+    assert default_n_permutations(open_source(np.random.default_rng(0).normal(size=(201, 1000))).schema) == 19

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tamiz.criteria import FisherScore
+from tamiz import RankSelector
+from tamiz.criteria import FisherScore, InformationGain, ReliefF, TreeImportance
 from tamiz.error_control import BorutaSelector, StabilitySelector, repetition_plan
 from tamiz.error_control.repetition_plan import time_repetitions
 
@@ -53,6 +54,23 @@ def test_a_plan_changes_neither_the_selector_nor_its_random_draws(make, n):
     assert not [name for name in vars(planned) if name.endswith("_")]
     name = "hits_" if isinstance(planned, BorutaSelector) else "selection_frequencies_"
     np.testing.assert_array_equal(getattr(planned.fit(X, Y), name), getattr(other.fit(X, Y), name))
+
+
+@pytest.mark.parametrize(
+    ("selector", "advised"),
+    [
+        (InformationGain(), False),
+        (TreeImportance(n_rounds=2), False),
+        (ReliefF(), True),
+        (RankSelector(ReliefF(), n_features=2), False),
+    ],
+    ids=["counts", "trees", "rows", "selector"],
+)
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_faster_relevances_are_advised_only_in_place_of_one_that_scores_every_half_anew(selector, advised):
+    plan = StabilitySelector(selector, n_features=2, n_pairs=2).plan(X, Y)
+    assert plan.advice.startswith("A smaller n_pairs (--n-pairs) makes frequencies less precise.")
+    assert ("Relevances that count values" in plan.advice) == advised
 
 
 def test_a_plan_of_a_table_that_cannot_be_used_is_the_error_of_fit():

@@ -228,7 +228,9 @@ def test_a_loaded_map_is_the_same_to_the_bit(name, request, tmp_path):
 def test_the_training_curve_has_a_row_for_each_epoch(curve):
     assert curve.training_curve_.shape == (curve.n_epochs_, 2)
     assert curve.training_curve_[0, 1] > 2 * curve.training_curve_[-1, 1]
-    with pytest.warns(ConvergenceWarning, match="not converged after 3 epochs.*Raise max_epochs"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"not converged after 3 epochs.*Raise the number of epochs \(max_epochs\)"
+    ):
         short = Autoencoder(2, max_epochs=3, **SMALL).fit(CURVE)
     assert short.n_epochs_ == 3
     assert not short.converged_
@@ -266,7 +268,10 @@ def test_an_interrupt_keeps_the_best_parameters():
 
 @pytest.mark.filterwarnings("ignore:Autoencoder. not converged")
 def test_independent_columns_are_better_described_by_pca_and_a_warning_reports_it():
-    with pytest.warns(TamizWarning, match=r"it loses .*% of the variance of 6 held-out rows, and PCA .*Prefer PCA"):
+    with pytest.warns(
+        TamizWarning,
+        match=r"it loses .*% of the variance of 6 held-out rows, and PCA .*Prefer PCA.*units per hidden layer \(hidden_sizes\)",
+    ):
         fitted = Autoencoder(9, hidden_sizes=(4,), max_epochs=200, random_state=0).fit(RNG.normal(size=(60, 10)))
     assert fitted.error_ > fitted.pca_error_
 
@@ -274,7 +279,10 @@ def test_independent_columns_are_better_described_by_pca_and_a_warning_reports_i
 def test_a_learning_rate_that_diverges_is_refused_or_lowered():
     with pytest.raises(ValueError, match=r"diverged in each of .* learning_rate = 1e\+06.*Lower learning_rate"):
         Autoencoder(1, **{**SMALL, "learning_rate": 1e6}).fit(CURVE)
-    with pytest.warns(ConvergenceWarning, match=r"diverged in \d+ of .*smaller learning rate.*Lower learning_rate = 2"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"diverged in \d+ of .*smaller learning rate.*Lower the learning rate 2\S* \(learning_rate\)",
+    ):
         fitted = Autoencoder(1, **{**SMALL, "learning_rate": 2.0}).fit(CURVE)
     assert fitted.error_ < 1
 

@@ -276,7 +276,7 @@ def test_mixed_columns_and_float32():
 
 
 def test_a_rate_that_is_too_large_is_reported():
-    with pytest.warns(ConvergenceWarning, match="rows still move by the longest step. Lower learning_rate"):
+    with pytest.warns(ConvergenceWarning, match="rows still move by the longest step. Lower the learning rate"):
         mapped = TSNE(learning_rate=1e300).fit(DIGITS[:300])
     assert np.isfinite(mapped.embedding_).all()
 

@@ -123,7 +123,10 @@ def test_without_a_target_and_with_that_of_a_source_only_columns_count():
 
 def test_a_fit_continues_with_its_target_also_after_loading(tmp_path):
     X, y = make_blobs(300, centers=3, n_features=5, cluster_std=4, random_state=1)
-    with pytest.warns(ConvergenceWarning, match=r"after 10 epochs.*%.*Raise n_epochs, or call continue_fit\(\)"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"after 10 epochs.*%.*Raise the number of epochs \(n_epochs\), or continue \(continue_fit\)",
+    ):
         mapped = UMAP(n_epochs=10, random_state=0).fit(X, y)
     assert not mapped.converged_
     before, loaded = mapped.cross_entropy_, load(save(mapped, tmp_path / "map.tamiz"))

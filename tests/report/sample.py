@@ -621,6 +621,7 @@ def _build(
             "cut_points": {name: [float(cut) for cut in e] for name, e in zip(names, edges, strict=True)},
             "uncut": None,
             "tests": None,
+            "at_chance": [],
             "constant": [],
             "mean_rank": mean_rank([gain, with_class, fisher]),
         },
@@ -799,6 +800,7 @@ def bare() -> dict[str, Any]:
         "scores": {"variance": variance},
         "cut_points": {},
         "mean_rank": None,
+        "at_chance": [],
     }
     result["subset"] = None
     result["recommendation"] = None

@@ -51,6 +51,7 @@ def test_a_list_counts_what_it_does_not_name() -> None:
 
 
 def test_a_long_name_keeps_its_head_and_tail() -> None:
+    assert text.shorten("left\r\nwing", 20) == "left wing"
     short = text.shorten("measurement_of_the_left_wing_in_mm", 20)
     assert len(short) == 20
     assert short.startswith("measurement")

@@ -12,8 +12,9 @@ import tamiz
 from tamiz import SubsetSelector
 from tamiz._study import models
 from tamiz._study.budget import DEFAULT_BUDGET
-from tamiz._study.estimates import _N_SIGNAL_SEARCHES, estimate_steps
+from tamiz._study.estimates import estimate_steps
 from tamiz.assessment import selection_error_rates
+from tamiz.assessment.semi_synthetic import count_searches
 from tamiz.criteria import CFS
 from tamiz.exceptions import DataError
 from tamiz.report import Result
@@ -108,15 +109,19 @@ def test_the_estimate_counts_every_search(monkeypatch):
     calls, fit = [], _SubsetSelectorAdapter._fit_select
     monkeypatch.setattr(_SubsetSelectorAdapter, "_fit_select", lambda *arguments: (calls.append(1), fit(*arguments))[1])
     selection_error_rates(SubsetSelector(CFS(), BestFirst()), X, y, n_draws=3)
-    assert len(calls) == 3 + _N_SIGNAL_SEARCHES
+    assert len(calls) == count_searches(3)
+    assert f"their signal {count_searches(0)} more" in " ".join((tamiz.study.__doc__ or "").split())
+    monkeypatch.setattr("tamiz.assessment.semi_synthetic.N_SIGNAL_SELECTIONS", 500)
     schema = open_source(X, y).schema
     steps = [
-        estimate_steps(schema, DEFAULT_BUDGET, 60, 0, sample_graph=True, search_subset=True, semi_synthetic=n)
+        estimate_steps(
+            schema, DEFAULT_BUDGET, 60, 0, sample_graph=True, searched=(CFS(), BestFirst()), semi_synthetic=n
+        )
         for n in (0, 20, 96)
     ]
     assert "error rates" not in steps[0]
     few, many = (one["error rates"].seconds - 0.2 for one in steps[1:])
-    assert many / few == pytest.approx((96 + _N_SIGNAL_SEARCHES) / (20 + _N_SIGNAL_SEARCHES))
+    assert many / few == pytest.approx(count_searches(96) / count_searches(20))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tamiz._study.budget import Budget, StepEstimate
 from tamiz._study.graph import graph_seconds, max_graph_rows
@@ -15,23 +16,19 @@ from tamiz._study.models import (
     evaluation_size,
 )
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
+from tamiz._study.search_costs import reasons_seconds, search_seconds
+from tamiz.assessment.permutation_null import default_n_permutations
+from tamiz.criteria.base import Merit
 from tamiz.criteria.linear_coefficient import LinearCoefficient
+from tamiz.search.base import Search
 from tamiz.sources.schema import Schema
 
 # Imports and compiled code, whatever the table.
 _BASE_BYTES = 2e7
-# Permutations of the target for a small table.
-_N_PERMUTATIONS = 99
-# Searches of `selection_error_rates` beside those on its targets: on all rows, in 5 folds, and 50 to determine the signal.
-_N_SIGNAL_SEARCHES = 56
 # A semi-synthetic target, and the ridge regression or the comparison with the true columns after its search.
 _TARGET_SECONDS = 0.006
-
-
-def search_seconds(schema: Schema, n_rows: int) -> float:
-    """Return the seconds of the default search (CFS, best first) on `n_rows` rows."""
-    used = len(schema.used)
-    return 0.01 + 1.5e-4 * used + 2e-8 * used * n_rows
+# The time of a search in a fold or on a shuffled target relative to that of the first search, which warms up caches.
+_REPEATED_SEARCH = 0.6
 
 
 def estimate_steps(
@@ -41,7 +38,7 @@ def estimate_steps(
     n_maps: int,
     *,
     sample_graph: bool,
-    search_subset: bool,
+    searched: tuple[Merit, Search] | None,
     semi_synthetic: int = 0,
 ) -> dict[str, StepEstimate]:
     """Return the estimate of every step of a study, by its name.
@@ -55,15 +52,15 @@ def estimate_steps(
     n_maps : int
     sample_graph : bool
         Whether the graph of a long table may be built on a sample.
-    search_subset : bool
-        Whether a subset is searched for.
+    searched : (Merit, Search) or None
+        How a subset is searched for; None is not at all.
     semi_synthetic : int, default=0
         The number of semi-synthetic targets.
 
     Notes
     -----
     Seconds on two cores, and bytes beyond the table, fitted to studies of 100 to 3,000,000 rows and 10 to 100,000 columns;
-    `benchmarks/study_curves.py` plots them beside measurements. The search is estimated for the default merit.
+    `benchmarks/study_curves.py` plots them beside measurements. Steps that use both cores need up to twice the seconds of CPU time.
     """
     n, used, seen = schema.n_rows, len(schema.used), schema.n_coordinates
     values, some = n * used, min(n * used, 4_000_000)
@@ -72,36 +69,37 @@ def estimate_steps(
     joined, drawn = max_graph_rows(schema, n_shown, budget) if sample_graph else n, min(n_shown, 2000)
     resampled = bootstrap_cost(schema, budget)
     refitted = LinearCoefficient().study_refit_products(schema, N_BOOTSTRAP) if resampled else 0.0
-    ranked_again = 1.2e-6 * resampled + 0.012 * used * bool(resampled) + 4e-9 * refitted
-    search = search_seconds(schema, n)
-    fitted = 0.1 + 1e-4 * joined + 3e-8 * joined * seen + 2.5e-7 * drawn**2 + 1.5e-6 * drawn * seen
-    evaluated = 0.1 + 2e-7 * drawn**2 + 8e-7 * drawn * seen
+    ranked_again = 1.9e-6 * resampled + 0.02 * used * bool(resampled) + 6.5e-9 * refitted
+    compared_seconds = 0.005 + 6e-8 * compared * n_compared + 0.75e-9 * compared**2 * n_compared
+    fitted = 0.1 + 2.5e-4 * joined + 3e-8 * joined * seen + 2.5e-7 * drawn**2 + 1.5e-6 * drawn * seen
+    evaluated = 0.1 + 3.5e-7 * drawn**2 + 8e-7 * drawn * seen
     found: dict[str, tuple[float, float, int]] = {
         "table": (0.2 + 2e-4 * used + 4e-8 * values, 8 * some, n),
-        "graph": (graph_seconds(joined, seen), 20 * joined * seen + 1500 * joined, joined),
-        "ranking": (0.1 + 3e-4 * used + 3e-7 * some + 5e-8 * values, 32 * some, n),
+        "graph": (0.05 + 1.25 * graph_seconds(joined, seen), 20 * joined * seen + 1500 * joined, joined),
+        "ranking": (0.1 + 3e-4 * used + 5e-7 * some + 5e-8 * values, 32 * some, n),
         "mean rank": (ranked_again, 90 * resampled + 24 / N_BOOTSTRAP * refitted, n if resampled else 0),
-        "redundancy": (0.75e-9 * compared**2 * n_compared, 4 * compared**2 + 9 * compared * n_compared, n_compared),
-        "subset": (search, 9 * some, n),
-        "reasons": (1.5 * search, 9 * some, n),
+        "redundancy": (compared_seconds, 4 * compared**2 + 9 * compared * n_compared, n_compared),
         "maps": (n_maps / 4 * fitted, 24 * drawn**2 + 500 * joined + 8 * joined * min(seen, 1000), joined),
         "quality": (n_maps / 4 * evaluated, 32 * drawn**2 + 8 * drawn * seen, drawn),
         "clusters": (5e-8 * drawn**2 + 8e-7 * drawn * seen, 24 * drawn * seen, drawn),
     }
-    if search_subset:
+    if searched is not None:
+        search = search_seconds(*searched, schema, n)
         rows, n_splits = evaluation_size(schema, budget)
-        again = search_seconds(schema, rows)
-        n_searches = affordable_searches(_N_PERMUTATIONS, n_splits, again, budget.scale * MAX_SEARCH_SECONDS)
+        again = search_seconds(*searched, schema, rows)
+        n_searches = affordable_searches(
+            default_n_permutations(replace(schema, n_rows=rows)), n_splits, again, budget.scale * MAX_SEARCH_SECONDS
+        )
         found |= {
+            "subset": (search, 9 * some, n),
+            "reasons": (reasons_seconds(searched[0], search), 9 * some, n),
             "recommendation": (*_recommendation_cost(schema, budget, rows, n_splits), rows),
-            "assessment": (0.5 + n_searches * again, 64 * rows * used, rows),
+            "assessment": (0.2 + _REPEATED_SEARCH * n_searches * again, 64 * rows * used, rows),
         }
         if semi_synthetic:
-            found["error rates"] = (_error_rate_seconds(schema, rows, semi_synthetic), 64 * rows * used, rows)
+            found["error rates"] = (_error_rate_seconds(schema, rows, semi_synthetic, again), 64 * rows * used, rows)
         if seen <= MAX_NOISE_COORDINATES:
             found["noise_experiment"] = (0.5 + 2e-5 * rows * (seen + 60), 64 * rows * (seen + 50), rows)
-    else:
-        del found["subset"], found["reasons"]
     return {
         step: StepEstimate(seconds, _BASE_BYTES + n_bytes, n_rows) for step, (seconds, n_bytes, n_rows) in found.items()
     }
@@ -114,17 +112,20 @@ def _recommendation_cost(schema: Schema, budget: Budget, n_rows: int, n_splits: 
 
     # Few levels of a column occur in the rows that models are fitted to.
     modelled = len(schema.numeric) + sum(schema.n_levels.values()) / 50
-    seconds = 0.5 + min(0.02 * math.sqrt(n_rows * modelled), 40)
+    seconds = 1.0 + min(0.03 * math.sqrt(n_rows * modelled), 40)
     by_mrmr = mrmr_seconds(schema, n_rows)
     if by_mrmr <= budget.scale * MAX_SECONDS_PER_SEARCH:
         seconds += (1 + n_splits) * by_mrmr
     return seconds, 64 * n_rows * modelled
 
 
-def _error_rate_seconds(schema: Schema, n_rows: int, n_draws: int) -> float:
+def _error_rate_seconds(schema: Schema, n_rows: int, n_draws: int, search: float) -> float:
     """Return the seconds of searches on semi-synthetic targets, and of the ridge regressions that determine the signal."""
-    n_searches = n_draws + _N_SIGNAL_SEARCHES
+    # Imported late: it loads scikit-learn's models.
+    from tamiz.assessment.semi_synthetic import count_searches
+
     # The largest column of levels is often selected. The regression has an unknown for each of its levels in the rows.
     n_unknowns = min(max(schema.n_levels.values(), default=0), n_rows)
-    regressions = 1e-10 * (_N_SIGNAL_SEARCHES - 1) * n_unknowns**2 * n_rows
-    return 0.2 + n_searches * (search_seconds(schema, n_rows) + _TARGET_SECONDS) + regressions
+    # One after every search but that on all rows and those on the targets.
+    regressions = 1e-10 * (count_searches(0) - 1) * n_unknowns**2 * n_rows
+    return 0.2 + count_searches(n_draws) * (_REPEATED_SEARCH * search + _TARGET_SECONDS) + regressions

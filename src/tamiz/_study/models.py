@@ -17,6 +17,7 @@ from tamiz._study.model_descriptions import (
     describe_noise_experiment,
     describe_recommendation,
 )
+from tamiz.assessment.permutation_null import MIN_PERMUTATIONS, default_n_permutations
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
@@ -41,7 +42,6 @@ _MAX_ROWS, _MIN_ROWS, _MAX_VALUES = 3_000, 1_000, 1_000_000
 _FEW_ROWS, _FOLDS, _FEWER_FOLDS = 100, 10, 5
 # Limits in seconds: all searches in folds and on shuffled targets, and one search of a default candidate.
 MAX_SEARCH_SECONDS, MAX_SECONDS_PER_SEARCH = 40.0, 3.0
-_MIN_PERMUTATIONS = 19
 # No noise experiment above so many coordinates of a row: fifty more columns then change little.
 MAX_NOISE_COORDINATES = 200
 _N_ADDED_COLUMNS = (0, 10, 50)
@@ -124,9 +124,8 @@ class ModelEvaluation:
             The seconds of its search on these rows.
         """
         from tamiz.assessment import selection_report
-        from tamiz.assessment.permutation_null import default_n_permutations
 
-        n_shuffles = default_n_permutations(self.source)
+        n_shuffles = default_n_permutations(self.source.schema)
         if not self.requested:
             n_searches = affordable_searches(n_shuffles, self.n_splits, search_seconds, self._max_search_seconds)
             if n_searches == 0:
@@ -149,7 +148,7 @@ class ModelEvaluation:
         notes = [*self.notes, *found.notes]
         if not n_shuffles:
             notes.append(
-                f"The permutation test was left out: {_MIN_PERMUTATIONS} more searches of {search_seconds:.1f} s. {_REQUEST_HINT}"
+                f"The permutation test was left out: {MIN_PERMUTATIONS} more searches of {search_seconds:.1f} s. {_REQUEST_HINT}"
             )
         return describe_assessment(found, notes)
 
@@ -215,7 +214,7 @@ class ModelEvaluation:
             max_seconds=None if self.requested else self.budget.scale * MAX_SECONDS_PER_SEARCH,
             n_features=selector.n_features,
             column_options={
-                name: value for name, value in search.get_params(deep=False).items() if name in _COLUMN_PARAMETERS
+                name: value for name, value in search.get_params(deep=False).items() if name in COLUMN_PARAMETERS
             },
         )
         found[_candidate_id(selector)] = selector
@@ -252,7 +251,7 @@ class ModelEvaluation:
 
 
 # Parameters of a search that restrict the columns that it may select.
-_COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
+COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
 # Models of the wrappers among the default candidates, which have the same names.
 _CANDIDATE_MODELS = ("naive_bayes", "ridge", "knn")
 
@@ -265,7 +264,7 @@ def affordable_searches(n_permutations: int, n_splits: int, seconds: float, max_
     room = min(max_seconds / max(seconds, 1e-3), 1e9) - 1 - n_splits
     if room < 0:
         return 0
-    fitting = [n for n in (n_permutations, _MIN_PERMUTATIONS) if n <= room]
+    fitting = [n for n in (n_permutations, MIN_PERMUTATIONS) if n <= room]
     return 1 + n_splits + (fitting[0] if fitting else 0)
 
 

@@ -10,9 +10,11 @@ from tamiz._study.column_tests import describe_column_tests, describe_uncut_colu
 from tamiz._study.graph import RowGraph, needs_graph
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, StatisticsCache, gather_statistics
+from tamiz.criteria.chance_information import chance_level_warnings, find_chance_level_columns
 from tamiz.criteria.discretization import MDL, ColumnCoder
 from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.report.records.columns import CriterionInfo, RankingRecord
+from tamiz.criteria.information_gain import InformationGain
+from tamiz.report.records.columns import ChanceLevelColumn, CriterionInfo, RankingRecord
 from tamiz.runtime.registry import entry_label, method_label
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -114,6 +116,56 @@ def describe_ranking(source: Source, ranking_criteria: list[RankingCriterion]) -
         mean_rank=None,
         tests=describe_column_tests(tests, schema),
     )
+
+
+# Columns that are compared with chance: the first ones by each criterion that uses the target, and by the mean rank.
+_FIRST_BY_CRITERION, _FIRST_BY_MEAN_RANK = 3, 5
+
+
+def describe_chance_level(
+    source: Source, ranking: RankingRecord, missing: MissingRule
+) -> tuple[ChanceLevelColumn, ...]:
+    """Return those of the first columns of a ranking that have many values and no more information than chance.
+
+    Parameters
+    ----------
+    source : Source
+    ranking : RankingRecord
+        With its mean rank, if there is one.
+    missing : {"distribute", "category"}
+    """
+    supervised = [one.id for one in ranking.criteria if one.needs_target]
+    first = {j for name in supervised for j in _first_columns(ranking.scores[name], _FIRST_BY_CRITERION)}
+    if supervised and ranking.mean_rank is not None:
+        by_rank = [None if rank is None else -rank for rank in ranking.mean_rank.ranks]
+        first |= set(_first_columns(by_rank, _FIRST_BY_MEAN_RANK))
+    return tuple(
+        ChanceLevelColumn(
+            name=source.schema.names[level.column],
+            n_values=level.n_values,
+            information=level.information,
+            expected=level.expected,
+        )
+        for level in find_chance_level_columns(_count_classes(source, sorted(first), missing))
+    )
+
+
+def subset_chance_warnings(source: Source, columns: Sequence[str], missing: MissingRule) -> list[str]:
+    """Return a warning on columns of many values that CFS selects, although their information is not above chance."""
+    numbers = [source.schema.names.index(name) for name in columns]
+    remedy = "search by a merit with correction='chance' (--merit jmi --correction chance)"
+    return chance_level_warnings("CFS", _count_classes(source, numbers, missing), source.schema.names, remedy)
+
+
+def _count_classes(source: Source, columns: Sequence[int], missing: MissingRule) -> dict[int, list[Floats]]:
+    """Return the rows of every value in every class, or interval of a numeric target, of those columns that have many values."""
+    measure = InformationGain(missing=missing).adapt_to(source.schema)
+    return {} if measure is None else measure.count_classes([source], columns)
+
+
+def _first_columns(scores: Sequence[float | None], n: int) -> list[int]:
+    """Return the numbers of the columns with the largest scores."""
+    return sorted((j for j, score in enumerate(scores) if score is not None), key=lambda j: -(scores[j] or 0.0))[:n]
 
 
 def _docstring_summary(method: Any) -> str:

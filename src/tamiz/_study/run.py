@@ -8,11 +8,12 @@ from dataclasses import KW_ONLY, dataclass, replace
 from tamiz._study.budget import Budget, StepRunner
 from tamiz._study.graph import RowGraph, needs_graph
 from tamiz._study.map_colors import describe_clusters, describe_colors
-from tamiz._study.maps import MapRequest, StudyMap, describe_map, fit_map
+from tamiz._study.map_records import describe_map
+from tamiz._study.maps import MapRequest, StudyMap, fit_map
 from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.models import ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
-from tamiz._study.ranking import RankingCriterion, describe_ranking
+from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking, subset_chance_warnings
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
 from tamiz._study.subset import describe_subset, explain_subset
 from tamiz.criteria import registry as criteria
@@ -96,6 +97,7 @@ class StudyRun:
                 "the mean rank over all criteria",
             )
             ranking = replace(scored, mean_rank=mean_rank)
+            ranking = replace(ranking, at_chance=describe_chance_level(self.source, ranking, self.missing))
         redundancy = self.steps.run_optional(
             "redundancy",
             lambda: describe_redundancy(self.source, ranking, self.missing, self.budget),
@@ -103,9 +105,18 @@ class StudyRun:
         )
         return ranking, redundancy
 
-    def select(self, selector: SubsetSelector) -> SubsetRecord | None:
-        """Run the search and return the subset, with the reason why each column is in or out."""
-        subset = self.steps.run_step("subset", lambda: _search_subset(selector, self.source, self.steps))
+    def select(self, selector: SubsetSelector, *, requested: bool) -> SubsetRecord | None:
+        """Run the search and return the subset, with the reason why each column is in or out.
+
+        A search that was not requested and cannot be run, such as one by cross-validation of three rows, is skipped with a warning.
+        """
+        try:
+            subset = self.steps.run_step("subset", lambda: _search_subset(selector, self.source, self.steps))
+        except (DataError, MemoryError) as error:
+            if requested:
+                raise
+            warn_user([f"The subset of columns is left out: {error}"])
+            return None
         if subset is None:
             return None
         explained = self.steps.run_optional(
@@ -115,6 +126,8 @@ class StudyRun:
 
     def _explain(self, selector: SubsetSelector, subset: SubsetRecord) -> SubsetRecord:
         """Return the subset with why each column is in or out, and which selected columns are redundant."""
+        if isinstance(selector.criterion_, CFS):
+            warn_user(subset_chance_warnings(self.source, subset.columns, self.missing))
         notes = redundant_pair_notes(self.source, subset.columns, self.missing, self.budget)
         return explain_subset(subset, selector, self.source, notes)
 

@@ -22,6 +22,7 @@ from tamiz._study.run import StudyRun
 from tamiz._study.sampling import sample_shown_rows
 from tamiz._study.table import describe_table
 from tamiz.criteria.base import Merit, Relevance
+from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs import registry as graphs
@@ -48,6 +49,9 @@ from tamiz.sources.date_parts import split_dates
 from tamiz.sources.factory import open_source
 from tamiz.sources.schema import Kind, Schema
 from tamiz.sources.views import RowNumbers
+
+# Folds of a numeric target test at least 2 rows. Of 6 rows, 4 are left for training, of which 2 folds can be made again.
+_MIN_NESTED_ROWS = 6
 
 
 def study(
@@ -192,7 +196,7 @@ def study(
             len(rows),
             len(wanted),
             sample_graph=graph is None,
-            search_subset=searched,
+            searched=(used_merit, used_search) if searched else None,
             semi_synthetic=semi_synthetic,
         )
         row_graph = _build_graph(run, source, graph, relevances, wanted, rows, rng)
@@ -223,7 +227,10 @@ def study(
         )
         ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
         ranking, redundancy = study_run.rank(ranked)
-        subset = study_run.select(selector) if searched else None
+        requested = (
+            assess or semi_synthetic or any(part is not None for part in (merit, search, n_features, stop, journal))
+        )
+        subset = study_run.select(selector, requested=bool(requested)) if searched else None
         fitted_maps, quality = study_run.embed(wanted, most_fitted)
         evaluated = study_run.evaluate(selector, subset)
         colors = study_run.describe_colors_and_clusters(ranking) if points and fitted_maps else ()
@@ -287,6 +294,11 @@ def _can_search(merit: Merit, schema: Schema, *, assess: bool | None, semi_synth
         raise DataError(
             f"semi_synthetic={semi_synthetic} repeats the search on targets with the values of the real one, and the table has no "
             "target; pass target=."
+        )
+    if assess and isinstance(merit, CrossValidated) and not schema.has_classes and schema.n_rows < _MIN_NESTED_ROWS:
+        raise DataError(
+            f"assess=True (--assess) cross-validates the merit again in every fold, which needs at least {_MIN_NESTED_ROWS} rows; "
+            f"the table has {schema.n_rows} with a target. Pass more rows, or leave out assess."
         )
     return schema.target is not None or not merit.reads_target
 

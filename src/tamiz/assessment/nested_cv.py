@@ -45,7 +45,7 @@ _DEFAULT_SPLITS = 10
 def count_selections(source: Source, semi_synthetic: int = 0) -> int:
     """Return how often `selection_report` repeats a selection by default, with some number of semi-synthetic targets."""
     for_signal = N_SIGNAL_SELECTIONS if semi_synthetic else 0
-    return 1 + _DEFAULT_SPLITS + default_n_permutations(source) + semi_synthetic + for_signal
+    return 1 + _DEFAULT_SPLITS + default_n_permutations(source.schema) + semi_synthetic + for_signal
 
 
 def selection_report(
@@ -174,7 +174,7 @@ def selection_report(
             choice = adapter.select_full_table(source, folds.table_seed)
         fold_sets, fold_messages = select_in_folds(adapter, source, folds)
         scores, fit_notes = assessment.score_roles(choice.support, fold_sets)
-        n_shuffles = default_n_permutations(source) if n_permutations is None else n_permutations
+        n_shuffles = default_n_permutations(source.schema) if n_permutations is None else n_permutations
         null = assessment.permutation_null(choice, n_shuffles, rng) if n_shuffles else None
         error_rates = (
             report_error_rates(source, adapter, choice.support, folds, fold_sets, semi_synthetic, rng)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
 from tamiz.sources.views import select_columns, select_rows, target_array
 from tamiz.statistics.base import Floats
 
@@ -17,7 +18,7 @@ RowIndices = NDArray[np.intp]
 Target = NDArray[Any]
 
 # Tables up to this number of values get the default number of permutations; larger ones the smallest that allows p = 0.05.
-_SMALL_TABLE_VALUES, _DEFAULT_PERMUTATIONS, _MIN_PERMUTATIONS = 200_000, 99, 19
+_SMALL_TABLE_VALUES, _DEFAULT_PERMUTATIONS, MIN_PERMUTATIONS = 200_000, 99, 19
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class PermutationNull:
     @property
     def explained_by_chance(self) -> bool | None:
         """Whether p is above 0.05; None if there are too few permutations for a smaller p."""
-        return self.p_value > 0.05 if len(self.null_values) >= _MIN_PERMUTATIONS else None
+        return self.p_value > 0.05 if len(self.null_values) >= MIN_PERMUTATIONS else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the null distribution as JSON types."""
@@ -88,13 +89,9 @@ class TargetShuffle:
     draw: Callable[[np.random.Generator], Target]
 
 
-def default_n_permutations(source: Source) -> int:
+def default_n_permutations(schema: Schema) -> int:
     """Return the default number of permutations, which depends only on the size of the table."""
-    return (
-        _DEFAULT_PERMUTATIONS
-        if source.schema.n_rows * len(source.schema.used) <= _SMALL_TABLE_VALUES
-        else _MIN_PERMUTATIONS
-    )
+    return _DEFAULT_PERMUTATIONS if schema.n_rows * len(schema.used) <= _SMALL_TABLE_VALUES else MIN_PERMUTATIONS
 
 
 def target_shuffle(source: Source, rows: RowIndices | None = None) -> TargetShuffle:

@@ -13,7 +13,7 @@ from tamiz.assessment.error_rates import SelectionErrorRates, Truth
 from tamiz.assessment.fold_scores import ignore_known_warnings
 from tamiz.assessment.repeated_searches import run_with_progress, select_in_folds
 from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector
-from tamiz.assessment.signal_calibration import Signal, estimate_signal
+from tamiz.assessment.signal_calibration import N_SIGNAL_SELECTIONS, Signal, estimate_signal
 from tamiz.assessment.synthetic_targets import ColumnNumbers, SyntheticTargets, TrueColumns
 from tamiz.exceptions import DataError
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
@@ -35,6 +35,11 @@ _MODEL_NOTE = (
     "Semi-synthetic targets are additive in the true columns: linear in numbers, with a random effect of each level of a category. "
     "Interactions and nonlinear effects are not simulated."
 )
+
+
+def count_searches(n_draws: int) -> int:
+    """Return how often `selection_error_rates` selects by default: on all rows, in every fold, for the signal, on every target."""
+    return 1 + _N_SPLITS + N_SIGNAL_SELECTIONS + n_draws
 
 
 def selection_error_rates(

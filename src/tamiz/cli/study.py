@@ -242,19 +242,22 @@ def _show_study_plan(
     from tamiz._study.estimates import estimate_steps
     from tamiz._study.maps import list_map_methods
     from tamiz._study.sampling import MAX_POINTS
+    from tamiz.method_lookup import choose_merit_and_search
 
     n_maps = len(maps or [one for one in list_map_methods() if one.variant.is_default])
     schema = source.schema
     searched = schema.target is not None or not subset_search.needs_target
     n_drawn = min(schema.n_rows, MAX_POINTS if n_points is None else n_points)
     budget = Budget(subset_search.max_seconds)
+    # The default merit depends on the kind of the target, so on the schema.
+    method = choose_merit_and_search(subset_search.make_merit(missing), subset_search.make_search(), schema, missing)
     steps = estimate_steps(
         schema,
         budget,
         n_drawn,
         n_maps,
         sample_graph=sample_graph,
-        search_subset=searched,
+        searched=method if searched else None,
         semi_synthetic=semi_synthetic,
     )
     total = sum(step.seconds for step in steps.values())

@@ -134,7 +134,7 @@ def uninformative_warnings(label: str, mask: NDArray[np.bool_], unrelated: Seque
     ]
 
 
-class _ChanceLevel(NamedTuple):
+class ChanceLevel(NamedTuple):
     """A column whose information is not above chance: its number of values, its information and the expected one, in bits."""
 
     column: int
@@ -143,26 +143,37 @@ class _ChanceLevel(NamedTuple):
     expected: float
 
 
+def find_chance_level_columns(tables: dict[int, list[Floats]]) -> list[ChanceLevel]:
+    """Return the columns of many values whose information with the target is not above chance.
+
+    A column of more than ten values is returned if, with every output of the target, its information is at most the 95 % point of
+    its distribution under independence: a permutation test of 199 random tables with the margins of the observed one has p > 0.05.
+    Its draws depend only on the table. No column is returned where the counts are not whole numbers, as with weights of 1 / the
+    rows of a group.
+
+    Parameters
+    ----------
+    tables : dict of int to list of ndarray of shape (n_values, n_classes)
+        For each column the counts of its values in the classes of every output, without missing values where these are distributed.
+    """
+    return [level for j, outputs in tables.items() if (level := _chance_level(j, outputs)) is not None]
+
+
 def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Sequence[str], remedy: str) -> list[str]:
     """Return a warning on columns of many values whose information with the target is not above chance; none without such columns.
-
-    A column of more than ten values is named if, with every output of the target, its information is at most the 95 % point of its
-    distribution under independence: a permutation test of 199 random tables with the margins of the observed one has p > 0.05. Its
-    draws depend only on the table. No column is named where the counts are not whole numbers, as with weights of 1 / the rows of a
-    group.
 
     Parameters
     ----------
     label : str
         The name of the criterion.
     tables : dict of int to list of ndarray of shape (n_values, n_classes)
-        For each column the counts of its values in the classes of every output, without missing values where these are distributed.
+        As in `find_chance_level_columns`.
     names : sequence of str
         The names of the columns.
     remedy : str
         What the user can do other than to exclude the columns.
     """
-    found = [level for j, outputs in tables.items() if (level := _chance_level(j, outputs)) is not None]
+    found = find_chance_level_columns(tables)
     if not found:
         return []
     described = list_names(
@@ -178,7 +189,7 @@ def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Se
     ]
 
 
-def _chance_level(column: int, tables: Sequence[Floats]) -> _ChanceLevel | None:
+def _chance_level(column: int, tables: Sequence[Floats]) -> ChanceLevel | None:
     """Return the information of a column of many values whose information is not above chance, None for another column."""
     sizes = [(table.sum(axis=1) > 0).sum() for table in tables]
     if max(sizes) <= FEW_VALUES or not all(_are_whole(table) for table in tables):
@@ -191,7 +202,7 @@ def _chance_level(column: int, tables: Sequence[Floats]) -> _ChanceLevel | None:
         for table in counts
     ]
     information = [_information(table) for table in counts]
-    return _ChanceLevel(column, int(max(sizes)), float(np.mean(information)), float(np.mean(expected)))
+    return ChanceLevel(column, int(max(sizes)), float(np.mean(information)), float(np.mean(expected)))
 
 
 def _is_above_chance(table: NDArray[np.int64]) -> bool:

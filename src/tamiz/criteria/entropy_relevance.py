@@ -88,19 +88,36 @@ class EntropyRelevance(StatisticRelevance):
 
     def selection_warnings(self, tables: Sequence[Source], columns: Sequence[int]) -> list[str]:
         """Return a warning on selected categories of many values whose information about the target is not above chance."""
+        remedy = "select by the merit MIM with correction='chance' (tamiz select --merit mim --correction chance)"
+        return chance_level_warnings(
+            type(self).__name__, self.count_classes(tables, columns), tables[0].schema.names, remedy
+        )
+
+    def count_classes(self, tables: Sequence[Source], columns: Sequence[int]) -> dict[int, list[Floats]]:
+        """Return the rows of every value in every class of each output, of those of the columns that have many values.
+
+        Parameters
+        ----------
+        tables : sequence of Source
+            The table with each output of the target.
+        columns : sequence of int
+
+        Returns
+        -------
+        dict of int to list of ndarray of shape (n_values, n_classes)
+        """
         schema = tables[0].schema
         many = [j for j in columns if len(schema.columns[j].levels) > FEW_VALUES]
-        if not many:
-            return []
         counts: dict[int, list[Floats]] = {j: [] for j in many}
+        if not many:
+            return counts
         for table in tables:
             view = select_columns(weight_groups_equally(table), many)
             cache = gather_statistics([self], view.reduce, view.schema)
             counted = cache[self._contingency_tables(self._coder(view.schema), cache, view.schema)].tables
             for j, values in zip(view.schema.used.tolist(), counted, strict=True):
                 counts[j].append(values[:, :-1] if self.missing == "category" else values[:-1, :-1])
-        remedy = "select by the merit MIM with correction='chance' (tamiz select --merit mim --correction chance)"
-        return chance_level_warnings(type(self).__name__, counts, schema.names, remedy)
+        return counts
 
     def reweighted_scores(self, sample: WeightedTable, schema: Schema) -> Floats:
         """Return the scores of the columns under other row weights; relevances share the entropies after MDL cuts."""

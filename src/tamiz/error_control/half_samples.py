@@ -88,7 +88,15 @@ def select_highest(scores: Floats, n: int, rng: np.random.Generator) -> NDArray[
 
 
 class HalfSelection(ABC):
-    """Selects columns from halves of the rows of one table."""
+    """Selects columns from halves of the rows of one table.
+
+    Attributes
+    ----------
+    rescores_halves : bool
+        Whether a relevance scores the rows of every half anew, because it cannot be computed again under weights of the rows.
+    """
+
+    rescores_halves: bool = False
 
     @abstractmethod
     def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
@@ -110,6 +118,7 @@ class RelevanceHalves(HalfSelection):
         self._candidates = np.array([j for j in schema.used.tolist() if not schema.columns[j].constant], dtype=np.intp)
         self._position = np.searchsorted(schema.used, self._candidates)
         self._scorers = WeightedScorers.from_relevances({"": relevance}, self._source, n_halves)
+        self.rescores_halves = not self._scorers.names
 
     @property
     def n_candidates(self) -> int:

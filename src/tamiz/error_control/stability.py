@@ -31,9 +31,11 @@ from tamiz.sources.schema import Schema
 from tamiz.storage.invariants import BoolArray, FloatArray, Integer, Invariants, Number, OneOf
 
 _DEFAULT_THRESHOLD, _DEFAULT_MAX_FALSE = 0.75, 1.0
-_PLAN_ADVICE = (
-    "A smaller n_pairs (--n-pairs) makes frequencies less precise; relevances that count values, such as information gain, and "
-    "tree importance are faster, because the columns are coded once."
+_PLAN_ADVICE = "A smaller n_pairs (--n-pairs) makes frequencies less precise."
+# For a relevance that scores every half anew.
+_RELEVANCE_ADVICE = (
+    "Relevances that count values, such as information gain, and tree importance are faster, because the columns are coded "
+    "once."
 )
 
 
@@ -263,7 +265,8 @@ class StabilitySelector(Selector):
             def select_from_pair() -> None:
                 halves.select(draw_half_pairs(source, 1, rng), 1, n_features, rng)
 
-            return time_repetitions(select_from_pair, n_pairs, "pairs of halves", _PLAN_ADVICE)
+            advice = f"{_PLAN_ADVICE} {_RELEVANCE_ADVICE}" if halves.rescores_halves else _PLAN_ADVICE
+            return time_repetitions(select_from_pair, n_pairs, "pairs of halves", advice)
 
     def _check_bounds(self) -> None:
         check_choice("assumption", self.assumption, ASSUMPTIONS)

@@ -269,7 +269,7 @@ class Autoencoder(Reducer):
         rows = f"{self.n_validation_:,} held-out rows" if self.n_validation_ else "the rows of the fit"
         return [
             f"Autoencoder: it loses {self.error_:.1%} of the variance of {rows}, and PCA with as many components "
-            f"{self.pca_error_:.1%}. Prefer PCA, or pass more rows or other hidden_sizes."
+            f"{self.pca_error_:.1%}. Prefer PCA, or pass more rows or other numbers of units per hidden layer (hidden_sizes)."
         ]
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
@@ -419,11 +419,11 @@ def _training_warnings(training: Training, settings: TrainingSettings) -> list[s
     if training.n_diverged:
         warnings.append(
             f"Autoencoder: training diverged in {training.n_diverged:,} of {n_epochs:,} epochs, and continued with a smaller "
-            f"learning rate. Lower learning_rate = {settings.learning_rate:g}."
+            f"learning rate. Lower the learning rate {settings.learning_rate:g} (learning_rate)."
         )
     if not training.converged:
         warnings.append(
             f"Autoencoder: not converged after {n_epochs:,} epochs: the loss of the held-out rows may decrease further. Raise "
-            "max_epochs."
+            "the number of epochs (max_epochs)."
         )
     return warnings

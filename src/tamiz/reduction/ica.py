@@ -262,8 +262,12 @@ class ICA(Reducer):
             reached = (
                 f"ICA: not converged after {self.n_iter_:,} iterations: the gradient norm is {self.gradient_norm_:.2g}"
             )
-            advice = "Raise max_iter" if self.n_iter_ >= self.max_iter else "Rounding allows no further step: raise tol"
-            warn_user([f"{reached}, and tol = {self.tol:g}. {advice}."], ConvergenceWarning)
+            advice = (
+                "Raise the number of iterations (max_iter)"
+                if self.n_iter_ >= self.max_iter
+                else "Rounding allows no further step: raise the tolerance (tol)"
+            )
+            warn_user([f"{reached}, and the tolerance is {self.tol:g}. {advice}."], ConvergenceWarning)
         gaussian = [
             name for name, p in zip(self.axis_names_, self.gaussian_p_values_, strict=True) if p > GAUSSIAN_LEVEL
         ]
@@ -277,8 +281,8 @@ class ICA(Reducer):
         )
         warn_user(
             [
-                f"ICA: {named} cannot be distinguished from Gaussian noise (p > {GAUSSIAN_LEVEL:g} in "
-                f"gaussian_p_values_): {consequence}."
+                f"ICA: {named} cannot be distinguished from Gaussian noise (p-value above {GAUSSIAN_LEVEL:g}): "
+                f"{consequence}."
             ]
         )
 

@@ -293,8 +293,8 @@ class MDS(Reducer):
             share = 1 - (self.stress_history_[-1] / self.stress_history_[-2]) ** 2
             warn_user(
                 [
-                    f"MDS: not converged after max_iter={max_iter:,} iterations; the last one lowered the squared stress by "
-                    f"a share of {share:.1g}. Raise max_iter or tol."
+                    f"MDS: not converged after {max_iter:,} iterations; the last one lowered the squared stress by "
+                    f"a share of {share:.1g}. Raise the number of iterations (max_iter) or the tolerance (tol)."
                 ],
                 ConvergenceWarning,
             )
@@ -305,7 +305,7 @@ class MDS(Reducer):
                 warn_user(
                     [
                         f"MDS: the ordinal map is degenerate: its {len(points):,} points coincide with {n_places} places. Use "
-                        "kind='interval' or kind='metric'."
+                        "interval or metric MDS (kind='interval' or kind='metric')."
                     ]
                 )
 

@@ -209,8 +209,9 @@ class StochasticMDS(Reducer):
         if not self.converged_:
             warn_user(
                 [
-                    f"StochasticMDS: not converged after n_rounds={n_rounds:,} rounds; a further step would lower the stress by "
-                    f"{100 * decrease:.2g} %, and tol={tol:g} is {100 * tol:.2g} %. Raise n_rounds or tol."
+                    f"StochasticMDS: not converged after {n_rounds:,} rounds; a further step would lower the stress by "
+                    f"{100 * decrease:.2g} %, and the tolerance is {100 * tol:.2g} %. Raise the number of rounds "
+                    "(n_rounds) or the tolerance (tol)."
                 ],
                 ConvergenceWarning,
             )

@@ -289,17 +289,23 @@ class TSNE(NeighborEmbedding):
         if self.converged_:
             return
         if jumping > _MAX_CLIPPED_SHARE:
-            reason = f"{jumping:.0%} of the rows still move by the longest step. Lower learning_rate."
+            reason = (
+                f"{jumping:.0%} of the rows still move by the longest step. Lower the learning rate (learning_rate)."
+            )
         elif still and not decreasing:
-            reason = "the rows have hardly moved from the initial layout. Raise learning_rate or n_iter."
+            reason = (
+                "the rows have hardly moved from the initial layout. Raise the learning rate (learning_rate) or the number of "
+                "iterations (n_iter)."
+            )
         elif decrease == np.inf:
             reason = (
-                f"fewer than {CHECK_INTERVAL} of them had the final exaggeration. Raise n_iter, or call continue_fit()."
+                f"fewer than {CHECK_INTERVAL} of them had the final exaggeration. Raise the number of iterations (n_iter), or "
+                "continue (continue_fit)."
             )
         else:
             reason = (
-                f"the last {CHECK_INTERVAL} lowered the divergence by more than {_CONVERGED_DECREASE:.0%}. Raise n_iter, or call "
-                "continue_fit()."
+                f"the last {CHECK_INTERVAL} lowered the divergence by more than {_CONVERGED_DECREASE:.0%}. Raise the number "
+                "of iterations (n_iter), or continue (continue_fit)."
             )
         warn_user([f"TSNE: not converged after {self.n_iter_:,} iterations: {reason}"], ConvergenceWarning)
 

@@ -327,7 +327,7 @@ class UMAP(NeighborEmbedding):
             warn_user(
                 [
                     f"UMAP: not converged after {self.n_epochs_:,} epochs: {CHECK_EPOCHS} further ones lower the cross entropy by "
-                    f"{decrease:.1%}. Raise n_epochs, or call continue_fit()."
+                    f"{decrease:.1%}. Raise the number of epochs (n_epochs), or continue (continue_fit)."
                 ],
                 ConvergenceWarning,
             )

@@ -57,7 +57,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
     ranking = result.ranking
     if ranking is None or not ranking.criteria:
         return None
-    names, mean_rank, tests = ranking.columns, ranking.mean_rank, ranking.tests
+    names, mean_rank, tests, target = ranking.columns, ranking.mean_rank, ranking.tests, result.table.target
     counted = [one for one in ranking.criteria if mean_rank is None or one.id in mean_rank.criteria]
     criteria = [*counted, *(one for one in ranking.criteria if one not in counted)]
     scores = [ranking.scores[criterion.id] for criterion in criteria]
@@ -104,7 +104,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
     order_by = first_scores if mean_rank is None else ranks
     tied = [j for j in order[:n_ranked] if order_by[j] == order_by[order[0]]]
     by = _top_rank_text(mean_rank, tied) if mean_rank is not None and n_ranked else ""
-    target = result.table.target
+    doubt = _doubt_text(ranking, tied, target) if n_ranked and criteria[0].needs_target else None
     return {
         "lead": _lead(
             target,
@@ -113,6 +113,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
             [first_scores[j] for j in order],
             [names[j] for j in tied],
             by,
+            doubt,
         ),
         "criteria": criteria,
         "mean_rank": mean_rank,
@@ -124,6 +125,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         "zero_scores_by": label_in_sentence(criteria[0].label),
         "uncut": uncut_sentences(ranking, target),
         "tests": "" if tests is None else _tests_text(tests, shorten(target, 40)),
+        "at_chance": _chance_level_text(ranking, target),
         "has_p_values": tests is not None and not tests.untestable_reason,
         "disagreement": "" if mean_rank is None else _disagreement_text(ranking, mean_rank, counted),
         "has_cuts": bool(ranking.cut_points),
@@ -174,6 +176,7 @@ def _lead(
     scores: Sequence[float | None],
     first: Sequence[str],
     rank: str,
+    doubt: str | None,
 ) -> str:
     """Return a sentence on the columns that rank first, by mean rank or score, and on the number of columns with a score of 0."""
     known = [score for score in scores if score is not None]
@@ -192,10 +195,47 @@ def _lead(
     if n_zero == len(known) and not rank:
         return f"Every {label} is 0. That is not evidence that the columns are unrelated to {shorten(target, 40)}."
     verb = "are the most relevant columns" if several else "is the most relevant column"
+    if doubt is not None:
+        verb = "rank first" if several else "ranks first"
     words = f"{named} {verb} for {shorten(target, 40)}: {by}"
     if n_zero:
         words += f"; the {label} of {join_column_names(zero) if n_zero <= _FEW_NAMED else count_with_noun(n_zero, 'column')} is 0"
-    return f"{words}."
+    return " ".join(filter(None, [f"{words}.", doubt]))
+
+
+def _doubt_text(ranking: RankingRecord, first: Sequence[int], target: str | None) -> str | None:
+    """Return why the columns that rank first are not called relevant, "" if no test exists; None if one of them is significant."""
+    tests, at_chance = ranking.tests, {column.name for column in ranking.at_chance}
+    its = "its" if len(first) == 1 else "their"
+    if all(ranking.columns[j] in at_chance for j in first):
+        return f"That is no evidence of a relation to {shorten(target, 40)}: {its} information is not above chance."
+    if tests is None:
+        return None
+    if tests.untestable_reason:
+        return ""
+    adjusted = [p for j in first if (p := tests.adjusted[j]) is not None and ranking.columns[j] not in at_chance]
+    if not adjusted or min(adjusted) <= tests.level:
+        return None
+    found = f"adjusted p-value {'' if len(adjusted) == 1 else 'at least '}{_p_value_text(min(adjusted))}"
+    tested = "A test of it alone does" if len(first) == 1 else "Tests of each alone do"
+    return f"{tested} not find a relation to {shorten(target, 40)} ({found})."
+
+
+def _chance_level_text(ranking: RankingRecord, target: str | None) -> str:
+    """Return sentences on high-ranking columns of many values whose information is not above chance, "" without any."""
+    if not ranking.at_chance:
+        return ""
+    named = join_names(
+        [
+            f"{shorten(one.name, 40)} ({one.n_values:,} values: {one.information:.3g} bits, {one.expected:.3g} expected by chance)"
+            for one in ranking.at_chance
+        ],
+        width=400,
+    )
+    return (
+        f"The information about {shorten(target, 40)} is not above chance in {named}: at least one in twenty random orders of the "
+        "rows have as much. Scores from counts, such as information gain, are high for any column of many values."
+    )
 
 
 def uncut_sentences(ranking: RankingRecord, target: str | None) -> list[str]:

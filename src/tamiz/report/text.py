@@ -132,8 +132,8 @@ def visible_name(name: Any) -> str:
 
 
 def shorten(name: Any, limit: int) -> str:
-    """Return a name of at most `limit` characters; the middle of a longer name is replaced by an ellipsis."""
-    text = visible_name(name)
+    """Return a name in one line of at most `limit` characters; the middle of a longer name is replaced by an ellipsis."""
+    text = " ".join(visible_name(name).splitlines())
     if len(text) > limit:
         head = (limit - 1) * 2 // 3
         text = f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"

@@ -392,7 +392,8 @@ def present_target(raw: RawColumn, encoded: EncodedColumn) -> tuple[EncodedColum
         )
     if (values[0] == values).all():
         levels = encoded.column.levels
-        value = f"1 class, {levels[int(values[0])]!r}" if levels else f"{float(values[0])!r}"
+        # scikit-learn's checks of classifiers expect the word class.
+        value = f"1 class, {levels[int(values[0])]!r}" if levels else f"{values[0]:g}"
         raise DataError(
             f"Target {raw.name!r} is constant: {value} in all {n} rows. Choose a target with at least 2 values."
         )

@@ -190,8 +190,21 @@ class MeanRank:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ChanceLevelColumn:
+    """A column of many values whose information about the target is not above chance, in bits, and the expected information."""
+
+    name: str
+    n_values: int
+    information: float
+    expected: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RankingRecord:
-    """The ranking: the scores of every column by every criterion; an excluded column has none."""
+    """The ranking: the scores of every column by every criterion; an excluded column has none.
+
+    `at_chance` has those of the first columns, by the mean rank and by each criterion, whose information is not above chance.
+    """
 
     criteria: tuple[CriterionInfo, ...]
     columns: tuple[str, ...]
@@ -201,8 +214,11 @@ class RankingRecord:
     constant: tuple[str, ...]
     mean_rank: MeanRank | None
     tests: ColumnTestsRecord | None
+    at_chance: tuple[ChanceLevelColumn, ...] = ()
 
     def __post_init__(self) -> None:
+        for column in self.at_chance:
+            check_known("the column at chance level", column.name, self.columns)
         for one in self.criteria:
             check_known("the criterion", one.id, self.scores)
             check_lengths(columns=self.columns, scores=self.scores[one.id])

@@ -1,0 +1,202 @@
+"""The record of a fitted map for the report: points, spectrum, loadings, correlations with the columns, clusters and images."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tamiz._study.map_descriptions.description import Gallery
+from tamiz._study.map_descriptions.methods import describe_reducer
+from tamiz._study.maps import StudyMap
+from tamiz._study.sampling import MAX_EXACT_POINTS
+from tamiz.reduction.axes import correlate_columns
+from tamiz.reduction.clusters import find_clusters
+from tamiz.reduction.rules import MAX_COLUMNS, ClusterRule, describe_clusters, most_correlated_columns
+from tamiz.report.records.codec import Named
+from tamiz.report.records.maps import (
+    AxisCorrelationsRecord,
+    ClusterRuleRecord,
+    GreyImage,
+    ImageSetRecord,
+    Loadings,
+    MapClustersRecord,
+    MapRecord,
+    RuleConditionRecord,
+    SpectrumRecord,
+)
+from tamiz.sources.views import RowNumbers
+from tamiz.statistics.base import Floats
+
+# Images of a gallery, and pixels along a side of an image.
+_MAX_IMAGES = 24
+_MAX_PIXELS = 128
+# Axes that are explained, and rows of the rank correlations: of 20,000 rows the standard error at zero correlation is 0.007. With
+# many columns fewer rows are ranked, and the standard error is at most 0.022.
+_MAX_AXES = 4
+_MAX_CORRELATED_ROWS, _MIN_CORRELATED_ROWS, _MAX_RANKED_VALUES = 20_000, 2_000, 10_000_000
+# Rows of the clusters: rules of 2,000 rows take tenths of a second.
+_MAX_CLUSTERED_ROWS = 2_000
+# An axis of a smaller width relative to the widest is rounding error, and is not explained.
+_ROUNDING = 1e-12
+
+
+def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, seed: int) -> MapRecord:
+    """Return the record of a map for the report: its points, spectrum, loadings, correlations with the columns, and clusters.
+
+    Parameters
+    ----------
+    fitted : StudyMap
+    name : Named
+    shown_rows : ndarray of row numbers or None
+        The points; None leaves them out.
+    seed : int
+        Draws the rows of the correlations and of the clusters if there are many, and the halves that find and test the rules.
+    """
+    facts = describe_reducer(fitted.reducer)
+    points = None if shown_rows is None else _round_points(fitted.embedding_of(shown_rows)[:, :2])
+    explanation = _axis_correlations(fitted, seed)
+    return MapRecord(
+        id=name.id,
+        label=name.label,
+        axes=tuple(facts.axis_names[:2]),
+        notes=(*facts.notes, *fitted.sampling_notes()),
+        proximity_note=facts.proximity_note,
+        comparable_axes=facts.comparable_axes,
+        points=points,
+        rows=() if shown_rows is None else tuple(fitted.source.row_numbers[shown_rows].tolist()),
+        spectrum=SpectrumRecord(
+            label=facts.spectrum_label,
+            note=facts.spectrum_note,
+            values=tuple(facts.spectrum),
+            cumulative=tuple(facts.cumulative),
+            residuals=tuple(facts.residuals),
+            reference=tuple(facts.chance_spectrum),
+            chance_title=facts.chance_title,
+            chance_note=facts.chance_note,
+        ),
+        loadings=Loadings(
+            columns=tuple(facts.loading_names), values=tuple(tuple(row[:_MAX_AXES]) for row in facts.loadings)
+        ),
+        explanation=explanation,
+        clusters=_map_clusters(fitted, explanation, seed, comparable_axes=facts.comparable_axes),
+        galleries=tuple(
+            _image_set(shown) for shown in facts.galleries if shown_rows is not None or not shown.shows_rows
+        ),
+    )
+
+
+def _axis_correlations(fitted: StudyMap, seed: int) -> AxisCorrelationsRecord:
+    """Return the rank correlations of every column with the first axes, over the embedded rows or a sample of them."""
+    by_columns = _MAX_RANKED_VALUES // max(len(fitted.source.schema.used), 1)
+    most = min(_MAX_CORRELATED_ROWS, max(_MIN_CORRELATED_ROWS, by_columns))
+    rows, embedding = _sample_embedding(fitted, most, np.random.default_rng(seed))
+    points = np.array(embedding[:, :_MAX_AXES], dtype=np.float64)
+    spans = np.ptp(points, axis=0)
+    points[:, spans <= _ROUNDING * spans.max()] = 0.0
+    found = correlate_columns(fitted.source, points, rows)
+    return AxisCorrelationsRecord(
+        columns=tuple(found.columns),
+        kinds=tuple(found.kinds),
+        values=tuple(map(tuple, found.values.tolist())),
+        chance=tuple(found.chance_level.tolist()),
+        n_rows=len(points),
+        n_mapped=fitted.source.schema.n_rows,
+    )
+
+
+def _sample_embedding(fitted: StudyMap, size: int, rng: np.random.Generator) -> tuple[RowNumbers | None, Floats]:
+    """Return the embedded rows (None is all) with their coordinates, or a sample of at most `size` of them."""
+    rows, embedding, n = fitted.rows, fitted.embedding, len(fitted.embedding)
+    if n <= size:
+        return rows, embedding
+    some = np.sort(rng.choice(n, size, replace=False))
+    return some if rows is None else rows[some], embedding[some]
+
+
+def _map_clusters(
+    fitted: StudyMap, explanation: AxisCorrelationsRecord, seed: int, *, comparable_axes: bool
+) -> MapClustersRecord | None:
+    """Return the visible clusters on the first two axes and their rules; None for a table without columns."""
+    used = fitted.source.schema.used
+    if not len(used):
+        return None
+    rng = np.random.default_rng(seed)
+    rows, embedding = _sample_embedding(fitted, _MAX_CLUSTERED_ROWS, rng)
+    points = np.array(embedding[:, :2], dtype=np.float64)
+    spans = np.ptp(points, axis=0)
+    varies = spans > _ROUNDING * spans.max()
+    # Axes without a common unit are drawn in the same width.
+    scaled = np.where(varies, points, 0.0) / (1.0 if comparable_axes else np.where(varies, spans, 1.0))
+    columns = used
+    if len(used) > MAX_COLUMNS:
+        columns = used[most_correlated_columns(np.array(explanation.values), np.array(explanation.chance))]
+    found = describe_clusters(fitted.source, find_clusters(scaled, rng), rng, rows=rows, columns=columns.tolist())
+    return MapClustersRecord(
+        rules=tuple(_rule_record(one, points[found.numbers == one.cluster]) for one in found.rules),
+        n_rows=len(points),
+        n_mapped=fitted.source.schema.n_rows,
+        n_outside=int(np.count_nonzero(found.numbers == 0)),
+        n_considered=len(columns),
+        n_columns=len(used),
+    )
+
+
+def _rule_record(rule: ClusterRule, points: Floats) -> ClusterRuleRecord:
+    return ClusterRuleRecord(
+        n_rows=rule.n_rows,
+        center=tuple(np.median(points, axis=0).tolist()),
+        conditions=tuple(
+            RuleConditionRecord(
+                column=one.column,
+                kind=one.kind,
+                thresholds=tuple(value for value in one.values if not isinstance(value, str)),
+                levels=tuple(value for value in one.values if isinstance(value, str)),
+                text=one.text,
+            )
+            for one in rule.conditions
+        ),
+        precision=rule.precision,
+        coverage=rule.coverage,
+        n_fulfilling=rule.n_fulfilling,
+        n_test=rule.n_test,
+    )
+
+
+def _image_set(gallery: Gallery) -> ImageSetRecord:
+    """Return images in 256 grey levels, about a hundredth of the size of the numbers as text."""
+    return ImageSetRecord(
+        title=gallery.title,
+        note=gallery.note,
+        n_images=len(gallery.images),
+        images=tuple(
+            _image(name, np.reshape(np.asarray(pixels, dtype=np.float64), gallery.shape), gallery.signed)
+            for name, pixels in list(zip(gallery.names, gallery.images, strict=True))[:_MAX_IMAGES]
+        ),
+    )
+
+
+def _image(name: str, values: Floats, signed: bool) -> GreyImage:
+    """Return an image as bytes between its extremes; a large one is averaged over square blocks of pixels."""
+    by = -(-max(values.shape) // _MAX_PIXELS)
+    if by > 1:
+        starts = [np.arange(0, size, by) for size in values.shape]
+        sums = np.add.reduceat(np.add.reduceat(values, starts[0], axis=0), starts[1], axis=1)
+        sides = [np.diff(start, append=size) for start, size in zip(starts, values.shape, strict=True)]
+        values = sums / np.outer(*sides)
+    high = float(np.abs(values).max() if signed else values.max())
+    low = -high if signed else float(values.min())
+    # A constant image is mid-grey.
+    steps = 255 * (values - low) / (high - low) if high > low else np.full(values.shape, 127.5)
+    pixels = np.floor(steps + 0.5).astype(np.uint8)
+    height, width = values.shape
+    return GreyImage(name=name, height=height, width=width, low=low, high=high, pixels=pixels.tobytes())
+
+
+def _round_points(points: Floats) -> tuple[tuple[float, ...], ...]:
+    """Return points; many of them are rounded to less than 1/65536 of the longer axis, which is finer than a screen."""
+    span = float(np.ptp(points, axis=0).max(initial=0.0))
+    if span == 0 or len(points) <= MAX_EXACT_POINTS:
+        return tuple(map(tuple, points.tolist()))
+    decimals = math.ceil(math.log10(2**16 / span))
+    return tuple(tuple(round(x, decimals) for x in point) for point in points.tolist())
