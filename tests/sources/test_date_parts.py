@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 
 from tamiz import RankSelector, SubsetSelector, load, open_source, save
-from tamiz.criteria import CFS, InformationGain
+from tamiz.criteria import CFS, CrossValidated, InformationGain
 from tamiz.exceptions import TamizWarning
-from tamiz.search import Forward
+from tamiz.runtime.user_warnings import capture_warnings
+from tamiz.search import Forward, registry
 from tamiz.sources import split_dates
 from tamiz.sources.date_parts import calendar_part
 from tamiz.sources.views import select_columns, select_rows
@@ -150,6 +151,15 @@ def test_a_date_that_is_excluded_or_fixed_is_so_with_its_parts():
         assert selector.get_feature_names_out().tolist() == ["x"]
     fixed = SubsetSelector(CFS(), Forward(fixed=["when"]), n_features=4).fit(source)
     assert fixed.get_feature_names_out().tolist() == NAMES
+
+
+@pytest.mark.parametrize("entry", registry.of_kind("search"), ids=lambda entry: entry.name)
+def test_every_search_accepts_a_table_whose_dates_are_split(entry):
+    source = split_dates(open_source(frame_of(200), "y"))
+    merit = CrossValidated("gaussian_nb") if entry.name == "recursive_elimination" else CFS()
+    with capture_warnings():
+        selector = SubsetSelector(merit, entry.load()(excluded=["when"])).fit(source)
+    assert not any(selector.support_[selector.schema_.names.index(name)] for name in NAMES)
 
 
 @pytest.mark.parametrize("selector", [RankSelector(InformationGain()), SubsetSelector(CFS(), Forward())])
