@@ -21,7 +21,7 @@ from tamiz.models.refits import RefitBackend
 from tamiz.models.score_functions import confusion_scorer, likelihood_scorer, squared_error_scorer
 from tamiz.models.scoring import PREDICTION_SCORER
 from tamiz.models.task import overlap_warnings
-from tamiz.runtime import parallel
+from tamiz.runtime import parallel, progress
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import Evaluator, Unit
@@ -81,21 +81,28 @@ class WrapperEvaluator(Evaluator):
 
     def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats:
         """Return the mean loss of score, over folds and repeats, when each unit of columns is permuted in the test rows."""
-        return self.permutation_losses(mask, units, n_repeats).mean(axis=2).mean(axis=0)
+        return self.permutation_losses(mask, units, n_repeats)[1].mean(axis=2).mean(axis=0)
 
-    def permutation_losses(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats:
-        """Return the loss by each permutation in each fold, of shape (n_folds, n_units, n_repeats)."""
+    def permutation_losses(
+        self, mask: Masks, units: Sequence[Unit], n_repeats: int, *, show_progress: bool = False
+    ) -> tuple[Floats, Floats]:
+        """Return the score of each fold, and its loss by each permutation, of shape (n_folds, n_units, n_repeats)."""
         check_permutable(self.task)
         refits, columns = self._refit_backend, np.flatnonzero(mask)
         if not units:
-            return np.empty((len(self.task.folds), 0, n_repeats))
+            return np.zeros(len(self.task.folds)), np.empty((len(self.task.folds), 0, n_repeats))
 
-        def of_fold(fold: int) -> Floats:
+        def of_fold(fold: int) -> tuple[float, Floats]:
             with self.task.fit_warnings.record_fit(), error_context(self.task, columns, fold, self.task.label):
                 return permutation_losses(refits, columns, units, fold, n_repeats)
 
         with self.task.fit_warnings.capture():
-            return np.array(list(parallel.map_blocks(of_fold, range(len(self.task.folds)))))
+            n_folds = len(self.task.folds)
+            found = parallel.map_blocks(of_fold, range(n_folds))
+            if show_progress:
+                found = progress.track_progress("Permuting columns in folds", found, n_folds)
+            scores, losses = zip(*found, strict=True)
+        return np.array(scores), np.array(losses)
 
     def max_bytes(self) -> float:
         """Return the bytes of memory that the backend needs."""
