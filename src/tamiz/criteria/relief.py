@@ -159,9 +159,9 @@ def _imbalance_warnings(rows: ComparedRows, schema: Schema) -> Iterator[str]:
     assert schema.target is not None
     level = schema.target.levels[rows.target[starts[largest]]]
     yield (
-        f"ReliefF: class {level!r} has {sizes[largest]:,} of the {rows.n_rows:,} rows, so rows of other classes are farther from "
-        "it in every column than its own rows, and columns of noise, categories most of all, score above 0. Compare the scores with "
-        "those of permuted columns (BorutaSelector, --method boruta), or use MultiSURF."
+        f"ReliefF: class {level!r} has {sizes[largest]:,} of the {rows.n_rows:,} rows, so rows of other classes are farther "
+        "from it in every column than its own rows, and columns of noise, categories most of all, score above 0. Compare the "
+        "scores with those of permuted columns (BorutaSelector, --method boruta), or use MultiSURF."
     )
 
 

@@ -28,6 +28,8 @@ from tamiz.subsets.evaluator import Evaluator, Unit
 
 # Microseconds per fold of a ROC AUC or log loss from joint log-likelihoods, dominated by numpy calls.
 _LIKELIHOOD_COST = 250.0
+# Where one of two classes has a larger share of the rows, a good model may predict no row of the other.
+_LARGE_CLASS_SHARE = 0.9
 # Memory addresses in reprs differ between processes.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -115,6 +117,19 @@ class WrapperEvaluator(Evaluator):
     def subset_notes(self, mask: Masks) -> list[str]:
         """Return notes about the score of a set and about the folds."""
         return [*(self.backend.subset_notes(np.flatnonzero(mask)) if mask.any() else []), *self.task.folds.fold_notes]
+
+    def subset_warnings(self, mask: Masks) -> list[str]:
+        """Return why no column raises the accuracy, for the empty set where one of two classes has nearly all rows."""
+        task = self.task
+        if mask.any() or not task.has_target or len(task.classes) != 2 or task.scoring.name != "accuracy":
+            return []
+        share = (np.bincount(task.codes, task.weight_or_ones, 2) / task.weight_or_ones.sum()).max()
+        if share < _LARGE_CLASS_SHARE:
+            return []
+        return [
+            f"The accuracy of a constant prediction is {share:.4g}, the share of the larger class: a column can predict the target "
+            "and not raise the accuracy. Use scoring='roc_auc' (--scoring roc_auc)."
+        ]
 
     def notes(self) -> list[str]:
         """Return warnings about the folds, notes on the encoding, warnings of refits, and the number of sets without a score."""
