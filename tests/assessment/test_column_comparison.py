@@ -124,6 +124,7 @@ def test_mixed_columns_with_missing_values_are_compared_on_the_folds_of_the_repo
             assert found.baseline[scoring].values.tolist() == one.baseline.values.tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.*(the place in the table decided|is arbitrary)")
 def test_selections_of_the_folds_of_a_report_are_reused(monkeypatch):
     X, y = signal()
     # Lots are drawn, so that other seeds would choose other columns.

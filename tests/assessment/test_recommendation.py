@@ -281,6 +281,7 @@ def test_a_wrapper_that_is_not_done_in_time_is_left_out_with_a_note():
     assert found.notes[-1].endswith("its search on all rows takes about 0.077 s, more than 1e-09 s.")
 
 
+@pytest.mark.filterwarnings("ignore:.*(the place in the table decided|is arbitrary)")
 @pytest.mark.parametrize("kind", ["classes", "number"])
 def test_mrmr_and_tests_select_on_the_training_rows_of_each_fold_as_their_selectors_do(kind):
     X, y = signal(n=120, p=5)

@@ -1,6 +1,7 @@
 """The two selectors: equal results for every kind of table, and scikit-learn's conventions."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import (
     CFS,
+    JMI,
+    MIM,
+    MRMR,
     CrossValidated,
     Entropy,
     EqualFrequency,
@@ -31,6 +35,7 @@ from tamiz.criteria import (
 from tamiz.exceptions import TamizWarning
 from tamiz.search import Backward, Beam, BestFirst, Bidirectional, Evaluations, Forward, MinGain
 
+from ..reference.mdl import mdl_cuts
 from ..statistics.mixed_tables import make_mixed
 
 RELEVANCES = [InformationGain(), GainRatio(), SymmetricUncertainty(), FisherScore(), Entropy(), Variance()]
@@ -548,3 +553,46 @@ def test_a_tolerated_loss_keeps_fewer_columns():
     assert fewer.archive_.stop_reason == "a step lost more than 0.03"
     again = pickle.loads(pickle.dumps(fewer))
     assert again.archive_.mask(again.archive_.best).tolist() == fewer.support_.tolist()
+
+
+def table_with_noise(order=None, positive=0.5, n=300):
+    """Return two associated columns, four of noise in which MDL finds no cut point, and a constant."""
+    rng = np.random.default_rng(11)
+    y = (np.arange(n) < positive * n).astype(int)
+    noise = [column for column in rng.normal(size=(40, n)) if not len(mdl_cuts(column, y))][:4]
+    X = np.column_stack([*noise[:2], y + rng.normal(size=n), *noise[2:], y - rng.normal(size=n), np.ones(n)])
+    rows = np.arange(n) if order == "sorted" else rng.permutation(n)
+    return pd.DataFrame(X[rows], columns=["n0", "n1", "a", "n2", "n3", "b", "one"]), np.array(["no", "yes"])[y[rows]]
+
+
+TABLES_WITH_NOISE = [{}, {"positive": 0.1, "n": 600}, {"order": "sorted"}]
+
+
+@pytest.mark.parametrize("options", TABLES_WITH_NOISE)
+@pytest.mark.parametrize("merit", [CFS(), JMI(), MRMR(), MIM(correction="chance")])
+def test_a_choice_among_columns_without_association_is_named_as_arbitrary(merit, options):
+    X, y = table_with_noise(**options)
+    selector = SubsetSelector(merit, Forward(), n_features=4)
+    sentence = (
+        "finds no association of 'n0', 'n1' with the target, 2 of the 4 selected columns, nor of 2 other columns: the choice among "
+        "them is arbitrary. Select at most 2 columns."
+    )
+    with pytest.warns(TamizWarning, match=re.escape(sentence)):
+        assert selector.fit(X, y).get_feature_names_out().tolist() == ["n0", "n1", "a", "b"]
+    # Two have an association, and with all six there is no choice.
+    for n_features in (2, 6):
+        selector.set_params(n_features=n_features).fit(X, y)
+
+
+@pytest.mark.parametrize("options", TABLES_WITH_NOISE)
+def test_a_ranking_that_is_cut_among_equal_scores_warns(options):
+    X, y = table_with_noise(**options)
+    selector = RankSelector(InformationGain(), n_features=3)
+    sentence = (
+        "InformationGain: 'n0' and 3 columns that are not selected have the same score, 0: only the place in the table decided. "
+        "Select 2 or 6 columns, or use another relevance."
+    )
+    with pytest.warns(TamizWarning, match=re.escape(sentence)):
+        assert selector.fit(X, y).get_feature_names_out().tolist() == ["n0", "a", "b"]
+    for without in ({"n_features": 2}, {"n_features": 6}, {"n_features": 3, "threshold": 1e-9}):
+        RankSelector(InformationGain(), **without).fit(X, y)

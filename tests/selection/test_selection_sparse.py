@@ -32,6 +32,7 @@ def words(n=120, n_words=40):
     return counts.astype(np.float64), np.where(kind, "sport", "trade")
 
 
+@pytest.mark.filterwarnings("ignore:.*(the place in the table decided|is arbitrary)")
 @pytest.mark.parametrize("name", RELEVANCES)
 def test_scores(name):
     table, y = words()
@@ -145,6 +146,7 @@ def test_permutation_importance():
         assert from_sparse.scores_[:5].min() > np.median(from_sparse.scores_)
 
 
+@pytest.mark.filterwarnings("ignore:.*(the place in the table decided|is arbitrary)")
 def test_text_in_a_pipeline():
     texts = [
         "the team won the cup",

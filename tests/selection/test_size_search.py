@@ -104,6 +104,7 @@ def test_columns_are_ranked_once_in_every_fold_and_once_by_all_rows():
     assert Counted.n_rankings == 4 * len(SIZES) + 1
 
 
+@pytest.mark.filterwarnings("ignore:.*(the place in the table decided|is arbitrary)")
 def test_of_equal_scores_the_smallest_size_is_taken_and_one_standard_error_is_spared():
     search = SizeSearchCV(RankSelector(FisherScore()), GaussianNB(), cv=FOLDS).fit(X, Y)
     results = search.cv_results_

@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from tamiz.criteria.association_matrix import AssociationMatrix, SetSums
 from tamiz.criteria.base import Association, Merit, PairwiseAssociations
+from tamiz.criteria.chance_information import uninformative_warnings
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
@@ -123,16 +123,18 @@ class CFS(Merit):
         schema = source.schema
         self.check(schema)
         pairs = self._choose_association(schema).pairwise(weight_groups_equally(source).reduce, schema)
-        return _CFSEvaluator(pairs, schema.n_columns, schema.used)
+        return _CFSEvaluator(pairs, schema)
 
 
 class _CFSEvaluator(Evaluator):
     """Merits from sums of associations; their bits depend only on the set (`SetSums`)."""
 
-    def __init__(self, associations: PairwiseAssociations, n_columns: int, used: NDArray[np.intp]) -> None:
+    def __init__(self, associations: PairwiseAssociations, schema: Schema) -> None:
+        n_columns, used = schema.n_columns, schema.used
         target = np.zeros(n_columns)
         target[used] = associations.associations(used, np.full(len(used), n_columns))
         self._sums = SetSums(target, AssociationMatrix(associations, n_columns, used))
+        self._schema = schema
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merit of every candidate."""
@@ -149,6 +151,11 @@ class _CFSEvaluator(Evaluator):
             "A CFS merit can exceed 1, because symmetric uncertainties need not form a correlation matrix; compare it only with "
             "merits on the same table."
         ]
+
+    def subset_warnings(self, mask: Masks) -> list[str]:
+        """Return a warning on columns that are not associated with the target."""
+        unrelated = [j for j in self._schema.used.tolist() if self._sums.relevances[j] == 0]
+        return uninformative_warnings("CFS", mask, unrelated, self._schema)
 
     def quadratic_form(self) -> tuple[Floats, Floats] | None:
         """Return c and A of merit = c'x / sqrt(x'Ax), None where their sums are not exact."""

@@ -15,6 +15,7 @@ from tamiz.kernels.contingency import entropies
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import list_names
+from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
 InformationCorrection = Literal["none", "chance"]
@@ -101,6 +102,32 @@ class ExpectedInformation:
 
         list(parallel.map_blocks(fill, parallel.block_ranges(len(first), _BLOCK_PAIRS)))
         return out
+
+
+def uninformative_warnings(label: str, mask: NDArray[np.bool_], unrelated: Sequence[int], schema: Schema) -> list[str]:
+    """Return a warning where some but not all columns without association with the target are selected.
+
+    Parameters
+    ----------
+    label : str
+        The name of the criterion.
+    mask : ndarray of shape (n_columns,), bool
+        The selected columns.
+    unrelated : sequence of int
+        The columns without association.
+    schema : Schema
+    """
+    varied = [j for j in unrelated if not schema.columns[j].constant]
+    selected = [j for j in varied if mask[j]]
+    n_selected, n_others = int(mask.sum()), len(varied) - len(selected)
+    if not selected or not n_others:
+        return []
+    named = list_names(selected, as_text=lambda j: repr(schema.names[j]))
+    return [
+        f"{label} finds no association of {named} with the target, {len(selected):,} of the {n_selected:,} selected columns, nor "
+        f"of {n_others:,} other column{'s' * (n_others > 1)}: the choice among them is arbitrary. Select at most "
+        f"{n_selected - len(selected):,} columns."
+    ]
 
 
 class _ChanceLevel(NamedTuple):

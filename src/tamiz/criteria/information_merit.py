@@ -19,6 +19,7 @@ from tamiz.criteria.chance_information import (
     INFORMATION_CORRECTIONS,
     InformationCorrection,
     chance_level_warnings,
+    uninformative_warnings,
 )
 from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
@@ -136,8 +137,8 @@ class InformationMerit(MultiOutputMerit):
         matrix = AssociationMatrix(pairs, source.schema.n_columns, source.schema.used, pairs.bound)
         evaluator = self._make_evaluator(pairs.relevances, matrix)
         evaluator.outputs = outputs
-        if pairs.information is not None and self.correction == "none":
-            evaluator.plug_in, evaluator.names = pairs.information, source.schema.names
+        evaluator.information, evaluator.schema = pairs.information, source.schema
+        evaluator.is_corrected = self.correction == "chance"
         return evaluator
 
     def _pair_terms(self, tables: Sequence[Source]) -> PairTerms:
@@ -215,10 +216,12 @@ class InformationEvaluator(Evaluator):
     ----------
     outputs : MultiOutputTarget or None
         The target, where it has several columns. A target of one column is part of the table.
-    plug_in : MeanInformation or None
-        The information of the merit, if it is computed from counts without a correction for chance.
-    names : sequence of str
-        The names of the columns.
+    information : MeanInformation or None
+        The information of the merit, if it is computed from counts.
+    is_corrected : bool
+        Whether the information is corrected for chance.
+    schema : Schema
+        The columns.
     """
 
     def __init__(self, label: str, relevances: Floats, matrix: AssociationMatrix) -> None:
@@ -226,15 +229,26 @@ class InformationEvaluator(Evaluator):
         self._relevances = relevances
         self._matrix = matrix
         self.outputs: MultiOutputTarget | None = None
-        self.plug_in: MeanInformation | None = None
-        self.names: Sequence[str] = ()
+        self.information: MeanInformation | None = None
+        self.is_corrected = False
+        self.schema: Schema | None = None
 
     def subset_warnings(self, mask: Masks) -> list[str]:
-        """Return a warning on columns of many values whose information with the target is not above chance."""
-        if self.plug_in is None:
+        """Return warnings on columns of one interval, and on those of many values whose information is not above chance."""
+        if self.information is None or self.schema is None:
             return []
-        tables = {j: self.plug_in.class_counts(j) for j in np.flatnonzero(mask).tolist()}
-        return chance_level_warnings(self._label, tables, self.names, "use correction='chance' (--correction chance)")
+        # A column without information by itself may have some together with others, unless it is constant once it is cut.
+        unrelated = [
+            j
+            for j in self.schema.used.tolist()
+            if abs(self._relevances[j]) < _ROUNDING_MARGIN and self.information.is_constant(j)
+        ]
+        found = uninformative_warnings(self._label, mask, unrelated, self.schema)
+        if self.is_corrected:
+            return found
+        remedy = "use correction='chance' (--correction chance)"
+        tables = {j: self.information.class_counts(j) for j in np.flatnonzero(mask).tolist()}
+        return found + chance_level_warnings(self._label, tables, self.schema.names, remedy)
 
     @property
     def name(self) -> str:

@@ -254,6 +254,10 @@ class MeanInformation:
         """Return the weights of the present values of a column in the classes of each output."""
         return [one.class_counts(column) for one in self._outputs]
 
+    def is_constant(self, column: int) -> bool:
+        """Whether the present values of a column have one code for every output."""
+        return all((counts.sum(axis=1) > 0).sum() < 2 for counts in self.class_counts(column))
+
     def of_pairs(self, i: NDArray[Any], j: NDArray[Any]) -> PairInformation:
         """Return the mean information of pairs of columns of the schema."""
         found = [one.of_pairs(i, j) for one in self._counted]

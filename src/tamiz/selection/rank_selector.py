@@ -19,7 +19,7 @@ from tamiz.method_lookup import (
 )
 from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_n_features, check_real
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
@@ -177,8 +177,27 @@ class RankSelector(Selector):
         self._support = self._select_support(source.schema)
         selected = np.flatnonzero(self._support).tolist()
         if len(selected) < len(source.schema.used) and has_all_rows(source):
-            warn_user(self.relevance_.selection_warnings(tables, selected))
+            warn_user(self.relevance_.selection_warnings(tables, selected) + self._tie_warnings(source.schema))
         return self
+
+    def _tie_warnings(self, schema: Schema) -> list[str]:
+        """Return a warning where selected columns have the same score as columns that are not selected."""
+        if self.n_features is None or not self._support.any():
+            return []
+        varied = np.array([not c.constant and c.exclusion_reason is None for c in schema.columns])
+        least = float(self.scores_[self._support].min())
+        tied = varied & (self.scores_ == least)
+        chosen, n_left_out = tied & self._support, int((tied & ~self._support).sum())
+        if not n_left_out:
+            return []
+        named = list_names(np.flatnonzero(chosen), as_text=lambda j: repr(schema.names[j]))
+        others = "column that is" if n_left_out == 1 else "columns that are"
+        n_better = int(self._support.sum() - chosen.sum())
+        sizes = f"{n_better:,} or {n_better + tied.sum():,}" if n_better else f"{tied.sum():,}"
+        return [
+            f"{type(self.relevance_).__name__}: {named} and {n_left_out:,} {others} not selected have the same score, {least:.6g}: "
+            f"only the place in the table decided. Select {sizes} columns, or use another relevance."
+        ]
 
     def _check_testable(self, source: Source) -> str:
         """Return why p-values are not valid, "" where they are or the relevance has none; an error with `fdr`, else a warning."""
