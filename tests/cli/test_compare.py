@@ -107,3 +107,14 @@ def test_tsne_of_a_small_sample_has_as_many_neighbours_as_there_are(tamiz: Calla
     done = tamiz("reduce", iris, "-t", "species", "--method", "tsne", "--map-rows", 40)
     assert done.exit_code == 0, done.stderr
     assert len(done.stdout.splitlines()) == 151
+
+
+def test_a_sample_is_noted_before_the_maps_are_fitted(
+    tamiz: Callable[..., Result], iris: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tamiz.comparison.compare_maps", interrupted)
+    done = tamiz("compare", iris, "--map-rows", 100)
+    assert "note: 100 of the 150 rows are mapped and compared, drawn at random." in done.stderr

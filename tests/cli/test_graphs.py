@@ -206,6 +206,32 @@ def test_equal_rows_are_an_error_if_a_graph_is_requested_and_a_note_otherwise(
     assert "note: The graph of the rows is left out: All 20 rows are equal" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [["rank"], ["select", "--method", "redundancy"], ["select", "--method", "stability", "--n-pairs", 1]]
+)
+def test_scores_of_a_long_table_read_the_rows_that_its_graph_joins(
+    tamiz: Callable[..., Result], folder: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_ROWS", 2100)
+    columns = np.random.default_rng(0).normal(size=(2500, 3))
+    pd.DataFrame(columns, columns=["a", "b", "c"]).to_csv(folder / "long.csv", index=False)
+    done = tamiz(*command, "long.csv", "-r", "laplacian-score")
+    assert done.exit_code == 0
+    assert "note: The graph joins 2,100 of the 2,500 rows, drawn at random." in done.stderr
+
+
+def test_a_requested_graph_of_many_rows_is_announced_with_its_time(
+    tamiz: Callable[..., Result], iris: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tamiz._study.graph._SECONDS_PER_PAIR", 0.01)
+    monkeypatch.setattr("tamiz._study.graph._SECONDS_PER_ROW", 1.0)
+    assert "joins all" not in tamiz("rank", iris, "-r", "laplacian-score").stderr
+    done = tamiz("rank", iris, "-r", "laplacian-score", "--graph", "knn:5")
+    assert (
+        "--graph requests joins all 150 rows, each of 7 numbers: at least about 3 minutes on two cores." in done.stderr
+    )
+
+
 def test_a_graph_in_pieces_is_noted(tamiz: Callable[..., Result], folder: Path) -> None:
     X, _ = make_blobs([60, 40], centers=[[0, 0], [80, 80]], random_state=0)
     pd.DataFrame(X, columns=["a", "b"]).to_csv(folder / "data.csv", index=False)

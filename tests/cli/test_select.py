@@ -424,3 +424,20 @@ def test_the_convention_of_cfs_is_that_of_python(tamiz: Callable[..., Result], i
     refused = tamiz("select", iris, "-t", "species", "--merit", "wrapper:knn", "--convention", "weka")
     assert refused.exit_code == 2
     assert "--convention applies to CFS only" in refused.stderr
+
+
+def test_an_empty_set_of_highest_accuracy_is_explained_by_a_rare_class(
+    tamiz: Callable[..., Result], folder: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(2, 2000))
+    rare = np.where(x + 2 * noise > 4.5, "rare", "usual")
+    pd.DataFrame({"x": x, "z": rng.normal(size=2000), "y": rare}).to_csv(folder / "rare.csv", index=False)
+    command = ("select", "rare.csv", "-t", "y", "--merit", "wrapper:gaussian-nb")
+    done = tamiz(*command)
+    assert done.stdout == ""
+    assert "note: The accuracy of a constant prediction is 0.97" in done.stderr
+    assert "--scoring roc_auc" in done.stderr
+    done = tamiz(*command, "--scoring", "roc_auc")
+    assert done.stdout == "x\n"
+    assert "constant prediction" not in done.stderr

@@ -1,4 +1,4 @@
-"""The rows that models of a study read, and the warning where a column of many levels limits them."""
+"""The rows that models of a study read, and the levels that are merged where they would limit the rows."""
 
 import numpy as np
 import pandas as pd
@@ -6,8 +6,7 @@ import pytest
 
 from tamiz import RankSelector, open_source
 from tamiz.criteria import LinearCoefficient, TreeImportance
-from tamiz.error_control import BorutaSelector
-from tamiz.exceptions import TamizWarning
+from tamiz.error_control.lasso_coefficient import LassoCoefficient
 from tamiz.runtime.user_warnings import capture_warnings
 
 
@@ -25,22 +24,37 @@ def sampling_warnings(relevance, source):
     return [one for one in messages if " rows, drawn at random." in one]
 
 
-@pytest.mark.parametrize("relevance", [TreeImportance(), LinearCoefficient()])
-def test_a_column_whose_levels_limit_the_rows_is_named_with_a_way_out(relevance):
+@pytest.mark.parametrize("relevance", [TreeImportance(), LinearCoefficient(), LassoCoefficient()])
+def test_rare_levels_are_merged_where_they_would_limit_the_rows(relevance):
     source = wide_table(2500)
-    (sentence,) = sampling_warnings(relevance.adapt_to(source.schema), source)
-    assert " of the 2,500 rows, drawn at random. Column 'city' has 2,500 levels, " in sentence
-    assert sentence.endswith("merge rare levels, or leave the column out by declaring it text with --kinds or kinds=.")
+    assert relevance.adapt_to(wide_table(60).schema).max_levels is None
+    adapted = relevance.adapt_to(source.schema)
+    assert (adapted.max_rows, adapted.max_levels) == (None, 50)
+    with capture_warnings() as messages:
+        rows = adapted.make_training_data(source, 0)
+    assert rows.features.shape == (2500, 53)
+    (sentence,) = messages
+    assert sentence == (
+        f"{type(relevance).__name__}: column 'city' has 2,500 levels; the 49 most frequent are kept, and all others are one level. "
+        "Set max_levels, or leave a column out by declaring it text with --kinds or kinds=."
+    )
 
 
-def test_boruta_names_the_column():
-    source = wide_table(2500)
-    relevance = TreeImportance().adapt_to(source.schema)
-    assert relevance.max_rows == 500
-    with pytest.warns(
-        TamizWarning, match=r"TreeImportance reads 500 of the 2,500 rows, .* Column 'city' has 2,500 levels"
-    ):
-        BorutaSelector(relevance, max_iter=1, rough_fix=True, random_state=0).fit(source)
+def test_several_columns_of_many_levels_are_named_together():
+    frame = pd.DataFrame({name: pd.Categorical(np.arange(300) % n) for name, n in (("a", 30), ("b", 20), ("c", 4))})
+    with capture_warnings() as messages:
+        TreeImportance(max_levels=5).make_training_data(open_source(frame, np.arange(300) % 2), 0)
+    assert messages[0].startswith("TreeImportance: columns 'a', 'b' have up to 30 levels; the 4 most frequent are kept")
+
+
+def test_a_column_of_many_levels_does_not_hide_a_column_that_predicts_a_rare_class():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40_000, 3)), columns=["b", "c", "a"])
+    frame["city"] = pd.Categorical(rng.integers(2000, size=len(frame)))
+    source = open_source(frame, np.where(frame["a"] + 2 * rng.normal(size=len(frame)) > 5, "rare", "usual"))
+    with capture_warnings():
+        scores = RankSelector(TreeImportance(n_rounds=3).adapt_to(source.schema)).fit(source).scores_
+    assert scores[2] > 10 * scores[[0, 1, 3]].max()
 
 
 def test_no_column_is_named_where_the_user_chose_the_rows_or_all_are_numbers():

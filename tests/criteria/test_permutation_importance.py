@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from tamiz import RankSelector, open_source, study
+from tamiz import RankSelector, open_source, show_progress, study
 from tamiz.criteria import PermutationImportance, registry
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models import permutation_losses
@@ -137,13 +137,34 @@ def test_a_frozen_model_is_scored_as_it_was_fitted():
     y = X[:, 1] > 3.2
     model = LogisticRegression().fit(X[train], X[train, 1] > 2.6)
     relevance = PermutationImportance(FrozenEstimator(model), [(train, test)], "neg_brier_score", n_repeats=100)
-    frozen, refitted = (
-        RankSelector(r).fit(X, y) for r in (relevance, clone(relevance).set_params(estimator=clone(model)))
-    )
+    with pytest.warns(TamizWarning, match=r"neg brier score of FrozenEstimator is -0\.4\d+ .*, below the -0\.1"):
+        frozen = RankSelector(relevance).fit(X, y)
+    refitted = RankSelector(clone(relevance).set_params(estimator=clone(model))).fit(X, y)
     expected = permutation_importance(model, X[test], y[test], scoring="neg_brier_score", n_repeats=100, random_state=0)
     np.testing.assert_allclose(frozen.scores_, expected.importances_mean, atol=0.01)
     np.testing.assert_allclose(frozen.scores_std_, expected.importances_std, atol=0.01)
     assert np.abs(frozen.scores_ - refitted.scores_).max() > 0.05
+
+
+def test_a_model_below_the_baseline_is_a_warning():
+    # Naive Bayes counts the copies as independent evidence and predicts a rare class too often: without some of them it is better.
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3000)
+    X, y = np.column_stack([x] * 4), x + rng.normal(size=3000) > 3
+    with pytest.warns(TamizWarning, match=r"accuracy of GaussianNB is 0\.88.* below the 0\.98\d* of a constant"):
+        found = RankSelector(PermutationImportance(GaussianNB(), cv=3)).fit(X, y)
+    assert (found.scores_ < 0).all()
+    by_rank = RankSelector(PermutationImportance(GaussianNB(), cv=3, scoring="roc_auc")).fit(X, y)
+    assert (by_rank.scores_ > 0).all()
+
+
+def test_progress_over_the_folds_is_reported():
+    done = []
+    with show_progress(lambda *step: done.append(step)):
+        RankSelector(PermutationImportance(GaussianNB(), cv=3)).fit(*load_iris(return_X_y=True))
+    assert [part for part in done if part[0].startswith("Permuting")] == [
+        ("Permuting columns in folds", n, 3) for n in range(4)
+    ]
 
 
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])

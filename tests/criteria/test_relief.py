@@ -370,3 +370,16 @@ def test_whole_weights_repeat_rows_and_others_are_refused(relevance):
 def test_bad_parameters_are_refused(parameters, error, match):
     with pytest.raises(error, match=match):
         scores_of(ReliefF(**parameters), np.random.default_rng(0).random((30, 2)), [*"ab"] * 15)
+
+
+def test_a_rare_class_lets_noise_score_above_zero_with_a_warning():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=2000), "noise": rng.integers(5, size=2000).astype(str)})
+    rare = np.where(frame["x"] + rng.normal(size=2000) > 3.2, "rare", "usual")
+    with pytest.warns(TamizWarning, match=r"ReliefF: class 'usual' has 1,9\d\d of the 2,000 rows, .* or use MultiSURF"):
+        scores = RankSelector(ReliefF()).fit(frame, rare).scores_
+    assert scores[1] > 0.1
+    by_distance = RankSelector(MultiSURF()).fit(frame, rare).scores_
+    assert by_distance[1] < 0 < by_distance[0]
+    # Without a warning.
+    RankSelector(ReliefF()).fit(frame, frame["x"] > 1.5)

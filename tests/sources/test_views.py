@@ -12,7 +12,15 @@ from tamiz.search import BestFirst
 from tamiz.sources import column_storage, views
 from tamiz.sources.column_storage import RowSubsetColumn
 from tamiz.sources.factory import as_source
-from tamiz.sources.views import as_training_source, select_columns, select_rows, target_array, weight_array, with_target
+from tamiz.sources.views import (
+    as_training_source,
+    merge_rare_levels,
+    select_columns,
+    select_rows,
+    target_array,
+    weight_array,
+    with_target,
+)
 
 N = 400
 # The table has groups and times, but folds cannot use both.
@@ -239,3 +247,15 @@ def test_repeated_rows_are_distinguished_from_a_range_of_rows():
     (block,) = view.blocks()
     assert block.column(0).tolist() == [0, 0, 2, 4, 4]
     assert block.column(1).tolist() == [0, 0, 2, 1, 1]
+
+
+def test_rare_levels_are_merged_by_weight_and_missing_values_are_kept():
+    levels = ["a", "b", "c", "d", None, "other levels"]
+    frame = pd.DataFrame({"x": np.arange(6.0), "k": pd.Categorical(levels)})
+    weight = np.array([1.0, 5.0, 1.0, 3.0, 9.0, 4.0])
+    source = merge_rare_levels(open_source(frame, weight=weight), 4)
+    column = source.schema.columns[1]
+    assert column.levels == ("b", "d", "other levels", "other levels'")
+    codes = np.concatenate([block.column(1) for block in source.blocks()])
+    assert codes.tolist() == [3, 0, 3, 1, -1, 2]
+    assert merge_rare_levels(source, 4) is source

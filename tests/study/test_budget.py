@@ -164,7 +164,7 @@ def test_columns_are_compared_with_axes_over_fewer_rows_where_there_are_many(mon
     assert found["maps"][0]["explanation"]["n_rows"] == 100
 
 
-def test_columns_of_many_levels_make_ranks_selections_and_error_rates_expensive():
+def test_columns_of_many_levels_make_selections_and_error_rates_expensive_and_ranks_not():
     def seconds(levels, target):
         schema = replace(schema_of(3000, 15, levels), target=target)
         steps = estimate_steps(
@@ -174,8 +174,8 @@ def test_columns_of_many_levels_make_ranks_selections_and_error_rates_expensive(
 
     classes, number = Column("y", "categorical", ["a", "b"]), Column("y", "numeric")
     few, many = (seconds(levels, classes) for levels in ((6,), (2000,)))
-    # Measured, in CPU seconds on a busy machine: mean rank 0.8 and 6, error rates 1.3 and 10.
-    assert many["mean rank"] > 4 * few["mean rank"]
+    # Rare levels are merged for the models that rank columns. Measured, in CPU seconds on a busy machine: error rates 1.3 and 10.
+    assert many["mean rank"] < 2 * few["mean rank"]
     assert many["error rates"] > 3 * few["error rates"]
     assert many["recommendation"] < 2 * few["recommendation"]
     # Ridge regression chooses the number of columns of MRMR: 4 and 21.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
-from tamiz._study.sampling import sample_including
+from tamiz._study.sampling import sample_including, sample_shown_rows
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
@@ -155,24 +155,39 @@ def build_row_graph(
     connect : bool, default=True
         Whether some map needs a connected graph.
     """
-    n, n_seen = source.schema.n_rows, source.schema.n_coordinates
-    most = max_graph_rows(source.schema, len(shown_rows), budget)
-    sample, joined = None, source
-    if requested is None and n > most:
-        sample = sample_including(shown_rows, n, most, rng)
-        joined = select_rows(source, sample)
-        wide = most < budget.scale_linear(_MAX_GRAPH_ROWS, n)
-        why = f": a row has {n_seen:,} numbers, an indicator for every level among them" if wide else ""
-        warn_user(
-            [
-                f"The graph joins {most:,} of the {n:,} rows, drawn at random{why}. A graph that is requested (graph=, --graph) "
-                "joins all rows."
-            ]
-        )
+    sample = _draw_graph_rows(source.schema, shown_rows, rng, budget) if requested is None else None
+    joined = source if sample is None else select_rows(source, sample)
     builder = study_graph_builder(joined.schema.n_rows) if requested is None else requested
     graph = builder.build_quietly(joined, fill_missing=True)
     connected = _connect_components(graph, joined.row_numbers) if connect else None
     return RowGraph(source, builder, graph, connected, joined, sample)
+
+
+def _draw_graph_rows(
+    schema: Schema, shown_rows: RowNumbers, rng: np.random.Generator, budget: Budget
+) -> RowNumbers | None:
+    """Return the rows that the default graph joins, with a warning; None for all rows."""
+    n, n_seen = schema.n_rows, schema.n_coordinates
+    most = max_graph_rows(schema, len(shown_rows), budget)
+    if n <= most:
+        return None
+    wide = most < budget.scale_linear(_MAX_GRAPH_ROWS, n)
+    why = f": a row has {n_seen:,} numbers, an indicator for every level among them" if wide else ""
+    warn_user(
+        [
+            f"The graph joins {most:,} of the {n:,} rows, drawn at random{why}. A graph that is requested (graph=, --graph) "
+            "joins all rows."
+        ]
+    )
+    return sample_including(shown_rows, n, most, rng)
+
+
+def sample_graph_rows(source: Source) -> Source:
+    """Return the rows of a ranking by the default graph: the table, or of a long one a random sample, with a warning."""
+    rng = np.random.default_rng(0)
+    shown_rows = sample_shown_rows(source.schema.n_rows, None, rng)
+    sample = _draw_graph_rows(source.schema, shown_rows, rng, DEFAULT_BUDGET)
+    return source if sample is None else select_rows(source, sample)
 
 
 def _connect_components(graph: Graph, row_numbers: NDArray[np.intp] | None) -> Graph | None:

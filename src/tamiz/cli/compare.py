@@ -129,19 +129,18 @@ def compare(
         fitted_schema = replace(source.schema, n_rows=n if map_rows is None else min(n, map_rows))
         reducers = _make_reducers(maps, fitted_schema, dissimilarity.name, n_components, seed, builder)
         rows = _sample_rows(source, list(reducers.values()), map_rows, seed)
+        sample_notes = (
+            [f"{rows.schema.n_rows:,} of the {n:,} rows are mapped and compared, drawn at random."]
+            if rows.schema.n_rows < n
+            else []
+        )
+        for sentence in sample_notes:
+            # Before the maps are fitted, which takes most of the time.
+            messenger.write_note(sentence)
         values = _target_values(rows)
         classes = values if rows.schema.has_classes else None
         compared = compare_maps(rows, reducers, classes, metric=dissimilarity.name, random_state=seed)
-    sampled = rows.schema.n_rows < source.schema.n_rows
-    notes = [
-        *source.schema.dropped_row_notes,
-        *source.schema.notes,
-        *(
-            [f"{rows.schema.n_rows:,} of the {source.schema.n_rows:,} rows are mapped and compared, drawn at random."]
-            if sampled
-            else []
-        ),
-    ]
+    notes = [*source.schema.dropped_row_notes, *source.schema.notes, *sample_notes]
     if picture is not None:
         _draw(compared, values, rows.schema.target, picture)
         messenger.write_line(f"Written: {picture}")

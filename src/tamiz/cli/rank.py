@@ -38,6 +38,9 @@ _relevances = MethodParam(criteria, "relevance")
 # Those of `adjust_p_values`, whose module would import numpy.
 _CORRECTIONS = ("benjamini-hochberg", "benjamini-yekutieli", "holm", "bonferroni")
 
+# The neighbour search of a requested graph that takes longer is announced.
+_LONG_GRAPH_SECONDS = 60.0
+
 
 @click.command(cls=DataCommand, short_help="Rank the columns of a table one by one.")
 @table_options
@@ -135,7 +138,6 @@ def rank(
         _require_p_values(entries[0], "--correction")
     messenger: Messenger = context.obj
     from tamiz import RankSelector, open_source, save
-    from tamiz._study.graph import needs_graph, study_graph_builder
     from tamiz.runtime import parallel
     from tamiz.sources import split_dates
 
@@ -146,14 +148,13 @@ def rank(
             open_source(table, target, kinds=kinds, weight=weight, groups=group, memory=memory, header=header)
         )
         entry, criterion = choose_criterion(entries, source.schema, missing)
-        if needs_graph(criterion):
-            criterion.set_params(graph=graph or study_graph_builder(source.schema.n_rows))
+        rows = set_graph(criterion, source, graph, messenger)
         if n_features is not None:
             # A ranking of fewer columns is printed whole.
             n_features = min(n_features, max(len(source.schema.used), 1))
         chosen_correction = cast("Correction", correction.replace("-", "_"))
-        selector = RankSelector(criterion, n_features=n_features, fdr=fdr, correction=chosen_correction).fit(source)
-        resampled = None if n_bootstrap is None else _resample_ranking(source, criterion, n_bootstrap, n_features)
+        selector = RankSelector(criterion, n_features=n_features, fdr=fdr, correction=chosen_correction).fit(rows)
+        resampled = None if n_bootstrap is None else _resample_ranking(rows, criterion, n_bootstrap, n_features)
     names, ranked = _rows_to_print(selector, resampled)
     print_column_notes(messenger, source)
     if model is not None:
@@ -178,6 +179,28 @@ def rank(
         messenger.write_line(f"{resampled.sentence} {resampled.method}")
     messenger.write_line(f"{entry.label}{f', {criterion.unit}' if criterion.unit else ''}")
     show_table(names, ranked)
+
+
+def set_graph(criterion: Relevance, source: Source, requested: GraphBuilder | None, messenger: Messenger) -> Source:
+    """Set the graph of a relevance that needs one, and return the rows to rank: a sample of a long table, if none is requested."""
+    from tamiz._study.graph import graph_seconds, needs_graph, sample_graph_rows, study_graph_builder
+    from tamiz.graphs import SameClass
+
+    if not needs_graph(criterion):
+        return source
+    schema = source.schema
+    if requested is None:
+        source = sample_graph_rows(source)
+        requested = study_graph_builder(source.schema.n_rows)
+    else:
+        seconds = graph_seconds(schema.n_rows, schema.n_coordinates)
+        if seconds > _LONG_GRAPH_SECONDS and not isinstance(requested, SameClass):
+            messenger.write_note(
+                f"The graph that --graph requests joins all {schema.n_rows:,} rows, each of {schema.n_coordinates:,} numbers: at "
+                f"least about {seconds / 60:,.0f} minutes on two cores. Without --graph it joins a sample of the rows."
+            )
+    criterion.set_params(graph=requested)
+    return source
 
 
 def _resample_ranking(source: Source, criterion: Relevance, n_samples: int, top: int | None) -> RankingStability:

@@ -24,7 +24,7 @@ from tamiz.cli.options import (
     seed_option,
     table_options,
 )
-from tamiz.cli.rank import print_column_notes
+from tamiz.cli.rank import print_column_notes, set_graph
 from tamiz.cli.row_output import escape_option
 from tamiz.cli.search_options import SubsetSearch, search_options
 from tamiz.cli.select_methods import MethodChoice
@@ -108,6 +108,7 @@ def select(
     check_assessment(assess, semi_synthetic, target, by_default=False)
     check_output_paths([output, model, subset_search.journal], table)
     from tamiz import open_source, save
+    from tamiz.criteria.graph_relevance import GraphRelevance
     from tamiz.runtime import parallel
     from tamiz.sources import split_dates
 
@@ -120,6 +121,9 @@ def select(
         )
         source = split_dates(opened)
         selector = method.make_selector(source.schema)
+        for part in selector.get_params(deep=False).values():
+            if isinstance(part, GraphRelevance):
+                source = set_graph(part, source, None, messenger)
         if dry_run:
             print_column_notes(messenger, source)
             show_search_plan(selector.plan(source), as_json=as_json)

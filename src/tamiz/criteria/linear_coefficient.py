@@ -54,6 +54,9 @@ class LinearCoefficient(ModelRelevance):
     max_rows : int, default=None
         Largest number of rows that the model is fitted to; more rows are sampled at random. None uses all rows, and in a study as
         many as have 4 million values, divided by the number of classes.
+    max_levels : int, default=None
+        Largest number of levels of a categorical column; of one with more, the most frequent are kept and all others are one level.
+        None keeps all levels, and in a study 50 where more would limit the rows.
     random_state : int, Generator or RandomState, default=0
         Seed of the sample of rows.
 
@@ -99,12 +102,14 @@ class LinearCoefficient(ModelRelevance):
         max_iter: int = 1000,
         missing: MissingRule = "distribute",
         max_rows: int | None = None,
+        max_levels: int | None = None,
         random_state: Seed = 0,
     ) -> None:
         self.alpha = alpha
         self.max_iter = max_iter
         self.missing = missing
         self.max_rows = max_rows
+        self.max_levels = max_levels
         self.random_state = random_state
 
     def max_study_values(self, schema: Schema) -> int:
@@ -160,7 +165,8 @@ class LinearCoefficient(ModelRelevance):
             return 0.0
         n_rows = schema.n_rows if adapted.max_rows is None else adapted.max_rows
         # Levels that do not occur in these rows are no coordinates.
-        n_coordinates = len(schema.numeric) + sum(min(n, n_rows) for n in schema.n_levels.values())
+        most = n_rows if adapted.max_levels is None else min(n_rows, adapted.max_levels)
+        n_coordinates = len(schema.numeric) + sum(min(n, most) for n in schema.n_levels.values())
         products = refit_products(n_rows * n_coordinates, schema.n_classes if schema.has_classes else 0, n_weightings)
         # The preconditioner by the Woodbury identity multiplies by the rows twice more in each step.
         return 2 * products if n_coordinates >= n_rows else products

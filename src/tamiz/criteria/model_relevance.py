@@ -12,17 +12,24 @@ from numpy.typing import NDArray
 from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import ImputationNote, warn_user
+from tamiz.runtime.user_warnings import ImputationNote, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import positive_weight_row_numbers, select_rows, target_array, weight_array, whole_weight_array
+from tamiz.sources.views import (
+    merge_rare_levels,
+    positive_weight_row_numbers,
+    select_rows,
+    target_array,
+    weight_array,
+    whole_weight_array,
+)
 from tamiz.statistics.base import Floats, is_missing
 
 # A study uses at least this many rows, however many columns there are: models of fewer rows are too unreliable.
 _MIN_ROWS = 500
-# A column with a larger share of the coordinates is named as the reason for few rows.
-_LARGE_SHARE = 0.25
+# A study whose rows are limited merges the rare levels of a column with more levels than this.
+_MAX_STUDY_LEVELS = 50
 
 
 @dataclass(frozen=True)
@@ -61,18 +68,26 @@ class TrainingData:
 
 
 def _make_training_data(
-    source: Source, max_rows: int | None, random_state: Seed, missing: MissingRule, caller: str, reason: str = ""
+    source: Source,
+    max_rows: int | None,
+    max_levels: int | None,
+    random_state: Seed,
+    missing: MissingRule,
+    caller: str,
 ) -> TrainingData | None:
     """Return the training data of a model, None where all columns or the target are constant.
 
-    Rows of weight 0 are left out. More than `max_rows` rows are sampled at random. With `missing="category"` a column with missing
-    values has an additional indicator of them. `reason` follows the warning about a sample.
+    Rows of weight 0 are left out. More than `max_rows` rows are sampled at random, and then the rare levels of a column with more
+    than `max_levels` are merged. With `missing="category"` a column with missing values has an additional indicator of them.
     """
     from tamiz.models.design_matrix import EncodedMatrix
     from tamiz.models.folds import Fold
 
     check_choice("missing", missing, MISSING_RULES)
-    source, row_numbers = draw_rows(source, max_rows, random_state, caller, reason)
+    source, row_numbers = draw_rows(source, max_rows, random_state, caller)
+    if max_levels is not None:
+        warn_user(_merged_level_warnings(source.schema, check_integer("max_levels", max_levels, low=2), caller))
+        source = merge_rare_levels(source, max_levels)
     schema, weight = source.schema, weight_array(source)
     rows = np.arange(schema.n_rows)
     y, n_classes = _encode_target(source, weight)
@@ -113,47 +128,54 @@ def _make_training_data(
 
 
 class ModelRelevance(RowRelevance):
-    """A relevance that is read from a fitted model; a study fits the model to a limited number of rows."""
+    """A relevance that is read from a fitted model; a study fits the model to a limited number of rows and levels."""
 
     max_rows: int | None
+    max_levels: int | None
 
     @abstractmethod
     def max_study_values(self, schema: Schema) -> int:
         """Return how many values a study fits the model to."""
 
     def adapt_to(self, schema: Schema) -> Relevance | None:
-        """Return the relevance with `max_rows` set for a study."""
+        """Return the relevance with `max_rows` and `max_levels` set for a study."""
         adapted = super().adapt_to(schema)
         if adapted is None or self.max_rows is not None:
             return adapted
-        return type(self)(**{**self.get_params(), "max_rows": _affordable_rows(schema, self.max_study_values(schema))})
+        max_values, max_levels = self.max_study_values(schema), self.max_levels
+        max_rows = _affordable_rows(schema, max_values, max_levels)
+        if max_rows is not None and max_levels is None and max(schema.n_levels.values(), default=0) > _MAX_STUDY_LEVELS:
+            max_levels = _MAX_STUDY_LEVELS
+            max_rows = _affordable_rows(schema, max_values, max_levels)
+        return type(self)(**{**self.get_params(), "max_rows": max_rows, "max_levels": max_levels})
 
     def make_training_data(
         self, source: Source, random_state: Seed, missing: MissingRule = "distribute"
     ) -> TrainingData | None:
-        """Return the training data of the model, with a warning that names a column of many levels where it limits the rows."""
-        reason = _many_levels_reason(source.schema, self.max_rows, self.max_study_values(source.schema))
-        return _make_training_data(source, self.max_rows, random_state, missing, type(self).__name__, reason)
+        """Return the training data of the model, with warnings about sampled rows and merged levels."""
+        return _make_training_data(source, self.max_rows, self.max_levels, random_state, missing, type(self).__name__)
 
 
-def _affordable_rows(schema: Schema, max_values: int) -> int | None:
+def _affordable_rows(schema: Schema, max_values: int, max_levels: int | None) -> int | None:
     """Return the number of rows with at most `max_values` values, None where the table has no more rows."""
-    n_columns = sum(1 if schema.columns[j].is_number else len(schema.columns[j].levels) for j in schema.used.tolist())
+    n_columns = len(schema.numeric) + sum(
+        n if max_levels is None else min(n, max_levels) for n in schema.n_levels.values()
+    )
     max_rows = max(_MIN_ROWS, max_values // max(n_columns, 1))
     return max_rows if schema.n_rows > max_rows else None
 
 
-def _many_levels_reason(schema: Schema, max_rows: int | None, max_values: int) -> str:
-    """Return a sentence that names the column whose levels limit the rows of a study; "" where the user set another number."""
-    if max_rows is None or max_rows != _affordable_rows(schema, max_values) or not schema.n_levels:
-        return ""
-    widest = max(schema.n_levels, key=schema.n_levels.__getitem__)
-    if schema.n_levels[widest] < max(2, _LARGE_SHARE * schema.n_coordinates):
-        return ""
-    return (
-        f"Column {schema.columns[widest].name!r} has {schema.n_levels[widest]:,} levels, each a coordinate of a row of the model: "
-        "for more rows merge rare levels, or leave the column out by declaring it text with --kinds or kinds=."
-    )
+def _merged_level_warnings(schema: Schema, max_levels: int, caller: str) -> list[str]:
+    """Return a warning that names the columns whose rare levels are merged."""
+    wide = {schema.columns[j].name: n for j, n in schema.n_levels.items() if n > max_levels}
+    if not wide:
+        return []
+    names = list_names(list(wide), as_text=repr)
+    columns = f"column {names} has" if len(wide) == 1 else f"columns {names} have up to"
+    return [
+        f"{caller}: {columns} {max(wide.values()):,} levels; the {max_levels - 1:,} most frequent are kept, and all others are one "
+        "level. Set max_levels, or leave a column out by declaring it text with --kinds or kinds=."
+    ]
 
 
 def repeat_rows(source: Source, caller: str) -> Source:
@@ -165,17 +187,11 @@ def repeat_rows(source: Source, caller: str) -> Source:
     return select_rows(source, np.repeat(np.arange(len(weight)), weight.astype(np.intp)))
 
 
-def draw_rows(
-    source: Source, max_rows: int | None, random_state: Seed, caller: str, reason: str = ""
-) -> tuple[Source, NDArray[np.intp]]:
-    """Return the rows of weight above 0, at most `max_rows` of them drawn at random with a warning, and their numbers.
-
-    `reason` follows the warning.
-    """
+def draw_rows(source: Source, max_rows: int | None, random_state: Seed, caller: str) -> tuple[Source, NDArray[np.intp]]:
+    """Return the rows of weight above 0, at most `max_rows` of them drawn at random with a warning, and their numbers."""
     present = positive_weight_row_numbers(source)
     if max_rows is not None and check_integer("max_rows", max_rows, low=2) < len(present):
-        warning = f"{caller} reads {max_rows:,} of the {len(present):,} rows, drawn at random."
-        warn_user([f"{warning} {reason}".rstrip()])
+        warn_user([f"{caller} reads {max_rows:,} of the {len(present):,} rows, drawn at random."])
         present = np.sort(make_rng(random_state).choice(present, max_rows, replace=False))
     return (source if len(present) == source.schema.n_rows else select_rows(source, present)), present
 

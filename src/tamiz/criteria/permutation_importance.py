@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,7 +12,12 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
+from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.subsets.candidates import Candidates
+
+if TYPE_CHECKING:
+    from tamiz.models.evaluator import WrapperEvaluator
 
 
 class PermutationImportance(RowRelevance):
@@ -130,7 +135,23 @@ class PermutationImportance(RowRelevance):
         used[schema.used] = True
         scores, std = np.zeros((2, schema.n_columns))
         units = [np.array([j]) for j in schema.used.tolist()]
-        losses = evaluator.permutation_losses(used, units, n_repeats)
+        fold_scores, losses = evaluator.permutation_losses(used, units, n_repeats, show_progress=True)
         scores[schema.used], std[schema.used] = losses.mean(axis=2).mean(axis=0), losses.std(axis=(0, 2))
-        warn_user(evaluator.notes())
+        warn_user([*evaluator.notes(), *_baseline_warnings(evaluator, float(fold_scores.mean()), schema)])
         return scores, std
+
+
+def _baseline_warnings(evaluator: WrapperEvaluator, score: float, schema: Schema) -> list[str]:
+    """Return a warning where the model with all columns scores below the baseline: a loss then says little about a column."""
+    no_columns = Candidates.from_masks(np.zeros((1, schema.n_columns), dtype=bool))
+    baseline = (
+        float(evaluator.fold_scores(no_columns).mean()) if len(schema.used) and schema.target is not None else -np.inf
+    )
+    if score >= baseline:
+        return []
+    scoring = ", a score of ranks such as scoring='roc_auc'," if schema.has_classes else ""
+    return [
+        f"PermutationImportance: the {evaluator.name} is {score:.4g} with all columns, below the {baseline:.4g} of a constant "
+        f"prediction, so a column that predicts the target can have an importance below 0. Use another estimator{scoring} or "
+        "another relevance."
+    ]

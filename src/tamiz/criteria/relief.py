@@ -22,6 +22,9 @@ from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
+# With so many times more rows in the largest class than in the others, noise scores above many columns that predict the target.
+_MAX_CLASS_RATIO = 20
+
 
 class ReliefF(RowComparison):
     r"""How much more a column differs between near rows of different classes than between near rows of one class, in [-1, 1].
@@ -65,7 +68,8 @@ class ReliefF(RowComparison):
     -----
     Cost O(m n p) differences, about 5 billion a second on one core, and O(32 n) memory for each thread beyond the rows. A column
     that is independent of the target by itself still scores high where near rows of different classes differ in it: unlike
-    criteria of single columns, ReliefF finds columns that interact.
+    criteria of single columns, ReliefF finds columns that interact. Where one class has many times more rows than the others, its
+    nearest hits are nearer than its nearest misses in every column, and noise scores above 0; a warning states it.
 
     Missing values are treated as in Weka: if the value of one row is missing, the difference is its expected value 1 - 1/L for a
     category with L levels, and max(x, 1 - x) for a number scaled to x in [0, 1]; if both are missing, it is 1 - 1/L, and 1 for
@@ -124,7 +128,7 @@ class ReliefF(RowComparison):
         if self.sigma is not None:
             influence = np.exp(-((np.arange(len(influence)) / check_positive("sigma", self.sigma)) ** 2))
         if schema.has_classes:
-            warn_user(_small_class_warnings(rows, schema, k))
+            warn_user([*_small_class_warnings(rows, schema, k), *_imbalance_warnings(rows, schema)])
             return _class_scores(rows, queries, influence)
         if n <= k:
             warn_user([f"ReliefF: the table has {n:,} rows, so each row has {n - 1:,} neighbours instead of {k:,}."])
@@ -141,6 +145,24 @@ def _small_class_warnings(rows: ComparedRows, schema: Schema, k: int) -> Iterato
             f"ReliefF: {len(small):,} {subject} of the target {verb} fewer than {k + 1:,} rows ({list_names(small)}), so fewer "
             f"than {k:,} neighbours there. Choose a smaller n_neighbors to give all classes equally many."
         )
+
+
+def _imbalance_warnings(rows: ComparedRows, schema: Schema) -> Iterator[str]:
+    """Yield a warning where the misses of the largest class are drawn from far fewer rows than its hits."""
+    starts = rows.class_starts()
+    sizes = np.diff(starts)
+    largest = int(sizes.argmax())
+    others = np.delete(sizes, largest)
+    # The mean size of the other classes, by their weights in the scores of rows of the largest.
+    if sizes[largest] <= _MAX_CLASS_RATIO * (others @ others) / others.sum():
+        return
+    assert schema.target is not None
+    level = schema.target.levels[rows.target[starts[largest]]]
+    yield (
+        f"ReliefF: class {level!r} has {sizes[largest]:,} of the {rows.n_rows:,} rows, so rows of other classes are farther "
+        "from it in every column than its own rows, and columns of noise, categories most of all, score above 0. Compare the "
+        "scores with those of permuted columns (BorutaSelector, --method boruta), or use MultiSURF."
+    )
 
 
 def _neighbors(

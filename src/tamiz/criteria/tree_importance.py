@@ -51,6 +51,9 @@ class TreeImportance(ModelRelevance):
     max_rows : int, default=None
         Largest number of rows that trees are grown from; more rows are sampled at random. None uses all rows, and in a study as
         many as have a million values.
+    max_levels : int, default=None
+        Largest number of levels of a categorical column; of one with more, the most frequent are kept and all others are one level.
+        None keeps all levels, and in a study 50 where more would limit the rows.
     random_state : int, Generator or RandomState, default=0
         Seed of the sets of columns, of the choice between equally good splits, and of the sample of rows.
 
@@ -99,12 +102,14 @@ class TreeImportance(ModelRelevance):
         n_rounds: int = 10,
         missing: MissingRule = "distribute",
         max_rows: int | None = None,
+        max_levels: int | None = None,
         random_state: Seed = 0,
     ) -> None:
         self.max_depth = max_depth
         self.n_rounds = n_rounds
         self.missing = missing
         self.max_rows = max_rows
+        self.max_levels = max_levels
         self.random_state = random_state
 
     def max_study_values(self, schema: Schema) -> int:  # noqa: ARG002

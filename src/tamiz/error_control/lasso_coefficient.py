@@ -39,6 +39,9 @@ class LassoCoefficient(ModelRelevance):
         Number of folds of shuffled rows.
     max_rows : int, default=None
         Number of rows that the lasso is fitted to, a random sample; None uses all.
+    max_levels : int, default=None
+        Largest number of levels of a categorical column; of one with more, the most frequent are kept and all others are one level.
+        None keeps all levels, and in a study 50 where more would limit the rows.
     random_state : int, Generator or RandomState, default=0
         Seed of the folds, and of the sample.
 
@@ -68,9 +71,17 @@ class LassoCoefficient(ModelRelevance):
 
     supports_bootstrap: ClassVar[bool] = False
 
-    def __init__(self, *, cv: int = 5, max_rows: int | None = None, random_state: Seed = 0) -> None:
+    def __init__(
+        self,
+        *,
+        cv: int = 5,
+        max_rows: int | None = None,
+        max_levels: int | None = None,
+        random_state: Seed = 0,
+    ) -> None:
         self.cv = cv
         self.max_rows = max_rows
+        self.max_levels = max_levels
         self.random_state = random_state
 
     def max_study_values(self, schema: Schema) -> int:

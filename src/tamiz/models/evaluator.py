@@ -21,13 +21,15 @@ from tamiz.models.refits import RefitBackend
 from tamiz.models.score_functions import confusion_scorer, likelihood_scorer, squared_error_scorer
 from tamiz.models.scoring import PREDICTION_SCORER
 from tamiz.models.task import overlap_warnings
-from tamiz.runtime import parallel
+from tamiz.runtime import parallel, progress
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import Evaluator, Unit
 
 # Microseconds per fold of a ROC AUC or log loss from joint log-likelihoods, dominated by numpy calls.
 _LIKELIHOOD_COST = 250.0
+# Where one of two classes has a larger share of the rows, a good model may predict no row of the other.
+_LARGE_CLASS_SHARE = 0.9
 # Memory addresses in reprs differ between processes.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -81,21 +83,28 @@ class WrapperEvaluator(Evaluator):
 
     def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats:
         """Return the mean loss of score, over folds and repeats, when each unit of columns is permuted in the test rows."""
-        return self.permutation_losses(mask, units, n_repeats).mean(axis=2).mean(axis=0)
+        return self.permutation_losses(mask, units, n_repeats)[1].mean(axis=2).mean(axis=0)
 
-    def permutation_losses(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats:
-        """Return the loss by each permutation in each fold, of shape (n_folds, n_units, n_repeats)."""
+    def permutation_losses(
+        self, mask: Masks, units: Sequence[Unit], n_repeats: int, *, show_progress: bool = False
+    ) -> tuple[Floats, Floats]:
+        """Return the score of each fold, and its loss by each permutation, of shape (n_folds, n_units, n_repeats)."""
         check_permutable(self.task)
         refits, columns = self._refit_backend, np.flatnonzero(mask)
         if not units:
-            return np.empty((len(self.task.folds), 0, n_repeats))
+            return np.zeros(len(self.task.folds)), np.empty((len(self.task.folds), 0, n_repeats))
 
-        def of_fold(fold: int) -> Floats:
+        def of_fold(fold: int) -> tuple[float, Floats]:
             with self.task.fit_warnings.record_fit(), error_context(self.task, columns, fold, self.task.label):
                 return permutation_losses(refits, columns, units, fold, n_repeats)
 
         with self.task.fit_warnings.capture():
-            return np.array(list(parallel.map_blocks(of_fold, range(len(self.task.folds)))))
+            n_folds = len(self.task.folds)
+            found = parallel.map_blocks(of_fold, range(n_folds))
+            if show_progress:
+                found = progress.track_progress("Permuting columns in folds", found, n_folds)
+            scores, losses = zip(*found, strict=True)
+        return np.array(scores), np.array(losses)
 
     def max_bytes(self) -> float:
         """Return the bytes of memory that the backend needs."""
@@ -108,6 +117,19 @@ class WrapperEvaluator(Evaluator):
     def subset_notes(self, mask: Masks) -> list[str]:
         """Return notes about the score of a set and about the folds."""
         return [*(self.backend.subset_notes(np.flatnonzero(mask)) if mask.any() else []), *self.task.folds.fold_notes]
+
+    def subset_warnings(self, mask: Masks) -> list[str]:
+        """Return why no column raises the accuracy, for the empty set where one of two classes has nearly all rows."""
+        task = self.task
+        if mask.any() or not task.has_target or len(task.classes) != 2 or task.scoring.name != "accuracy":
+            return []
+        share = (np.bincount(task.codes, task.weight_or_ones, 2) / task.weight_or_ones.sum()).max()
+        if share < _LARGE_CLASS_SHARE:
+            return []
+        return [
+            f"The accuracy of a constant prediction is {share:.4g}, the share of the larger class: a column can predict the target "
+            "and not raise the accuracy. Use scoring='roc_auc' (--scoring roc_auc)."
+        ]
 
     def notes(self) -> list[str]:
         """Return warnings about the folds, notes on the encoding, warnings of refits, and the number of sets without a score."""

@@ -27,8 +27,8 @@ _VALUES_PER_BATCH = 2**20
 
 def permutation_losses(
     backend: FoldBackend, columns: ColumnIndices, units: Sequence[Unit], fold: int, n_repeats: int
-) -> Floats:
-    """Return the loss of a fold's score by each permutation of each unit of columns, of shape (n_units, n_repeats).
+) -> tuple[float, Floats]:
+    """Return a fold's score, and its loss by each permutation of each unit of columns, of shape (n_units, n_repeats).
 
     Parameters
     ----------
@@ -58,8 +58,9 @@ def permutation_losses(
         found[start:stop] = scorer.permuted_scores(fitted.test_rows, permutations[start:stop])
     losses = np.zeros((len(units), n_repeats))
     # The original rows are scored last: an estimator with copy=False may write into the rows that it predicts from.
-    losses[varying] = scorer.original_score(fitted.test_rows) - found.reshape(len(varying), n_repeats)
-    return losses
+    score = scorer.original_score(fitted.test_rows)
+    losses[varying] = score - found.reshape(len(varying), n_repeats)
+    return score, losses
 
 
 class _TestScorer:

@@ -227,7 +227,7 @@ def _chance_level_text(ranking: RankingRecord, target: str | None) -> str:
         return ""
     named = join_names(
         [
-            f"{shorten(one.name, 40)} ({one.n_values:,} values: {one.information:.3g} bits, {one.expected:.3g} expected by chance)"
+            f"{join_column_names([one.name])} ({one.n_values:,} values: {one.information:.3g} bits, {one.expected:.3g} expected by chance)"
             for one in ranking.at_chance
         ],
         width=400,

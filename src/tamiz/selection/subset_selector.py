@@ -55,7 +55,11 @@ def _with_date_parts(search: Search, schema: Schema) -> Search:
     """Return the search with the parts of dates in place of the dates in its column parameters."""
     if not schema.split_dates:
         return search
-    roles = {role: expand_dates(schema, getattr(search, role)) for role in ("start", "fixed", "excluded")}
+    # An exhaustive search has no start.
+    parameters = search.get_params(deep=False)
+    roles = {
+        role: expand_dates(schema, parameters[role]) for role in ("start", "fixed", "excluded") if role in parameters
+    }
     groups = None if search.column_groups is None else [expand_dates(schema, group) for group in search.column_groups]
     return clone(search).set_params(column_groups=groups, **roles)
 

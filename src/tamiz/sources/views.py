@@ -49,6 +49,15 @@ def select_columns(source: Source, columns: Collection[int], reason: str = "it i
     return _ColumnSubset(source, columns, reason)
 
 
+def merge_rare_levels(source: Source, max_levels: int) -> Source:
+    """Return a view whose categorical columns have at most `max_levels` levels: the most frequent, and one for all others.
+
+    Of equally frequent levels the earlier is kept. Rows count with their weights.
+    """
+    wide = [j for j in source.schema.categorical if len(source.schema.columns[j].levels) > max_levels]
+    return _MergedLevels(source, wide, max_levels) if wide else source
+
+
 def without_target(source: Source) -> Source:
     """Return a view without a target."""
     return source if source.schema.target is None else _WithoutTarget(source)
@@ -213,6 +222,44 @@ class _ColumnSubset(_View):
                 for j, column in enumerate(table.schema.columns)
             ),
         )
+
+
+class _MergedLevels(_View):
+    def __init__(self, table: Source, merged: Sequence[int], max_levels: int) -> None:
+        super().__init__(table)
+        described = list(table.schema.columns)
+        counts = {j: np.zeros(len(described[j].levels)) for j in merged}
+        for block in table.blocks(merged):
+            weight = np.ones(len(block.rows)) if block.weight is None else block.weight
+            for j in merged:
+                codes = np.asarray(block.values[j])
+                present = codes >= 0
+                counts[j] += np.bincount(codes[present], weight[present], len(counts[j]))
+        # The new code of each level.
+        self._new_codes: dict[int, NDArray[np.int32]] = {}
+        for j in merged:
+            kept = np.sort(np.argsort(-counts[j], kind="stable")[: max_levels - 1])
+            self._new_codes[j] = np.full(len(counts[j]), max_levels - 1, dtype=np.int32)
+            self._new_codes[j][kept] = np.arange(len(kept))
+            levels = [described[j].levels[k] for k in kept.tolist()]
+            described[j] = replace(described[j], levels=(*levels, _unused_name("other levels", levels)))
+        self.schema = replace(table.schema, columns=tuple(described))
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows with the codes of the new levels."""
+        for block in super().blocks(columns):
+            values = dict(block.values)
+            for j in self._new_codes.keys() & values.keys():
+                codes = np.asarray(values[j])
+                values[j] = np.where(codes < 0, np.int32(-1), self._new_codes[j][codes])
+            yield replace(block, values=values)
+
+
+def _unused_name(name: str, used: Collection[str]) -> str:
+    """Return a name that is not used, with as many apostrophes as that needs."""
+    while name in used:
+        name += "'"
+    return name
 
 
 class _WithoutTarget(_View):
