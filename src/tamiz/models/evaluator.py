@@ -118,7 +118,7 @@ class WrapperEvaluator(Evaluator):
         """Return notes about the score of a set and about the folds."""
         return [*(self.backend.subset_notes(np.flatnonzero(mask)) if mask.any() else []), *self.task.folds.fold_notes]
 
-    def subset_warnings(self, mask: Masks) -> list[str]:
+    def subset_warnings(self, mask: Masks, free: Masks) -> list[str]:  # noqa: ARG002 - the accuracy concerns the set as a whole
         """Return why no column raises the accuracy, for the empty set where one of two classes has nearly all rows."""
         task = self.task
         if mask.any() or not task.has_target or len(task.classes) != 2 or task.scoring.name != "accuracy":

@@ -227,7 +227,8 @@ def _chance_level_text(ranking: RankingRecord, target: str | None) -> str:
         return ""
     named = join_names(
         [
-            f"{join_column_names([one.name])} ({one.n_values:,} values: {one.information:.3g} bits, {one.expected:.3g} expected by chance)"
+            f"{join_column_names([one.name])} ({one.n_values:,} values: {one.information:.3g} bits, {one.expected:.3g} expected by "
+            "chance)"
             for one in ranking.at_chance
         ],
         width=400,
