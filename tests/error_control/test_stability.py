@@ -194,7 +194,9 @@ def test_a_weak_bound_advises_only_what_is_possible():
 def test_more_columns_of_a_half_than_the_table_has_are_refused():
     X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 2
     X[:, 2] = 1
-    with pytest.raises(ValueError, match="n_features=4 exceeds the 3 columns of the table; ask for at most 3"):
+    with pytest.raises(
+        ValueError, match="n_features=4 exceeds the 3 columns of the table; ask for at most n_features=3"
+    ):
         StabilitySelector(n_features=4).fit(X, y)
     # One column is constant.
     with pytest.warns(TamizWarning, match="the 2 of 2 columns that a half selects"):

@@ -185,8 +185,8 @@ def test_a_given_start_is_kept_with_few_steps():
 
 def test_a_map_that_is_not_at_its_end_is_reported():
     sentence = (
-        r"^StochasticMDS: not converged after n_rounds=3 rounds; a further step would lower the stress "
-        r"by [\d.e+]+ %, and tol=0.002 is 0\.2 %\. Raise n_rounds or tol\.$"
+        r"^StochasticMDS: not converged after 3 rounds; a further step would lower the stress by [\d.e+]+ %, and the tolerance is "
+        r"0\.2 %\. Raise the number of rounds \(n_rounds\) or the tolerance \(tol\)\.$"
     )
     with pytest.warns(TamizWarning, match=sentence):
         found = StochasticMDS(2, init="random", n_rounds=3, random_state=0).fit(rows_of())

@@ -189,7 +189,13 @@ def columns_to_drop(
 
 
 class _FoldRanking(RankSelector):
-    """A ranking for every fold: a column without values in the training rows of a fold is excluded there, so a set has fewer."""
+    """A ranking for every fold: a column without values in the training rows of a fold is excluded there, so a set has fewer.
+
+    Sets of several sizes are compared and none is kept, so that ties have no warning.
+    """
+
+    def _tie_warnings(self, schema: Schema) -> list[str]:  # noqa: ARG002
+        return []
 
     def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
         assert sizes is not None

@@ -304,7 +304,7 @@ class StabilitySelector(Selector):
             if n > schema.n_columns:
                 of_table = "1 column" if schema.n_columns == 1 else f"{schema.n_columns} columns"
                 raise ValueError(
-                    f"n_features={n} exceeds the {of_table} of the table; ask for at most {schema.n_columns}."
+                    f"n_features={n} exceeds the {of_table} of the table; ask for at most n_features={schema.n_columns}."
                 )
             return min(n, n_columns)
         if not (has_size or self._ranks):
