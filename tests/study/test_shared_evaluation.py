@@ -82,3 +82,15 @@ def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
     assert any("10000.0 s" in note and "--assess" in note for note in notes)
     # Asked for, it is made whatever it takes.
     assert replace(asked, requested=True).n_splits == asked.n_splits
+
+
+@pytest.mark.parametrize(("missing", "n_columns"), [("distribute", 1), ("category", 2)])
+def test_selections_treat_missing_values_as_the_study_does(missing, n_columns):
+    X, y = table(n=150, p=2)
+    # Whether a value is missing determines most of the classes; the present values have no information.
+    X["x1"] = np.where((y == "ill") ^ (np.random.default_rng(1).random(150) < 0.1), np.nan, 1.0 + np.arange(150) % 2)
+    source = open_source(X, y)
+    selector = SubsetSelector(CFS(missing=missing), BestFirst(), random_state=0).fit(source)
+    record, _ = prepare_evaluation(source, None, 0, assess=True, missing=missing).recommend(selector, 0.01)
+    sizes = {one.id: len(one.columns) for one in record.candidates}
+    assert sizes["mrmr"] == sizes["cfs"] == n_columns

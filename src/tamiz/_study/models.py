@@ -21,6 +21,7 @@ from tamiz.assessment.permutation_null import MIN_PERMUTATIONS, default_n_permut
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
+from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.report.records.models import (
     AssessmentRecord,
@@ -67,6 +68,8 @@ class ModelEvaluation:
         Whether the user asked for the evaluation; then nothing is skipped because of its time.
     notes : tuple of str
         Notes on the sample of rows.
+    missing : {"distribute", "category"}
+        How criteria from counts treat missing values.
     budget : Budget
     """
 
@@ -76,6 +79,7 @@ class ModelEvaluation:
     seed: int
     requested: bool
     notes: tuple[str, ...]
+    missing: MissingRule = "distribute"
     budget: Budget = DEFAULT_BUDGET
 
     def recommend(
@@ -211,6 +215,7 @@ class ModelEvaluation:
         search = selector.search_
         found = default_candidates(
             self.source.schema,
+            self.missing,
             max_seconds=None if self.requested else self.budget.scale * MAX_SECONDS_PER_SEARCH,
             n_features=selector.n_features,
             column_options={
@@ -276,7 +281,13 @@ def evaluation_size(schema: Schema, budget: Budget) -> tuple[int, int]:
 
 
 def prepare_evaluation(
-    source: Source, scoring: str | None, seed: int, *, assess: bool | None, budget: Budget = DEFAULT_BUDGET
+    source: Source,
+    scoring: str | None,
+    seed: int,
+    *,
+    assess: bool | None,
+    missing: MissingRule = "distribute",
+    budget: Budget = DEFAULT_BUDGET,
 ) -> ModelEvaluation | None:
     """Return the evaluation of the selections of a study; None if `assess` is False or there is no target.
 
@@ -287,6 +298,8 @@ def prepare_evaluation(
     seed : int
     assess : bool or None
         Whether the user asked for it; None skips what takes long.
+    missing : {"distribute", "category"}
+        How criteria from counts treat missing values.
     budget : Budget
     """
     if assess is False or source.schema.target is None:
@@ -295,7 +308,7 @@ def prepare_evaluation(
 
     most, n_splits = evaluation_size(source.schema, budget)
     rows, notes = sample_rows(source, most, n_splits, make_rng(seed))
-    return ModelEvaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes), budget)
+    return ModelEvaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes), missing, budget)
 
 
 def _candidate_id(selector: SubsetSelector) -> str:

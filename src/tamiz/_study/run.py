@@ -180,7 +180,7 @@ class StudyRun:
     def evaluate(self, selector: SubsetSelector, subset: SubsetRecord | None) -> Evaluated:
         """Return the comparison of selections under several models, the assessment of the subset, and the noise experiment."""
         evaluation = prepare_evaluation(
-            self.source, self.scoring, self.search_seed, assess=self.assess, budget=self.budget
+            self.source, self.scoring, self.search_seed, assess=self.assess, missing=self.missing, budget=self.budget
         )
         if evaluation is None:
             return Evaluated()
