@@ -11,6 +11,7 @@ from sklearn.metrics.cluster import expected_mutual_information
 
 from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import (
+    CFS,
     JMI,
     MIM,
     MRMR,
@@ -138,6 +139,17 @@ def test_a_patient_number_is_selected_with_a_warning_and_not_with_the_correction
     corrected = SubsetSelector(MERITS[name](correction="chance"), Forward(), n_features=3).fit(X, y)
     assert not corrected.support_[0]
     assert corrected.support_[1:4].sum() >= 2
+
+
+@pytest.mark.parametrize("convention", ["hall", "weka"])
+def test_cfs_warns_of_a_patient_number(convention):
+    X, y = table_with_patients(2)
+    sentence = (
+        r"^CFS: the information about the target of 'patient' \(96 values, 0.32 bits, 0.295 expected\) is not above"
+    )
+    with pytest.warns(TamizWarning, match=sentence):
+        assert SubsetSelector(CFS(convention=convention)).fit(X, y).support_[0]
+    SubsetSelector(CFS(convention=convention)).fit(X.drop(columns="patient"), y)
 
 
 def test_independent_columns_have_a_corrected_relevance_of_0_on_average():

@@ -10,7 +10,7 @@ from tamiz._study.column_tests import describe_column_tests, describe_uncut_colu
 from tamiz._study.graph import RowGraph, needs_graph
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, StatisticsCache, gather_statistics
-from tamiz.criteria.chance_information import chance_level_warnings, find_chance_level_columns
+from tamiz.criteria.chance_information import find_chance_level_columns
 from tamiz.criteria.discretization import MDL, ColumnCoder
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.information_gain import InformationGain
@@ -139,6 +139,8 @@ def describe_chance_level(
     if supervised and ranking.mean_rank is not None:
         by_rank = [None if rank is None else -rank for rank in ranking.mean_rank.ranks]
         first |= set(_first_columns(by_rank, _FIRST_BY_MEAN_RANK))
+    measure = InformationGain(missing=missing).adapt_to(source.schema)
+    counts = {} if measure is None else measure.count_classes([source], sorted(first))
     return tuple(
         ChanceLevelColumn(
             name=source.schema.names[level.column],
@@ -146,21 +148,8 @@ def describe_chance_level(
             information=level.information,
             expected=level.expected,
         )
-        for level in find_chance_level_columns(_count_classes(source, sorted(first), missing))
+        for level in find_chance_level_columns(counts)
     )
-
-
-def subset_chance_warnings(source: Source, columns: Sequence[str], missing: MissingRule) -> list[str]:
-    """Return a warning on columns of many values that CFS selects, although their information is not above chance."""
-    numbers = [source.schema.names.index(name) for name in columns]
-    remedy = "search by a merit with correction='chance' (--merit jmi --correction chance)"
-    return chance_level_warnings("CFS", _count_classes(source, numbers, missing), source.schema.names, remedy)
-
-
-def _count_classes(source: Source, columns: Sequence[int], missing: MissingRule) -> dict[int, list[Floats]]:
-    """Return the rows of every value in every class, or interval of a numeric target, of those columns that have many values."""
-    measure = InformationGain(missing=missing).adapt_to(source.schema)
-    return {} if measure is None else measure.count_classes([source], columns)
 
 
 def _first_columns(scores: Sequence[float | None], n: int) -> list[int]:

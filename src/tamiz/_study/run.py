@@ -13,7 +13,7 @@ from tamiz._study.maps import MapRequest, StudyMap, fit_map
 from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.models import ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
-from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking, subset_chance_warnings
+from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
 from tamiz._study.subset import describe_subset, explain_subset
 from tamiz.criteria import registry as criteria
@@ -126,8 +126,6 @@ class StudyRun:
 
     def _explain(self, selector: SubsetSelector, subset: SubsetRecord) -> SubsetRecord:
         """Return the subset with why each column is in or out, and which selected columns are redundant."""
-        if isinstance(selector.criterion_, CFS):
-            warn_user(subset_chance_warnings(self.source, subset.columns, self.missing))
         notes = redundant_pair_notes(self.source, subset.columns, self.missing, self.budget)
         return explain_subset(subset, selector, self.source, notes)
 

@@ -10,10 +10,10 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from tamiz.criteria.association_matrix import AssociationMatrix, SetSums
-from tamiz.criteria.base import Association, Merit, PairwiseAssociations
-from tamiz.criteria.chance_information import uninformative_warnings
+from tamiz.criteria.base import Association, Merit
+from tamiz.criteria.chance_information import chance_level_warnings, uninformative_warnings
 from tamiz.criteria.discretization import EqualFrequency
-from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
+from tamiz.criteria.entropy_relevance import MISSING_RULES, EntropyRelevance, MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.criteria.weka_association import WekaCorrelation, WekaUncertainty
 from tamiz.runtime.validation import check_choice
@@ -122,19 +122,20 @@ class CFS(Merit):
         """Return the evaluator for one table."""
         schema = source.schema
         self.check(schema)
-        pairs = self._choose_association(schema).pairwise(weight_groups_equally(source).reduce, schema)
-        return _CFSEvaluator(pairs, schema)
+        return _CFSEvaluator(source, self._choose_association(schema))
 
 
 class _CFSEvaluator(Evaluator):
     """Merits from sums of associations; their bits depend only on the set (`SetSums`)."""
 
-    def __init__(self, associations: PairwiseAssociations, schema: Schema) -> None:
-        n_columns, used = schema.n_columns, schema.used
+    def __init__(self, source: Source, association: Association) -> None:
+        n_columns, used = source.schema.n_columns, source.schema.used
+        associations = association.pairwise(weight_groups_equally(source).reduce, source.schema)
         target = np.zeros(n_columns)
         target[used] = associations.associations(used, np.full(len(used), n_columns))
         self._sums = SetSums(target, AssociationMatrix(associations, n_columns, used))
-        self._schema = schema
+        self._source = source
+        self._association = association.association if isinstance(association, WekaUncertainty) else association
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merit of every candidate."""
@@ -153,9 +154,14 @@ class _CFSEvaluator(Evaluator):
         ]
 
     def subset_warnings(self, mask: Masks, free: Masks) -> list[str]:
-        """Return a warning on columns that are not associated with the target."""
+        """Return warnings on columns without association with the target, and on those of many values that have it by chance."""
         unrelated = np.flatnonzero(free & (self._sums.relevances == 0)).tolist()
-        return uninformative_warnings("CFS", mask, unrelated, self._schema)
+        found = uninformative_warnings("CFS", mask, unrelated, self._source.schema)
+        if not isinstance(self._association, EntropyRelevance):
+            return found
+        counts = self._association.count_classes([self._source], np.flatnonzero(mask).tolist())
+        remedy = "search by a merit with correction='chance' (--merit jmi --correction chance)"
+        return found + chance_level_warnings("CFS", counts, self._source.schema.names, remedy)
 
     def quadratic_form(self) -> tuple[Floats, Floats] | None:
         """Return c and A of merit = c'x / sqrt(x'Ax), None where their sums are not exact."""
