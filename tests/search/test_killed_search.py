@@ -78,6 +78,7 @@ def wait_until_it_has(journal, n_bytes, process):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "merit"), CASES, ids=lambda part: part if isinstance(part, str) else repr(part))
+@pytest.mark.filterwarnings("ignore:.*is arbitrary")
 def test_a_search_killed_again_and_again_ends_as_one_that_was_not(tmp_path, name, merit):
     X, y = make_table()
     np.savez(tmp_path / "table.npz", X=X, y=y)

@@ -79,6 +79,7 @@ def test_a_plan_is_one_sentence(plan, sentence):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*is arbitrary")
 def test_a_search_of_more_sets_than_a_float_can_count_has_a_plan_and_goes_on():
     X, y = wide_table(1100)
     selector = SubsetSelector(CFS(), Exhaustive(), stop=Evaluations(3000))
