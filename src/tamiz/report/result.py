@@ -165,7 +165,7 @@ class Result:
         if record.ranking is not None:
             lines += [(one.label, _best_columns_text(record.ranking, one.id)) for one in record.ranking.criteria]
             if record.ranking.at_chance:
-                lines.append(("Not above chance", join_names([one.name for one in record.ranking.at_chance])))
+                lines.append(("Not above chance", join_column_names([one.name for one in record.ranking.at_chance])))
         if record.subset is not None:
             lines.append(("Subset", _subset_text(record.subset)))
         if record.recommendation is not None:
