@@ -194,12 +194,11 @@ def _part_name(part: Any) -> str:
     return "the default score" if part is None else part if isinstance(part, str) else type(part).__name__
 
 
-class SampledSelectorAdapter(SelectorAdapter):
-    """Runs another adapter on a random sample of at most max_rows rows, with all classes."""
+class _WrappedSelectorAdapter(SelectorAdapter):
+    """Runs another adapter, with its label and the cost of its latest search."""
 
-    def __init__(self, selector: SelectorAdapter, max_rows: int) -> None:
+    def __init__(self, selector: SelectorAdapter) -> None:
         self._selector = selector
-        self._max_rows = max_rows
         self.label = selector.label
 
     def check(self, schema: Schema) -> None:
@@ -207,40 +206,49 @@ class SampledSelectorAdapter(SelectorAdapter):
         self._selector.check(schema)
 
     def select(self, source: Source, seed: int) -> SelectedColumns:
-        """Return the columns that the other adapter selects on a sample of the rows."""
-        rows, _ = sample_rows(source, self._max_rows, _MIN_CLASS_FOLDS, np.random.default_rng(seed))
-        choice = self._selector.select(rows, seed)
+        """Return the columns that the other adapter selects."""
+        choice = self._selector.select(source, seed)
         self.label, self.evaluation_cost = self._selector.label, self._selector.evaluation_cost
         return choice
 
 
-class InformativeSelectorAdapter(SelectorAdapter):
+class SampledSelectorAdapter(_WrappedSelectorAdapter):
+    """Runs another adapter on a random sample of at most max_rows rows, with all classes."""
+
+    def __init__(self, selector: SelectorAdapter, max_rows: int) -> None:
+        super().__init__(selector)
+        self._max_rows = max_rows
+
+    def select(self, source: Source, seed: int) -> SelectedColumns:
+        """Return the columns that the other adapter selects on a sample of the rows."""
+        rows, _ = sample_rows(source, self._max_rows, _MIN_CLASS_FOLDS, np.random.default_rng(seed))
+        return super().select(rows, seed)
+
+
+class InformativeSelectorAdapter(_WrappedSelectorAdapter):
     """Drops columns without information gain about the classes from the selection of another adapter.
 
     A forward search that has to reach a size adds such columns by their place in the table.
     """
 
     def __init__(self, selector: SelectorAdapter, missing: MissingRule) -> None:
-        self._selector = selector
+        super().__init__(selector)
         self._ranking = RankSelector(InformationGain(missing=missing))
-        self.label = selector.label
 
     def select(self, source: Source, seed: int) -> SelectedColumns:
         """Return the columns that the other adapter selects and that have information."""
-        choice = self._selector.select(source, seed)
-        self.label, self.evaluation_cost = self._selector.label, self._selector.evaluation_cost
+        choice = super().select(source, seed)
         informative = clone(self._ranking).fit(source).scores_ > 0
         return SelectedColumns(choice.support & informative, None, choice.timed_out)
 
 
-class LimitedSelectorAdapter(SelectorAdapter):
+class LimitedSelectorAdapter(_WrappedSelectorAdapter):
     """Runs another adapter where the estimate of its seconds is within a limit, without reading the clock."""
 
     def __init__(self, selector: SelectorAdapter, estimated_seconds: float, max_seconds: float) -> None:
-        self._selector = selector
+        super().__init__(selector)
         self._estimated_seconds = estimated_seconds
         self._max_seconds = max_seconds
-        self.label = selector.label
 
     def check(self, schema: Schema) -> None:
         """Raise DataError if the estimate exceeds the limit, or for a table that the other adapter does not support."""
@@ -248,13 +256,7 @@ class LimitedSelectorAdapter(SelectorAdapter):
             raise DataError(
                 f"its search on all rows takes about {self._estimated_seconds:.2g} s, more than {self._max_seconds:.2g} s."
             )
-        self._selector.check(schema)
-
-    def select(self, source: Source, seed: int) -> SelectedColumns:
-        """Return the columns that the other adapter selects."""
-        choice = self._selector.select(source, seed)
-        self.label, self.evaluation_cost = self._selector.label, self._selector.evaluation_cost
-        return choice
+        super().check(schema)
 
 
 class _SklearnSelectorAdapter(SelectorAdapter):

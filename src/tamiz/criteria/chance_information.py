@@ -122,7 +122,7 @@ def uninformative_warnings(label: str, mask: NDArray[np.bool_], unrelated: Seque
     n_selected, n_others = int(mask.sum()), len(varied) - len(selected)
     if not selected or not n_others:
         return []
-    named = list_names(selected, as_text=lambda j: repr(schema.names[j]))
+    named = list_names([schema.names[j] for j in selected], as_text=repr)
     n_related = n_selected - len(selected)
     advice = (
         f"Select at most {n_related:,} column{'s' * (n_related > 1)}." if n_related else "No selected column has one."

@@ -67,9 +67,9 @@ def knockoffs(X: Any, *, method: str = "mvr", random_state: Seed = None) -> Any:
     the schema, which is an assumption for more than two levels without an order. The scores of values with ties, of
     levels and of missing values are drawn from their conditional distribution (see `GaussianCopula`). With fewer than
     two rows per column the correlations are shrunk by Ledoit and Wolf's intensity; those of ties and missing values are
-    reduced by their uncertainty. A knockoff has the values of its
-    column in the order of the knockoff's scores, and is missing where the column is missing; values are assumed to be
-    missing at random. Rows are assumed to be independent. The target is not read.
+    reduced by their uncertainty. A knockoff has the values of its column in the order of the knockoff's scores, and is
+    missing where the column is missing; values are assumed to be missing at random. Rows are assumed to be independent.
+    The target is not read.
 
     Constant columns, columns with one value beside missing ones, and columns of text or ids are returned unchanged.
 

@@ -190,7 +190,7 @@ class RankSelector(Selector):
         chosen, n_left_out = tied & self._support, int((tied & ~self._support).sum())
         if not n_left_out:
             return []
-        named = list_names(np.flatnonzero(chosen), as_text=lambda j: repr(schema.names[j]))
+        named = list_names([schema.names[j] for j in np.flatnonzero(chosen).tolist()], as_text=repr)
         others = "column that is" if n_left_out == 1 else "columns that are"
         n_better = int(self._support.sum() - chosen.sum())
         sizes = f"{n_better:,} or {n_better + tied.sum():,}" if n_better else f"{tied.sum():,}"
