@@ -234,8 +234,10 @@ MEASURED = [
             "subset": 0.08,
             "reasons": 0.14,
             "maps": 8.2,
-        }
-        | {"quality": 2.5, "recommendation": 14.7, "assessment": 1.74},
+            "quality": 2.5,
+            "recommendation": 14.7,
+            "assessment": 1.74,
+        },
     ),
     (
         ("number", 20_000, 50),
@@ -247,8 +249,9 @@ MEASURED = [
             "subset": 3.7,
             "reasons": 1.0,
             "maps": 8.8,
-        }
-        | {"quality": 2.5, "recommendation": 11.9},
+            "quality": 2.5,
+            "recommendation": 11.9,
+        },
     ),
     (
         ("classes", 300_000, 15),
@@ -260,13 +263,24 @@ MEASURED = [
             "subset": 0.39,
             "reasons": 0.54,
             "maps": 59,
-        }
-        | {"quality": 2.4, "recommendation": 9.8, "assessment": 1.06},
+            "quality": 2.4,
+            "recommendation": 9.8,
+            "assessment": 1.06,
+        },
     ),
     (
         ("number", 300_000, 15),
-        {"graph": 52, "ranking": 1.8, "mean rank": 11.7, "redundancy": 0.34, "subset": 72, "reasons": 22.7, "maps": 63}
-        | {"quality": 2.5, "recommendation": 8.0},
+        {
+            "graph": 52,
+            "ranking": 1.8,
+            "mean rank": 11.7,
+            "redundancy": 0.34,
+            "subset": 72,
+            "reasons": 22.7,
+            "maps": 63,
+            "quality": 2.5,
+            "recommendation": 8.0,
+        },
     ),
 ]
 
