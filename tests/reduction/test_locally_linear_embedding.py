@@ -387,5 +387,5 @@ def test_a_row_that_is_far_away_leaves_the_other_coordinates_exact(method):
     X = make_swiss_roll(400, random_state=1)[0]
     X[6, {"ltsa": 1, "hessian": 2}[method]] = 1e7
     fitted = LocallyLinearEmbedding(2, method=method).fit(X)
-    assert (fitted.residuals_ < 1e-12).all()
+    assert (fitted.residuals_ < 1e-9 * fitted.eigenvalues_ + 1e-12).all()
     assert fitted.eigenvalues_[0] < 1e-13 < 1e-3 < fitted.eigenvalues_[1]
