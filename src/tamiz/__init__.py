@@ -16,6 +16,7 @@ registry = Registry(
     open_source       sources:open_source                           function   Source opened from a file, an array or a data frame
     save              storage.file:save                             function   Model, graph or selection written to a file
     selection_report  assessment:selection_report                   function   Apparent and nested score of a selection
+    skops_trusted_types  storage.records:skops_trusted_types      function   Types that skops may create when it reads estimators
     show_progress     runtime.progress:show_progress                function   Progress of long computations
     study             _study.study:study                            function   Study of a table
     """,

@@ -10,6 +10,7 @@ from tamiz.selection.subset_selector import SubsetSelector as SubsetSelector
 from tamiz.sources import open_source as open_source
 from tamiz.storage.file import load as load
 from tamiz.storage.file import save as save
+from tamiz.storage.records import skops_trusted_types as skops_trusted_types
 
 __version__: str
 registry: Registry

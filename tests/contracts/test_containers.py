@@ -21,6 +21,18 @@ X = rng.random((30, 4))
 Y = np.repeat(["a", "b"], 15)
 X[:, 2] += 3 * (Y == "a")
 NAMES = ["p", "q", "r", "s"]
+
+
+class Stream:
+    """A table of which only its Arrow stream is known; it can be read again."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
 TABLES = {
     "array": lambda: X,
     "list": lambda: X.tolist(),
@@ -28,6 +40,9 @@ TABLES = {
     "polars": lambda: pl.DataFrame(X, schema=NAMES),
     "lazy": lambda: pl.LazyFrame(X, schema=NAMES),
     "arrow": lambda: pa.table(dict(zip(NAMES, X.T, strict=True))),
+    "record batch": lambda: TABLES["arrow"]().to_batches()[0],
+    "reader": lambda: TABLES["arrow"]().to_reader(),
+    "stream": lambda: Stream(TABLES["arrow"]()),
 }
 CONTAINERS = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 MAPS = {

@@ -122,7 +122,8 @@ def _prediction_score(task: CVTask, fold: int) -> Callable[[NDArray[Any]], Float
         def of_numbers(predicted: NDArray[Any]) -> Floats | None:
             if not np.isfinite(predicted).all():
                 return None
-            squares = (task.target[tested] - predicted.reshape(-1, len(tested))) ** 2 @ weights
+            # A matrix product may round a row differently beside other rows, and equal predictions must have a loss of exactly 0.
+            squares = ((task.target[tested] - predicted.reshape(-1, len(tested))) ** 2 * weights).sum(axis=1)
             return by_squares(np.repeat(squares[:, None], len(task.folds), axis=1))[:, fold]
 
         return of_numbers

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -39,7 +38,7 @@ class BoundTiles:
         n_padded = len(bounds.right_factors)
         size = max(RUN_LENGTH, min(_BLOCK_POINTS, -(-n_padded // (_MIN_BLOCKS * RUN_LENGTH)) * RUN_LENGTH))
         self.blocks = parallel.block_ranges(n_padded, size)
-        self._buffers = parallel.BufferPool(partial(_new_buffer, TILE_ROWS * size))
+        self._buffers = parallel.BufferPool(lambda: np.empty(TILE_ROWS * size, dtype=np.float32))
 
     def map_point_tiles(self, visit: Callable[[NDArray[np.float32], int, int, bool], Output]) -> Iterator[Output]:
         """Yield `visit(tile, i, j, triangle)` for all tiles: entry (r, c) is the bound of the points i + r and j + c.
@@ -78,10 +77,6 @@ class BoundTiles:
         with self._buffers.acquire() as buffer:
             for start, stop in self.blocks:
                 yield self.bounds.tile(left, start, stop, buffer), start
-
-
-def _new_buffer(size: int) -> Floats32:
-    return np.empty(size, dtype=np.float32)
 
 
 def _tournament_rounds(n_blocks: int) -> list[tuple[int, int]]:

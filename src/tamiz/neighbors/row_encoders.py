@@ -18,7 +18,7 @@ from tamiz.runtime.validation import check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import Encoding
 from tamiz.sources.factory import align_to_schema, as_source
-from tamiz.sources.in_memory import check_matrix, eager_frame, is_frame
+from tamiz.sources.in_memory import as_frame, check_matrix, eager_frame, is_frame
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats, is_missing
@@ -258,9 +258,9 @@ def count_rows(X: Any) -> int:
         return int(X.shape[0])
     if isinstance(X, str | os.PathLike):
         return as_source(X).schema.n_rows
-    if is_frame(X):
+    if (frame := as_frame(X)) is not None:
         # For a lazy frame only the number of rows is computed.
-        return int(nw.from_native(X).lazy().select(nw.len()).collect().item())
+        return int(frame.lazy().select(nw.len()).collect().item())
     return len(check_matrix(X))
 
 

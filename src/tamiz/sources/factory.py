@@ -48,8 +48,9 @@ def open_source(
     Parameters
     ----------
     data : path, array or sparse matrix of shape (n_samples, n_columns), or data frame
-        The path of a file in CSV, TSV, Parquet, Arrow or ARFF, recognised by its suffix; a pandas, polars or Arrow frame; a numpy
-        array; a sparse matrix of scipy, whose columns are made dense one at a time.
+        The path of a file in CSV, TSV, Parquet, Arrow or ARFF, recognised by its suffix; a pandas or polars frame;
+        any Arrow table or stream (`__arrow_c_stream__`); a numpy array; a sparse matrix of scipy, whose columns are made dense one
+        at a time.
     target : str or array of shape (n_samples,), default=None
         The name of a column, or the target's values. Text, booleans and categories are classes, and so are integers with up to 20
         distinct values; other numbers are a numeric target. Rows without a target are left out; `schema.n_dropped` is their number.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import merge_date_parts
-from tamiz.sources.in_memory import check_matrix, default_names, eager_frame, is_frame
+from tamiz.sources.in_memory import as_frame, check_matrix, default_names, eager_frame
 from tamiz.sources.schema import Schema
 
 
@@ -34,10 +34,8 @@ def float_dtype(X: Any) -> type[np.floating[Any]]:
         return np.float64
     if isinstance(X, Source):
         return next(X.blocks()).dtype
-    if is_frame(X):
-        kinds = [
-            kind for kind in nw.from_native(X).collect_schema().values() if kind.is_numeric() or kind.is_temporal()
-        ]
+    if (frame := as_frame(X)) is not None:
+        kinds = [kind for kind in frame.collect_schema().values() if kind.is_numeric() or kind.is_temporal()]
         return np.float32 if kinds and all(kind == nw.Float32 for kind in kinds) else np.float64
     dtype = X.dtype if sparse.issparse(X) else check_matrix(X).dtype
     return np.float32 if dtype == np.float32 else np.float64
@@ -76,7 +74,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> None:
         _check_names(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, X.schema.names)
         return
     # The names of a frame suffice; a lazy frame is collected without its rows.
-    table = eager_frame(nw.from_native(X).head(0)).to_native() if is_frame(X) else check_matrix(X)
+    frame = as_frame(X)
+    table = check_matrix(X) if frame is None else eager_frame(frame.head(0)).to_native()
     validate_data(estimator, table, reset=reset, skip_check_array=True)
 
 
@@ -89,8 +88,8 @@ def check_graph_columns(X: Any, schema: Schema) -> None:
     names: list[str] | None = None
     if isinstance(X, Source):
         names = merge_date_parts(X.schema).names
-    elif is_frame(X):
-        names = [str(name) for name in nw.from_native(X).collect_schema().names()]
+    elif (frame := as_frame(X)) is not None:
+        names = [str(name) for name in frame.collect_schema().names()]
     n_columns = len(names) if names is not None else (X if sparse.issparse(X) else check_matrix(X)).shape[1]
     if n_columns != len(expected):
         columns = "1 column" if len(expected) == 1 else f"{len(expected):,} columns"

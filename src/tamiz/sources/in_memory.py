@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Number
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import narwhals as nw
 import numpy as np
@@ -37,13 +38,31 @@ _HEAD_ROWS = 2**9
 _MAX_PIECE_VALUES = 2**18
 
 
+# The rows of Arrow streams, most of which can be read only once, while the streams exist.
+_stream_tables: WeakKeyDictionary[Any, pa.Table] = WeakKeyDictionary()
+
+
 def is_frame(data: Any) -> bool:
-    """Return whether narwhals recognises the data as a data frame."""
+    """Return whether the data is a data frame of a library that narwhals supports, or an Arrow stream."""
+    return as_frame(data) is not None
+
+
+def as_frame(data: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
+    """Return a data frame of any library, or an Arrow stream, as a narwhals frame; None for other data."""
     try:
-        native = nw.from_native(data, pass_through=True, allow_series=False)
+        frame = nw.from_native(data, pass_through=True, allow_series=True)
     except nw.exceptions.DuplicateError:
         raise DataError(f"Column {_first_duplicate(data)!r} occurs twice; rename one of them.") from None
-    return isinstance(native, nw.DataFrame | nw.LazyFrame)
+    if isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return frame
+    if isinstance(frame, nw.Series) or not hasattr(data, "__arrow_c_stream__"):
+        return None
+    table = pa.table(data)
+    # Only a record batch has no hash; it can be read again. A stream that was read before has no rows.
+    if isinstance(data, Hashable):
+        table = table if len(table) else _stream_tables.get(data, table)
+        _stream_tables[data] = table
+    return as_frame(table)
 
 
 def _first_duplicate(data: Any) -> str:
@@ -80,8 +99,9 @@ def to_raw_column(values: Any, name: str) -> RawColumn:
 
 def eager_frame(data: Any) -> nw.DataFrame[Any]:
     """Return a data frame of any library as a narwhals frame; a lazy frame is collected."""
-    opened = nw.from_native(data, allow_series=False)
-    return opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+    frame = as_frame(data)
+    assert frame is not None
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
 def column_loader(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:

@@ -12,6 +12,7 @@ from dataclasses import fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
 from inspect import Parameter, signature
+from pkgutil import walk_packages
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
@@ -44,6 +45,13 @@ class Serializable:
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Return an object with the fields that `get_state` returned."""
         return cls(**state)
+
+    # Copies, pickles and files of skops contain the same fields.
+    def __getstate__(self) -> dict[str, Any]:
+        return self.get_state()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(vars(type(self).from_state(state)))
 
 
 # "tamiz.module:Class" without leading double underscores, because importing `tamiz.__main__` runs it.
@@ -175,6 +183,42 @@ def restore_object(name: Any, state: dict[str, Any]) -> Any:
         # Any error of a constructor is due to values from the file.
         reason = str(error) if isinstance(error, ValueError | TypeError) else repr(error)
         raise DataError(f"contains a {name} that cannot be restored: {reason.rstrip('.')}") from error
+
+
+# Packages without classes of fitted state.
+_STATELESS_PACKAGES = ("cli", "comparison", "display", "kernels", "report", "_study")
+
+
+def skops_trusted_types() -> list[str]:
+    """Return the types that occur in fitted estimators, for `skops.io.load(file, trusted=tamiz.skops_trusted_types())`.
+
+    Returns
+    -------
+    list of str
+        The classes of tamiz that `load` reads, and three types of numpy, scipy and Python; no function is among them.
+
+    Notes
+    -----
+    skops reads files without running code from them, and asks which types it may create. A pipeline of estimators of several
+    packages needs it; `save` and `load` store a single estimator of tamiz. The first call imports all modules, about a second.
+
+    Examples
+    --------
+    >>> import tamiz
+    >>> "tamiz.reduction.pca.PCA" in tamiz.skops_trusted_types()
+    True
+    """
+    names = {"builtins.frozenset", "numpy.dtype", "scipy.sparse._csr.csr_array"}
+    root = import_module("tamiz")
+    for module_info in walk_packages(root.__path__, "tamiz."):
+        if module_info.name.split(".")[1] not in (*_STATELESS_PACKAGES, "__main__"):
+            module = import_module(module_info.name)
+            names |= {
+                f"{value.__module__}.{name}"
+                for name, value in vars(module).items()
+                if isinstance(value, type) and value.__module__ == module_info.name and find_format(value)
+            }
+    return sorted(names)
 
 
 def _import_class(name: Any) -> type:
