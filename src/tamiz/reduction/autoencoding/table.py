@@ -155,7 +155,8 @@ class TableEncoder:
     ----------
     schema : Schema
     mean, scale : ndarray of shape (n_numeric,)
-        A number is (x - mean) / scale, where the scale is a standard deviation with n. A scale of 0 marks a constant column, whose number is 0.
+        A number is (x - mean) / scale, where the scale is a standard deviation with n. A scale of 0 marks a constant column, whose
+        number is 0.
     variances : ndarray of shape (n_columns,)
         Variance of each encoded column, in total over the indicators of a categorical one; 0 for a constant column.
     levels : tuple of LevelTable
