@@ -93,7 +93,9 @@ def test_the_error_of_pca_is_that_of_the_same_rows():
 def test_the_errors_are_shares_of_the_variance_of_few_rows():
     X = CURVE[:12]
     fitted = quietly(Autoencoder(1, validation_share=0.0, max_epochs=1, **SMALL), X)
-    lost = ((fitted.inverse_transform(fitted.transform(X)) - X) ** 2).sum(axis=0) / ((X - X.mean(axis=0)) ** 2).sum(axis=0)
+    lost = ((fitted.inverse_transform(fitted.transform(X)) - X) ** 2).sum(axis=0) / ((X - X.mean(axis=0)) ** 2).sum(
+        axis=0
+    )
     np.testing.assert_allclose(fitted.column_errors_, lost, rtol=1e-4)
     assert fitted.error_ == pytest.approx(lost.mean(), rel=1e-4)
 
