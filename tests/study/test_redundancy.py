@@ -264,3 +264,18 @@ def test_chosen_columns_that_share_much_are_named_with_what_they_share():
     (few,) = redundant_pair_notes(source, ["a", "twice a", "near a", "b", "b falling"])
     assert few.count(" and '") == 3
     assert ", and 1 more" in few
+
+
+def test_missing_values_do_not_hide_groups_and_the_rows_of_the_pairs_are_stated():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=2000), "b": rng.normal(size=2000)})
+    frame["copy"] = 3 * frame["a"]
+    frame = frame.mask(rng.random(frame.shape) < 0.3)
+    frame["c"] = rng.normal(size=2000)
+    found = described(frame)
+    assert groups(found) == {frozenset({"a", "copy"})}
+    least = min((frame[i].notna() & frame[j].notna()).sum() for i, j in itertools.combinations(frame, 2))
+    assert f"compared on the {least:,} to 2,000 rows with both values" in found["method"]
+    # Copies with few rows in common are none.
+    frame["a"], frame["copy"] = frame["c"].where(frame.index < 100), frame["c"].where(frame.index > 92)
+    assert groups(described(frame)) == {frozenset({"c", "copy"})}

@@ -15,6 +15,7 @@ from tamiz._study.sampling import sample_including
 from tamiz.criteria.column_pairs import (
     MIN_COMMON_ROWS,
     chance_corrected_uncertainties,
+    count_common_rows,
     pair_association,
     pair_uncertainties,
     target_uncertainties,
@@ -299,8 +300,9 @@ def _comparison_method(pairs: ColumnPairs) -> str:
         assert isinstance(rule, EqualFrequency)
         words.append(f"Numbers are cut into {rule.n_bins} intervals of equal frequency.")
     if any(schema.columns[j].n_missing for j in schema.used.tolist()):
+        n_common = count_common_rows(pairs.source, pairs.columns.tolist())
         words.append(
-            f"Two columns are compared on the rows with both values, and with fewer than {MIN_COMMON_ROWS} of these count as "
-            "independent."
+            f"Two columns are compared on the {n_common.min():,} to {n_common.max():,} rows with both values, and with fewer than "
+            f"{MIN_COMMON_ROWS} of these count as independent."
         )
     return " ".join(words)

@@ -19,6 +19,7 @@ from tamiz.criteria.column_pairs import (
     recut_uncertainties,
     target_uncertainties,
 )
+from tamiz.exceptions import DataError
 from tamiz.method_lookup import resolve_relevance
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
@@ -148,6 +149,15 @@ class RedundancyFilter(Selector):
     def _criterion(self) -> Relevance | None:
         return resolve_relevance(self.relevance)
 
+    def _open_source(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
+        """Return the table; without a relevance, a target that is constant or several columns is ignored."""
+        try:
+            return super()._open_source(X, y, sample_weight, groups)
+        except DataError:
+            if self.relevance is not None or y is None:
+                raise
+            return super()._open_source(X, None, sample_weight, groups)
+
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the columns to keep.
 
@@ -155,7 +165,7 @@ class RedundancyFilter(Selector):
         ----------
         X : array, sparse matrix, data frame or Source
         y : array of shape (n_samples,), default=None
-            Ignored where a relevance needs no target.
+            Ignored where a relevance needs none, and by default where it is constant or has several columns.
         sample_weight : array of shape (n_samples,), default=None
             A row with weight 2 counts as two equal rows.
         groups : array of shape (n_samples,), default=None
@@ -164,9 +174,7 @@ class RedundancyFilter(Selector):
         measure = check_choice("measure", self.measure, _MEASURES)
         threshold = check_real("threshold", check_positive("threshold", self.threshold), high=1.0)
         with parallel.thread_session():
-            # Several targets at once have no symmetric uncertainty with a column.
-            several = self.relevance is None and y is not None and len(shape := np.shape(y)) == 2 and shape[1] > 1
-            source = self._open_source(X, None if several else y, sample_weight, groups)
+            source = self._open_source(X, y, sample_weight, groups)
             schema = source.schema
             if self.relevance is None:
                 scores = target_uncertainties(source)
