@@ -168,7 +168,7 @@ def test_integer_weights_are_repeated_rows(measure):
         np.testing.assert_allclose(weighted.associations_, repeated.associations_, atol=1e-9)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.5])
+@pytest.mark.parametrize("share", [0.05, 0.35])
 def test_columns_are_compared_on_the_rows_with_both_values(share):
     X = redundant_table(7)
     X[np.random.default_rng(7).random(X.shape) < share] = np.nan
@@ -186,7 +186,7 @@ def test_columns_are_compared_on_the_rows_with_both_values(share):
 def test_missing_values_do_not_hide_copies(measure, share):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"x": 1e4 + rng.normal(size=1000), "level": rng.choice([*"abc"], 1000)})
-    table["copy"], table["again"] = 5 - 2 * table["x"], table["level"].map({"a": "u", "b": "v", "c": "w"})
+    table["copy"], table["again"] = 5 + 2 * table["x"], table["level"].map({"a": "u", "b": "v", "c": "w"})
     table["noise"] = rng.normal(size=1000)
     table = table.mask(rng.random(table.shape) < share)
     found = RedundancyFilter(measure).fit(table)

@@ -100,16 +100,20 @@ def _common_rows_of_pairs(source: Source, first: NDArray[np.intp], second: NDArr
 
 
 def recut_uncertainties(
-    source: Source, first: NDArray[np.intp], second: NDArray[np.intp], uncertainties: Floats, threshold: float
+    source: Source,
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+    uncertainties: Floats,
+    corrected: Floats,
+    threshold: float,
 ) -> Floats:
-    """Return the symmetric uncertainties of pairs, those from half of the threshold to the threshold with cuts on the common rows.
+    """Return symmetric uncertainties corrected for chance, those from a quarter of the threshold on with cuts on the common rows.
 
     Columns with other missing values are cut at other places, which lowers the uncertainty of copies.
     """
     columns = source.schema.columns
     is_incomplete = np.array([column.is_number and column.n_missing > 0 for column in columns])
-    near = (uncertainties < threshold) & (uncertainties >= threshold / 2)
-    doubtful = np.flatnonzero(near & (is_incomplete[first] | is_incomplete[second]))
+    doubtful = np.flatnonzero((uncertainties >= threshold / 4) & (is_incomplete[first] | is_incomplete[second]))
     values = {
         j: np.concatenate([block.column(j) for block in source.blocks([j])])
         for j in np.union1d(first[doubtful], second[doubtful]).tolist()
@@ -117,18 +121,37 @@ def recut_uncertainties(
     weight = weight_array(source)
     weight = np.ones(source.schema.n_rows) if weight is None else weight
 
+    shuffled = make_rng(0).permutation(len(weight))
+
     def recut(pair: int) -> float:
         both = [values[int(side[pair])] for side in (first, second)]
         rows = ~(is_missing(both[0]) | is_missing(both[1]))
-        rule = pair_association(int(rows.sum())).discretization
-        codes = [_cut_evenly(rule, one[rows], weight[rows]) if one.dtype.kind == "f" else one[rows] for one in both]
-        counts = np.zeros([int(one.max(initial=0)) + 2 for one in codes])
-        add_pair_weights(*codes, weight[rows], counts)
-        return float(symmetric_uncertainty(counts, LEFT_OUT, np.zeros(3)))
+        n_rows = int(rows.sum())
+        rule = pair_association(n_rows).discretization
+        a, b = (_cut_evenly(rule, one[rows], weight[rows]) if one.dtype.kind == "f" else one[rows] for one in both)
+        value = _uncertainty(a, b, weight[rows])
+        if value < threshold or (int(a.max()) + 1) * (int(b.max()) + 1) <= n_rows / _MIN_ROWS_PER_CELL:
+            return value
+        return _above_chance(value, _uncertainty(a, b[_shuffle_rows(shuffled, rows)], weight[rows]))
 
-    recut_values = uncertainties.copy()
+    recut_values = corrected.copy()
     recut_values[doubtful] = list(parallel.map_blocks(recut, doubtful.tolist()))
     return recut_values
+
+
+def _uncertainty(a: Codes, b: Codes, weight: Floats) -> float:
+    counts = np.zeros((int(a.max(initial=0)) + 2, int(b.max(initial=0)) + 2))
+    add_pair_weights(a, b, weight, counts)
+    return float(symmetric_uncertainty(counts, LEFT_OUT, np.zeros(3)))
+
+
+def _shuffle_rows(shuffled: NDArray[np.intp], rows: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the order of some of the rows in an order of all."""
+    return (np.cumsum(rows) - 1)[shuffled[rows[shuffled]]]
+
+
+def _above_chance(value: float, expected: float) -> float:
+    return (value - expected) / (1 - expected) if expected < 1 else 0.0
 
 
 def _cut_evenly(rule: Discretization, values: Floats, weight: Floats) -> Codes:
@@ -183,15 +206,11 @@ def chance_corrected_uncertainties(
 
     def chance(pair: int) -> float:
         a, b = int(first[pair]), int(second[pair])
-        counts = np.zeros([coding.sizes[j] + 1 for j in (a, b)])
         # The rows with both values are shuffled among themselves.
-        common = (codes[a] >= 0) & (codes[b] >= 0)
-        order = (np.cumsum(common) - 1)[shuffled[common[shuffled]]]
-        add_pair_weights(codes[a][common], codes[b][common][order], weight[common], counts)
-        return float(symmetric_uncertainty(counts, LEFT_OUT, np.zeros(3)))
+        rows = (codes[a] >= 0) & (codes[b] >= 0)
+        return _uncertainty(codes[a][rows], codes[b][rows][_shuffle_rows(shuffled, rows)], weight[rows])
 
     expected = np.fromiter(parallel.map_blocks(chance, doubtful.tolist()), dtype=np.float64, count=len(doubtful))
     corrected = uncertainties.copy()
-    room = 1 - expected
-    corrected[doubtful] = np.where(room > 0, (uncertainties[doubtful] - expected) / np.where(room > 0, room, 1.0), 0.0)
+    corrected[doubtful] = [_above_chance(*pair) for pair in zip(uncertainties[doubtful], expected, strict=True)]
     return corrected

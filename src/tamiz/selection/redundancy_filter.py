@@ -310,8 +310,8 @@ class _ColumnAssociations:
             columns = varied[first], varied[second]
             association = pair_association(source.schema.n_rows)
             values = pair_uncertainties(table, association, *columns)
-            values = recut_uncertainties(table, *columns, values, self.threshold)
-            values = chance_corrected_uncertainties(table, association, *columns, values, self.threshold)
+            corrected = chance_corrected_uncertainties(table, association, *columns, values, self.threshold)
+            values = recut_uncertainties(table, *columns, values, corrected, self.threshold)
             self.pairs[first, second] = self.pairs[second, first] = np.clip(values, 0.0, 1.0)
         self._add_duplicates(source, varied)
 
