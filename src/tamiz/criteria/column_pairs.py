@@ -18,7 +18,7 @@ from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Codes, Floats, is_missing
-from tamiz.statistics.cuts import Discretization, SortedColumn
+from tamiz.statistics.cuts import SortedColumn
 
 # Intervals of a numeric column: at most ten, and so few that a cell of the contingency table of two columns has five rows. Below so
 # many rows per cell, the uncertainty of two columns is corrected for chance.
@@ -54,8 +54,11 @@ def pair_association(n_rows: int) -> SymmetricUncertainty:
 
     MDL would leave some columns in one interval, where even a column and its copy have a symmetric uncertainty of 0.
     """
-    bins = min(_MAX_BINS, max(_MIN_BINS, math.isqrt(n_rows // _MIN_ROWS_PER_CELL)))
-    return SymmetricUncertainty(discretization=EqualFrequency(bins))
+    return SymmetricUncertainty(discretization=EqualFrequency(_n_intervals(n_rows)))
+
+
+def _n_intervals(n_rows: int) -> int:
+    return min(_MAX_BINS, max(_MIN_BINS, math.isqrt(n_rows // _MIN_ROWS_PER_CELL)))
 
 
 def target_uncertainties(source: Source, missing: MissingRule = "distribute") -> Floats:
@@ -127,8 +130,7 @@ def recut_uncertainties(
         both = [values[int(side[pair])] for side in (first, second)]
         rows = ~(is_missing(both[0]) | is_missing(both[1]))
         n_rows = int(rows.sum())
-        rule = pair_association(n_rows).discretization
-        a, b = (_cut_evenly(rule, one[rows], weight[rows]) if one.dtype.kind == "f" else one[rows] for one in both)
+        a, b = (_cut_evenly(one[rows], weight[rows]) if one.dtype.kind == "f" else one[rows] for one in both)
         value = _uncertainty(a, b, weight[rows])
         if value < threshold or (int(a.max()) + 1) * (int(b.max()) + 1) <= n_rows / _MIN_ROWS_PER_CELL:
             return value
@@ -154,10 +156,12 @@ def _above_chance(value: float, expected: float) -> float:
     return (value - expected) / (1 - expected) if expected < 1 else 0.0
 
 
-def _cut_evenly(rule: Discretization, values: Floats, weight: Floats) -> Codes:
+def _cut_evenly(values: Floats, weight: Floats) -> Codes:
     order = np.argsort(values, kind="stable")
     labels = np.zeros(len(values), dtype=np.int32)
-    edges = rule.cuts(SortedColumn(values[order], labels, weight[order], 1, np.empty(0)))
+    edges = EqualFrequency(_n_intervals(len(values))).cuts(
+        SortedColumn(values[order], labels, weight[order], 1, np.empty(0))
+    )
     codes = np.empty(len(values), dtype=np.int32)
     bin_values(values, edges, codes)
     return codes
