@@ -295,7 +295,7 @@ class _ColumnAssociations:
         )
         self.threshold = min(threshold, 1.0 - ROUNDING)
         self.pairs = np.zeros((p, p))
-        self.correlations = None
+        self.correlations: Floats | None = None
         self.n_common = count_common_rows(source, varied.tolist())
         is_number = np.array([source.schema.columns[j].is_number for j in varied.tolist()], dtype=bool)
         self.numeric = np.flatnonzero(is_number)
