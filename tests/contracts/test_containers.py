@@ -1,5 +1,9 @@
 """Every selector and every map with every type of table and every container of `set_output`."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,9 +13,9 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion
 
-from tamiz import RankSelector, SubsetSelector, open_source
+from tamiz import MixedNB, RankSelector, RedundancyFilter, SubsetSelector, open_source
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain
-from tamiz.error_control import KnockoffSelector
+from tamiz.error_control import BorutaSelector, KnockoffSelector, StabilitySelector
 from tamiz.reduction import PCA, UMAP, Autoencoder, Isomap, LaplacianEigenmaps
 from tamiz.reduction import registry as reduction
 from tamiz.search import Forward
@@ -81,6 +85,30 @@ def test_every_kind_of_table_comes_out_in_the_container_asked_for(estimator, tab
     assert list(out.columns) == fitted.get_feature_names_out().tolist()
     if container == table == "pandas":
         assert out.index.equals(data.index)
+
+
+SELECTORS = {
+    **{name: make for name, make in ESTIMATORS.items() if name not in MAPS and name != "rank, none kept"},
+    "redundancy": RedundancyFilter,
+    "stability": lambda: StabilitySelector(FisherScore(), n_features=2, threshold=0.6, n_pairs=2, random_state=0),
+    "boruta": lambda: BorutaSelector(max_iter=15, random_state=0),
+}
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
+
+
+@pytest.mark.filterwarnings("ignore:The bound on false selections")
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("selector", SELECTORS)
+@pytest.mark.parametrize("read", [lambda table: table, open_source], ids=["frame", "source"])
+def test_names_of_every_form_are_those_of_the_selected_columns(selector, frame, read):
+    names = np.array([" blank", "a, b", "", "column_0"])
+    data = FRAMES[frame](dict(zip(names.tolist(), X.T, strict=True)))
+    fitted = SELECTORS[selector]().fit(data, Y)
+    out = fitted.transform(read(data))
+    wanted = names[fitted.get_support()].tolist()
+    assert "" in wanted
+    assert fitted.get_feature_names_out().tolist() == wanted
+    assert (out.column_names if frame == "arrow" else list(out.columns)) == wanted
 
 
 def test_a_container_keeps_the_types_of_the_columns():
@@ -183,6 +211,45 @@ def test_arrays_of_other_libraries_give_what_arrays_of_numpy_do(estimator, array
     expected = clone(estimator).fit(ROWS, LABELS).transform(ROWS)
     found = clone(estimator).fit(array(ROWS), array(LABELS)).transform(array(ROWS))
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("array", [Tensor, WithArray])
+def test_labels_weights_and_classes_may_be_arrays_of_other_libraries(array):
+    def fit(of):
+        X, y, weight, classes = of(ROWS), of(LABELS), of(np.arange(40.0)), of(np.arange(2))
+        batches = MixedNB().partial_fit(X, y, classes=classes, sample_weight=weight).partial_fit(X, y, classes=classes)
+        return [model.predict_proba(X) for model in (batches, MixedNB().fit(X, y, sample_weight=weight))]
+
+    np.testing.assert_array_equal(fit(array), fit(np.asarray))
+    pca = PCA(2).fit(array(ROWS))
+    np.testing.assert_array_equal(pca.inverse_transform(array(ROWS[:, :2])), pca.inverse_transform(ROWS[:, :2]))
+
+
+ARRAY_API_DISPATCH = """
+import array_api_strict as xp, numpy as np, sklearn
+from tamiz import MixedNB, RankSelector, SubsetSelector
+from tamiz.criteria import CrossValidated, InformationGain
+from tamiz.reduction import PCA
+rng = np.random.default_rng(0)
+X = rng.normal(size=(40, 4))
+sklearn.set_config(array_api_dispatch=True)
+for labels in (X[:, 0] > 0, (X[:, 0] > 0).astype(int)):
+    rows, y = xp.asarray(X), xp.asarray(labels)
+    for selector in (RankSelector(InformationGain()), SubsetSelector(CrossValidated("gaussian_nb", cv=3))):
+        assert selector.fit(rows, y).transform(rows).shape[0] == 40
+    assert (MixedNB().fit(rows, y).predict(rows) == MixedNB().fit(X, labels).predict(X)).all()
+assert RankSelector("independence-test").fit(rows, xp.asarray(X[:, 1])).ranking_[0] == 1
+assert PCA(2).fit(rows).inverse_transform(rows[:, :2]).shape == (40, 4)
+"""
+
+
+@pytest.mark.slow
+def test_arrays_of_the_standard_under_dispatch():
+    pytest.importorskip("array_api_strict", reason="array_api_strict is not installed")
+    # scipy reads the variable when it is imported.
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", ARRAY_API_DISPATCH], env=environment, check=False)
+    assert done.returncode == 0
 
 
 @pytest.mark.filterwarnings("ignore:.*(the place in the table decided|is arbitrary)")

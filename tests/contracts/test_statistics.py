@@ -106,8 +106,15 @@ MAKERS = {
             lambda: ScatterMatrix((1, TARGET), ()),
             lambda: ScatterMatrix((0, 1), (), (0,)),
             lambda: ScatterMatrix((0, 1), (), (0, 1)),
+            lambda: ScatterMatrix((0, 1), (LevelIndicators(2, 3),), (0, 2), with_squares=True),
         ],
-        lambda s: [s.mean, s.matrix, *s.pairwise_covariance(), np.array([s.total_weight])],
+        lambda s: [
+            s.mean,
+            s.matrix,
+            *s.pairwise_covariance(),
+            np.array([s.total_weight]),
+            s.correlations() if s.with_squares else s.imputed_correlations(),
+        ],
         False,
     ),
 }

@@ -350,7 +350,7 @@ def test_weighted_correlations_are_those_of_repeated_rows(target):
     np.testing.assert_allclose(weighted, repeated, rtol=1e-9, atol=1e-9)
 
 
-def test_missing_numbers_are_means_in_correlations_and_left_out_of_the_analysis_of_variance():
+def test_correlations_and_the_analysis_of_variance_leave_missing_numbers_out():
     rng = np.random.default_rng(1)
     y = np.repeat([0, 1, 2], 20)
     X = rng.normal(size=(60, 2)) + y[:, None]
@@ -360,8 +360,11 @@ def test_missing_numbers_are_means_in_correlations_and_left_out_of_the_analysis_
     first, second, both = evaluator.evaluate(Candidates.from_masks(np.array([[1, 0], [0, 1], [1, 1]], dtype=bool)))
     present = ~np.isnan(X[:, 1])
     assert second == pytest.approx(f_classif(X[present, 1:], y[present])[0][0])
-    filled = np.where(present, X[:, 1], X[present, 1].mean())
-    assert first + second - both == pytest.approx(np.corrcoef(X[:, 0], filled)[0, 1])
+    assert first + second - both == pytest.approx(np.corrcoef(X[present].T)[0, 1])
+    number = X[:, 0] + rng.normal(size=60)
+    evaluator = prepare(open_source(X, number), MRMR("correlation"))
+    (second,) = evaluator.evaluate(Candidates.from_masks(np.array([[0, 1]], dtype=bool)))
+    assert second == pytest.approx(f_regression(X[present, 1:], number[present])[0][0])
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,13 @@ from tamiz.criteria.column_scores import score_columns
 from tamiz.error_control import BorutaSelector, StabilitySelector
 from tamiz.error_control.half_samples import RelevanceHalves, draw_half_pairs, select_highest
 from tamiz.exceptions import DataError, TamizWarning
+from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Forward
 from tamiz.sources.views import select_rows
 
 from .test_boruta import table
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* are nearly copies")
 
 
 def pairs_of(y, n_pairs=20, **options):
@@ -201,3 +204,24 @@ def test_more_columns_of_a_half_than_the_table_has_are_refused():
     # One column is constant.
     with pytest.warns(TamizWarning, match="the 2 of 2 columns that a half selects"):
         assert StabilitySelector(n_features=3, n_pairs=2, random_state=0).fit(X, y).n_features_per_half_ == 2
+
+
+@pytest.mark.filterwarnings("ignore:The bound on false selections")
+@pytest.mark.parametrize("selector", ["information-gain", SelectKBest(k=4)], ids=["relevance", "selector"])
+def test_copies_that_halves_select_are_named_with_their_frequencies(selector):
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    table = pd.DataFrame(rng.normal(size=(300, 8)), columns=[*"abcdefgh"])
+    table["a"] += 2 * y
+    table["b"] += 0.5 * y
+    for k in range(3):
+        table[f"copy {k}"] = table["a"] + 0.01 * rng.normal(size=300)
+    settings = {} if isinstance(selector, SelectKBest) else {"n_features": 4}
+    fitted = StabilitySelector(selector, n_pairs=10, threshold=0.6, random_state=0, **settings)
+    with pytest.warns(
+        TamizWarning, match=r"Columns a, copy 0, copy 1, copy 2 are nearly copies.* any of them with 1\. Copies"
+    ):
+        fitted.fit(table, y)
+    with capture_warnings() as caught:
+        fitted.fit(table[[*"abcdefgh"]], y)
+    assert not any("copies" in str(one) for one in caught)

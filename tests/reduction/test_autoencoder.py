@@ -76,7 +76,7 @@ def test_the_columns_that_the_code_loses_are_named(curve):
 def test_errors_are_those_of_the_reconstructions(curve):
     rows = CURVE[:50]
     reconstructed = curve.inverse_transform(curve.transform(rows))
-    scaled = (reconstructed - rows) / CURVE.std(axis=0, ddof=1)
+    scaled = (reconstructed - rows) / CURVE.std(axis=0)
     np.testing.assert_allclose(curve.reconstruction_error(rows), (scaled**2).mean(axis=1), rtol=1e-9)
 
 
@@ -84,12 +84,20 @@ def test_the_error_of_pca_is_that_of_the_same_rows():
     fitted = quietly(Autoencoder(2, validation_share=0.0, **SMALL), CURVE)
     assert fitted.n_validation_ == 0
     pca = PCA(2, standardize=True).fit(CURVE)
-    assert fitted.pca_error_ == pytest.approx(
-        1 - pca.explained_variance_ratio_.sum() + (pca.explained_variance_ratio_.sum() - 1) / 400, rel=1e-6
-    )
+    assert fitted.pca_error_ == pytest.approx(1 - pca.explained_variance_ratio_.sum(), rel=1e-6)
     raw = quietly(Autoencoder(2, validation_share=0.0, standardize=False, **SMALL), CURVE)
-    lost = ((PCA(2).fit(CURVE).reconstruct(CURVE) - CURVE) ** 2).sum() / CURVE.var(axis=0, ddof=1).sum() / 400
+    lost = ((PCA(2).fit(CURVE).reconstruct(CURVE) - CURVE) ** 2).sum() / CURVE.var(axis=0).sum() / 400
     assert raw.pca_error_ == pytest.approx(lost, rel=1e-6)
+
+
+def test_the_errors_are_shares_of_the_variance_of_few_rows():
+    X = CURVE[:12]
+    fitted = quietly(Autoencoder(1, validation_share=0.0, max_epochs=1, **SMALL), X)
+    lost = ((fitted.inverse_transform(fitted.transform(X)) - X) ** 2).sum(axis=0) / ((X - X.mean(axis=0)) ** 2).sum(
+        axis=0
+    )
+    np.testing.assert_allclose(fitted.column_errors_, lost, rtol=1e-4)
+    assert fitted.error_ == pytest.approx(lost.mean(), rel=1e-4)
 
 
 def test_pca_of_many_coordinates_loses_as_much_as_by_the_covariance(monkeypatch):

@@ -1,4 +1,4 @@
-"""The redundancy filter on complete numeric columns: a loop over the columns, with numpy's correlations and regressions."""
+"""The redundancy filter on numeric columns: a loop over the columns, with numpy's correlations and regressions."""
 
 import numpy as np
 
@@ -10,12 +10,20 @@ def r2(X, y):
     return 1 - (rest @ rest) / (y @ y)
 
 
+def correlation(x, y):
+    """The absolute correlation in the rows with both values, 0 for fewer than ten of these."""
+    common = ~(np.isnan(x) | np.isnan(y))
+    return abs(np.corrcoef(x[common], y[common])[0, 1]) if common.sum() >= 10 else 0.0
+
+
 def association(X, kept, j, measure):
     if not kept:
         return 0.0
-    if measure == "linear":
-        return r2(X[:, kept], X[:, j])
-    return max(abs(np.corrcoef(X[:, k], X[:, j])[0, 1]) for k in kept)
+    if measure == "pearson":
+        return max(correlation(X[:, k], X[:, j]) for k in kept)
+    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    incomplete = [k for k in kept if np.isnan(X[:, [k, j]]).any()]
+    return max([r2(filled[:, kept], filled[:, j]), *(correlation(X[:, k], X[:, j]) ** 2 for k in incomplete)])
 
 
 def redundancy_filter(X, measure, threshold, order=None):

@@ -133,17 +133,22 @@ def test_columns_of_many_values_do_not_determine_each_other_by_chance():
     assert found.determined_by_ == {"copy": ("ticket",)}
 
 
-def test_the_most_complete_column_is_kept_then_the_most_relevant_one():
+def test_the_most_relevant_column_is_kept_then_the_most_complete_one():
     rng = np.random.default_rng(6)
     y = np.arange(200) % 2
     good = y + rng.normal(size=200)
     table = pd.DataFrame({"poor": good + 0.3 * rng.normal(size=200), "good": good})
-    assert RedundancyFilter(threshold=0.9).fit(table, y).determined_by_ == {"good": ("poor",)}
+    assert RedundancyFilter(threshold=0.9).fit(table).determined_by_ == {"good": ("poor",)}
+    assert RedundancyFilter(threshold=0.9).fit(table, y).determined_by_ == {"poor": ("good",)}
+    for unusable in (np.c_[y, y], np.zeros(200)):
+        assert RedundancyFilter(threshold=0.9).fit(table, unusable).determined_by_ == {"good": ("poor",)}
     relevance = RedundancyFilter(threshold=0.9, relevance=FisherScore())
     assert relevance.fit(table, y).determined_by_ == {"poor": ("good",)}
     assert RedundancyFilter(threshold=0.9, relevance="fisher-score").fit(table, y).determined_by_ == {"poor": ("good",)}
     table.loc[3, "good"] = np.nan
-    assert relevance.fit(table, y).determined_by_ == {"good": ("poor",)}
+    assert relevance.fit(table, y).determined_by_ == {"poor": ("good",)}
+    # Without a target the more complete one.
+    assert RedundancyFilter(threshold=0.9).fit(table[["good", "poor"]]).determined_by_ == {"good": ("poor",)}
     with pytest.raises(DataError, match="FisherScore requires y to be passed"):
         relevance.fit(table)
     table["scaled"] = 10 * table["poor"]
@@ -163,16 +168,77 @@ def test_integer_weights_are_repeated_rows(measure):
         np.testing.assert_allclose(weighted.associations_, repeated.associations_, atol=1e-9)
 
 
-def test_a_missing_number_counts_as_the_mean():
+@pytest.mark.parametrize("share", [0.05, 0.35])
+def test_columns_are_compared_on_the_rows_with_both_values(share):
     X = redundant_table(7)
-    X[np.random.default_rng(7).random(X.shape) < 0.05] = np.nan
+    X[np.random.default_rng(7).random(X.shape) < share] = np.nan
+    X[:, 3:5] = redundant_table(7)[:, 3:5]
     order = np.argsort(np.isnan(X).sum(axis=0), kind="stable")
-    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     for measure in ("pearson", "linear"):
         found = RedundancyFilter(measure, threshold=0.8).fit(X)
-        kept, values = plain.redundancy_filter(filled, measure, 0.8, order)
+        kept, values = plain.redundancy_filter(X, measure, 0.8, order)
         assert found.get_support(indices=True).tolist() == kept
         np.testing.assert_allclose(found.associations_, values, atol=1e-9)
+
+
+@pytest.mark.parametrize("measure", ["pearson", "linear", "symmetric_uncertainty"])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+def test_missing_values_do_not_hide_copies(measure, share):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": 1e4 + rng.normal(size=1000), "level": rng.choice([*"abc"], 1000)})
+    table["copy"], table["again"] = 5 + 2 * table["x"], table["level"].map({"a": "u", "b": "v", "c": "w"})
+    table["noise"] = rng.normal(size=1000)
+    table = table.mask(rng.random(table.shape) < share)
+    found = RedundancyFilter(measure).fit(table)
+    dropped = found.determined_by_
+    assert {frozenset((one, *by)) for one, by in dropped.items()} == {
+        frozenset({"x", "copy"}),
+        frozenset({"level", "again"}),
+    }
+    for one, (by,) in dropped.items():
+        assert found.n_common_rows_[one] == (table[one].notna() & table[by].notna()).sum()
+        assert found.associations_[table.columns.get_loc(one)] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("measure", ["pearson", "linear", "symmetric_uncertainty"])
+def test_few_common_rows_make_no_copies(measure):
+    x = np.random.default_rng(1).normal(size=40)
+    for n_common, is_copy in ((3, False), (9, False), (20, True)):
+        first, second = x.copy(), x.copy()
+        first[: 20 - n_common // 2], second[20 - n_common // 2 + n_common :] = np.nan, np.nan
+        found = RedundancyFilter(measure).fit(np.column_stack([first, second]))
+        assert len(found.determined_by_) == is_copy
+    # A column that is constant in the common rows is no copy of another one.
+    constant = np.where(np.arange(40) < 20, 1e6, x)
+    X = np.column_stack([constant, np.where(np.arange(40) < 20, x, np.nan)])
+    assert RedundancyFilter(measure).fit(X).determined_by_ == {}
+
+
+def test_exact_relations_stay_exact_where_other_columns_have_missing_values():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 6))
+    X[:, 5] = X[:, 0] + X[:, 1]
+    X[rng.random(60) < 0.7, 2] = np.nan
+    X[rng.random(60) < 0.7, 3] = np.nan
+    found = RedundancyFilter("linear", threshold=1.0).fit(X)
+    assert found.determined_by_ == {"x5": ("x0", "x1")}
+
+
+@pytest.mark.parametrize("measure", ["pearson", "linear", "symmetric_uncertainty"])
+@pytest.mark.parametrize("has_target", [True, False])
+def test_the_order_of_the_columns_does_not_matter(measure, has_target):
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=150) if has_target else None
+    table = pd.DataFrame(rng.normal(size=(150, 4)), columns=[*"abcd"])
+    for k, name in enumerate("abcd"):
+        near = table[name] + 0.1 * rng.normal(size=150)
+        table[f"{name} near"] = near.mask(rng.permutation(150) < 5 * k + 3)
+        table[f"{name} copy"] = (10 * table[name]).mask(rng.permutation(150) < 5 * k + 5)
+    kept = {
+        frozenset(RedundancyFilter(measure, threshold=0.6).fit(table[order], y).get_feature_names_out())
+        for order in (rng.permutation(table.columns) for _ in range(4))
+    }
+    assert len(kept) == 1
 
 
 @pytest.mark.filterwarnings("ignore:.* excluded: ")

@@ -78,3 +78,20 @@ def test_rows_about_0_are_not_copied(monkeypatch):
     made.clear()
     scatter_of(ABOUT_0)
     assert not made
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_correlations_are_those_of_the_rows_with_both_values(dtype):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(300, 5)) @ rng.normal(size=(5, 5)) + [0, 1e3, 0, -1e3, 0]).astype(dtype)
+    X[:100, 0] = np.nan
+    X[rng.random(300) < 0.5, 1] = np.nan
+    X[100:, 2] = 1e3
+    weight = rng.integers(0, 4, 300).astype(float)
+    source = open_source(X, weight=weight)
+    (scatter,) = source.reduce(ScatterMatrix(source.schema.numeric, (), (0, 1), with_squares=True))
+    repeated = np.repeat(X, weight.astype(int), axis=0).astype(np.float64)
+    for i, j in np.argwhere(~np.eye(5, dtype=bool)).tolist():
+        both = repeated[~np.isnan(repeated[:, [i, j]]).any(axis=1)][:, [i, j]]
+        wanted = 0.0 if np.ptp(both, axis=0).min() == 0 else np.corrcoef(both.T)[0, 1]
+        assert scatter.correlations()[i, j] == pytest.approx(wanted, abs=1e-9)

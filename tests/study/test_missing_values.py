@@ -19,6 +19,7 @@ from tamiz.search import Forward
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
 MEAN, LEVELS = "the mean of its column", "each indicator gets the share of its level"
+PAIRS = "Two columns are compared for redundancy on the rows with both values."
 DISTRIBUTED = (
     "Entropy-based scores divide each missing value among the observed values, in proportion to their frequencies."
 )
@@ -50,7 +51,7 @@ def notes_of(frame: pd.DataFrame, **options: Any) -> list[str]:
 def test_all_parts_of_a_study_share_one_note() -> None:
     assert notes_of(table("a", "c")) == [
         "The table has 6 missing values in 2 columns. For the distances of rows, the Laplacian score, criteria that fit a model "
-        f"and PCA, each is replaced by {MEAN} (in a categorical column {LEVELS}). {DISTRIBUTED}"
+        f"and PCA, each is replaced by {MEAN} (in a categorical column {LEVELS}). {DISTRIBUTED} {PAIRS}"
     ]
 
 
@@ -68,7 +69,7 @@ def test_the_replacement_is_that_of_the_kinds_of_the_incomplete_columns(column: 
 def test_parts_that_a_study_does_not_compute_are_not_named() -> None:
     (note,) = notes_of(table("a"), relevances=[FisherScore(), InformationGain()], maps=["mds:metric"])
     assert note == (
-        f"The table has 3 missing values in 1 column. For the distances of rows, each is replaced by {MEAN}. {DISTRIBUTED}"
+        f"The table has 3 missing values in 1 column. For the distances of rows, each is replaced by {MEAN}. {DISTRIBUTED} {PAIRS}"
     )
     (note,) = notes_of(table("a"), relevances=[TreeImportance()], maps=["pca"])
     assert "For criteria that fit a model, PCA and the distances of rows, each is replaced" in note

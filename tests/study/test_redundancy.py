@@ -82,20 +82,20 @@ def cut(values, n_bins):
     return np.where(np.isnan(values), np.nan, np.searchsorted(edges, values))
 
 
-@pytest.mark.parametrize("missing", ["distribute", "category"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_shares_are_the_public_symmetric_uncertainties_of_the_cut_columns(missing, weighted):
+def test_shares_are_the_public_symmetric_uncertainties_of_the_cut_columns_in_common_rows(weighted):
     frame = mixed()
     weight = np.random.default_rng(1).integers(1, 4, len(frame)).astype(float) if weighted else None
     source = open_source(frame, np.arange(len(frame)) % 2, weight=weight)
-    compared = compare_column_pairs(source, list(range(8)), missing)
+    compared = compare_column_pairs(source, list(range(8)))
     names = [source.schema.names[j] for j in compared.columns]
     assert names == sorted(frame)
     if weighted:
         # Cuts of weighted columns are those of repeated rows.
         frame = frame.loc[frame.index.repeat(weight.astype(int))]
     coded = {name: cut(frame[name].to_numpy(), 10) if frame[name].dtype == float else frame[name] for name in names}
-    plain = [symmetric_uncertainty(coded[a], coded[b], missing=missing) for a, b in itertools.combinations(names, 2)]
+    common = {pair: ~(pd.isna(coded[pair[0]]) | pd.isna(coded[pair[1]])) for pair in itertools.combinations(names, 2)}
+    plain = [symmetric_uncertainty(*(coded[name][rows] for name in pair)) for pair, rows in common.items()]
     np.testing.assert_allclose(compared.uncertainties, plain, rtol=0, atol=1e-12)
 
 
@@ -254,13 +254,28 @@ def test_threads_change_nothing():
 def test_chosen_columns_that_share_much_are_named_with_what_they_share():
     table = mixed()
     source = open_source(table.assign(y=np.arange(600) % 2), "y")
-    found = redundant_pair_notes(source, ["a", "near a", "b", "b falling", "noise"], "distribute")
+    found = redundant_pair_notes(source, ["a", "near a", "b", "b falling", "noise"])
     (sentence,) = found
     assert "2 pairs" in sentence
     assert "'b' and 'b falling' (1.00)" in sentence
     assert "'a' and 'near a' (0.9" in sentence
-    assert redundant_pair_notes(source, ["a", "b", "noise"], "distribute") == []
-    assert redundant_pair_notes(source, ["a"], "distribute") == []
-    (few,) = redundant_pair_notes(source, ["a", "twice a", "near a", "b", "b falling"], "distribute")
+    assert redundant_pair_notes(source, ["a", "b", "noise"]) == []
+    assert redundant_pair_notes(source, ["a"]) == []
+    (few,) = redundant_pair_notes(source, ["a", "twice a", "near a", "b", "b falling"])
     assert few.count(" and '") == 3
     assert ", and 1 more" in few
+
+
+def test_missing_values_do_not_hide_groups_and_the_rows_of_the_pairs_are_stated():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=2000), "b": rng.normal(size=2000)})
+    frame["copy"] = 3 * frame["a"]
+    frame = frame.mask(rng.random(frame.shape) < 0.3)
+    frame["c"] = rng.normal(size=2000)
+    found = described(frame)
+    assert groups(found) == {frozenset({"a", "copy"})}
+    least = min((frame[i].notna() & frame[j].notna()).sum() for i, j in itertools.combinations(frame, 2))
+    assert f"compared on the {least:,} to 2,000 rows with both values" in found["method"]
+    # Copies with few rows in common are none.
+    frame["a"], frame["copy"] = frame["c"].where(frame.index < 100), frame["c"].where(frame.index > 92)
+    assert groups(described(frame)) == {frozenset({"c", "copy"})}

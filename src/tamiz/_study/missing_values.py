@@ -28,6 +28,7 @@ _PCA_RULES = {
     "iterative": "PCA imputes missing values by the components, by least squares.",
 }
 _INDICATOR_RULE = "Criteria that fit a model replace missing values by the mean and add an indicator of them."
+_PAIR_RULE = "Two columns are compared for redundancy on the rows with both values."
 _GOWER_RULE = "Gower's dissimilarity compares two rows in the columns in which both have a value."
 
 
@@ -43,7 +44,7 @@ def single_value_notes(schema: Schema, missing: MissingRule) -> list[str]:
 
 
 def missing_value_notes(
-    schema: Schema, imputed: Sequence[ImputationNote], methods: Iterable[BaseEstimator], redundancy: MissingRule | None
+    schema: Schema, imputed: Sequence[ImputationNote], methods: Iterable[BaseEstimator], *, has_pairs: bool
 ) -> list[str]:
     """Return one note on what happens to the missing values of a table; none if it has none, or nothing reads them.
 
@@ -54,8 +55,8 @@ def missing_value_notes(
         The notes of the methods that replace missing values. Their numbers may be those of samples; the note has that of the table.
     methods : iterable of estimators
         The criteria, the merit, the maps and the graph builder of the study.
-    redundancy : {"distribute", "category"} or None
-        The rule of the symmetric uncertainties of pairs of columns; None if they were not computed.
+    has_pairs : bool
+        Whether pairs of columns were compared.
     """
     incomplete = [schema.columns[j] for j in schema.used.tolist() if schema.columns[j].n_missing]
     if not incomplete:
@@ -76,8 +77,8 @@ def missing_value_notes(
         )
         if names
     ]
-    rules = [_ENTROPY_RULES[redundancy]] if redundancy else []
-    sentences += dict.fromkeys([*rules, *(rule for method in methods for rule in _rules_of(method))])
+    sentences += dict.fromkeys(rule for method in methods for rule in _rules_of(method))
+    sentences += [_PAIR_RULE] * has_pairs
     if not sentences:
         return []
     values, columns = count_with_noun(n, "missing value"), count_with_noun(len(incomplete), "column")

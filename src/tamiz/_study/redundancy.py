@@ -12,8 +12,14 @@ from scipy.spatial.distance import squareform
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz._study.sampling import sample_including
-from tamiz.criteria.base import gather_statistics
-from tamiz.criteria.column_pairs import chance_corrected_uncertainties, pair_association, pair_uncertainties
+from tamiz.criteria.column_pairs import (
+    MIN_COMMON_ROWS,
+    chance_corrected_uncertainties,
+    count_common_rows,
+    pair_association,
+    pair_uncertainties,
+    target_uncertainties,
+)
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
@@ -134,6 +140,7 @@ def describe_redundancy(
     source : Source
     ranking : RankingRecord or None
     missing : {"distribute", "category"}
+        How the association with the target treats missing values; two columns are compared on the rows with both values.
     budget : Budget
 
     Notes
@@ -149,7 +156,7 @@ def describe_redundancy(
     relevance = _target_relevance(source, ranking, missing)
     selected = _columns_to_compare(varied, relevance, schema, max_compared_columns(len(varied), budget))
     try:
-        compared = compare_column_pairs(source, selected, missing, budget)
+        compared = compare_column_pairs(source, selected, budget)
     except (DataError, MemoryError) as error:
         warn_user([f"The redundancy of the columns is left out: {error}"])
         return None
@@ -175,13 +182,11 @@ def describe_redundancy(
         n_columns=len(columns),
         n_not_compared=len(varied) - len(columns),
         n_rows=compared.source.schema.n_rows,
-        method=_comparison_method(compared, missing),
+        method=_comparison_method(compared),
     )
 
 
-def redundant_pair_notes(
-    source: Source, chosen_names: Sequence[str], missing: MissingRule, budget: Budget = DEFAULT_BUDGET
-) -> list[str]:
+def redundant_pair_notes(source: Source, chosen_names: Sequence[str], budget: Budget = DEFAULT_BUDGET) -> list[str]:
     """Return a sentence on pairs of selected columns above `REDUNDANCY_THRESHOLD`; an empty list if there are none.
 
     Parameters
@@ -189,7 +194,6 @@ def redundant_pair_notes(
     source : Source
     chosen_names : sequence of str
         The selected columns; of more than 1,000 the first ones are compared.
-    missing : {"distribute", "category"}
     budget : Budget
 
     Notes
@@ -203,7 +207,7 @@ def redundant_pair_notes(
     if len(columns) < 2:
         return []
     try:
-        compared = compare_column_pairs(source, columns, missing, budget)
+        compared = compare_column_pairs(source, columns, budget)
         corrected = compared.chance_corrected(REDUNDANCY_THRESHOLD)
     except (DataError, MemoryError) as error:
         warn_user([f"The redundancy of the selected columns was not computed: {error}"])
@@ -237,16 +241,13 @@ def n_compared_rows(n_columns: int, n_rows: int, budget: Budget) -> int:
     return min(n_rows, max(_MIN_ROWS, budget.scale_linear(_MAX_WORK / max(n_pairs, 1), n_rows)))
 
 
-def compare_column_pairs(
-    source: Source, columns: list[int], missing: MissingRule, budget: Budget = DEFAULT_BUDGET
-) -> ColumnPairs:
-    """Return the symmetric uncertainty of every pair of columns.
+def compare_column_pairs(source: Source, columns: list[int], budget: Budget = DEFAULT_BUDGET) -> ColumnPairs:
+    """Return the symmetric uncertainty of every pair of columns, on the rows with both values.
 
     Parameters
     ----------
     source : Source
     columns : list of column numbers
-    missing : {"distribute", "category"}
     budget : Budget
     """
     names = source.schema.names
@@ -256,7 +257,7 @@ def compare_column_pairs(
     table = select_columns(source, columns)
     if size < n:
         table = select_rows(table, sample_including(np.arange(0), n, size, make_rng(0)))
-    association = pair_association(size, missing)
+    association = pair_association(size)
     first, second = np.triu_indices(len(columns), 1)
     values = pair_uncertainties(table, association, by_name[first], by_name[second])
     return ColumnPairs(by_name, values, table, association)
@@ -270,10 +271,7 @@ def _target_relevance(source: Source, ranking: RankingRecord | None, missing: Mi
     known = None if ranking is None else ranking.scores.get("symmetric_uncertainty")
     if known is not None:
         return np.array([0.0 if score is None else score for score in known])
-    relevance = SymmetricUncertainty(missing=missing).adapt_to(schema)
-    if relevance is None:
-        return np.zeros(schema.n_columns)
-    return relevance.scores(gather_statistics([relevance], source.reduce, schema), schema)
+    return target_uncertainties(source, missing)
 
 
 def _columns_to_compare(varied: list[int], relevance: Floats, schema: Schema, max_columns: int) -> list[int]:
@@ -295,17 +293,16 @@ def _encode_pairs(values: Floats, order: NDArray[np.intp], n_columns: int) -> by
     return steps.tobytes()
 
 
-def _comparison_method(pairs: ColumnPairs, missing: MissingRule) -> str:
+def _comparison_method(pairs: ColumnPairs) -> str:
     rule, schema = pairs.association.discretization, pairs.source.schema
     words = []
     if schema.numeric:
         assert isinstance(rule, EqualFrequency)
         words.append(f"Numbers are cut into {rule.n_bins} intervals of equal frequency.")
     if any(schema.columns[j].n_missing for j in schema.used.tolist()):
-        distributed = missing == "distribute"
+        n_common = count_common_rows(pairs.source, pairs.columns.tolist())
         words.append(
-            "A missing value is divided among the observed values, in proportion to their frequencies."
-            if distributed
-            else "Missing is a category of its own."
+            f"Two columns are compared on the {n_common.min():,} to {n_common.max():,} rows with both values, and with fewer than "
+            f"{MIN_COMMON_ROWS} of these count as independent."
         )
     return " ".join(words)

@@ -126,7 +126,7 @@ class StudyRun:
 
     def _explain(self, selector: SubsetSelector, subset: SubsetRecord) -> SubsetRecord:
         """Return the subset with why each column is in or out, and which selected columns are redundant."""
-        notes = redundant_pair_notes(self.source, subset.columns, self.missing, self.budget)
+        notes = redundant_pair_notes(self.source, subset.columns, self.budget)
         return explain_subset(subset, selector, self.source, notes)
 
     def embed(

@@ -240,7 +240,7 @@ def study(
             *(one.reducer for one in wanted if fitted_maps),
             *([row_graph.builder] if isinstance(row_graph.builder, GraphBuilder) else []),
         ]
-        warn_user(missing_value_notes(schema, imputed, methods, None if redundancy is None else missing))
+        warn_user(missing_value_notes(schema, imputed, methods, has_pairs=redundancy is not None))
         warn_user(run.omission_notes())
     return Result(
         StudyRecord(

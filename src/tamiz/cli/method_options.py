@@ -48,7 +48,7 @@ method_options = bundle_options(
             help="search: the subset with the highest merit; boruta: all columns that score higher than permuted copies of the "
             "columns; knockoffs: columns with a bounded false discovery rate; stability: columns that are selected from most "
             "halves of the rows, with a bound on the expected number of false selections; redundancy: columns that are not "
-            "determined by other selected columns, without a target.",
+            "determined by other selected columns.",
         ),
         click.option(
             "-r",
@@ -56,8 +56,8 @@ method_options = bundle_options(
             type=_relevances,
             metavar="NAME",
             help=f"How columns are scored by the methods {_owner_names('relevance')}: {_relevances.names}.  [default: for boruta "
-            "tree-importance, for knockoffs a lasso, for stability the first that applies to the table; for redundancy none: of "
-            "equally complete columns the first in the table is selected]",
+            "tree-importance, for knockoffs a lasso, for stability the first that applies to the table; for redundancy "
+            "symmetric-uncertainty where there is a target]",
         ),
         click.option(
             "--max-iter",

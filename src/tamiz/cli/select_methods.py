@@ -313,7 +313,9 @@ class _Redundancy(_RelevanceMethod):
         for name, by in selector.determined_by_.items():
             numeric = all(schema.columns[position[one]].is_number for one in (name, *by))
             kind = MEASURES[measure if numeric else "symmetric-uncertainty"]
-            value = f"{kind} {selector.associations_[position[name]]:.4g}"
+            n_rows = selector.n_common_rows_.get(name, schema.n_rows)
+            rows = f" on {n_rows:,} rows" if n_rows < schema.n_rows else ""
+            value = f"{kind} {selector.associations_[position[name]]:.4g}{rows}"
             reason = f"determined by {', '.join(map(quote_name, by))}, {value}" if by else "constant"
             sentences.append(f"Dropped: {visible_name(name)} ({reason}).")
         return sentences

@@ -18,6 +18,7 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_integer
+from tamiz.sources.in_memory import from_array_api
 from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Procrustes:
         ----------
         points : array-like of shape (n_points, n_columns)
         """
-        values = check_array(points, dtype=np.float64)
+        values = check_array(from_array_api(points), dtype=np.float64)
         if values.shape[1] != self.n_columns:
             raise DataError(f"The aligned map has {self.n_columns} columns, got points with {values.shape[1]}.")
         padded = _pad_columns(values, len(self.translation))
@@ -359,8 +360,8 @@ class CentredMap:
 
 def read_maps(reference: ArrayLike, embedding: ArrayLike) -> tuple[CentredMap, CentredMap]:
     """Check two maps of the same rows and pad them to the same number of columns."""
-    first = check_array(reference, dtype=np.float64, input_name="reference")
-    second = check_array(embedding, dtype=np.float64, input_name="embedding")
+    first = check_array(from_array_api(reference), dtype=np.float64, input_name="reference")
+    second = check_array(from_array_api(embedding), dtype=np.float64, input_name="embedding")
     if len(first) != len(second):
         raise DataError(
             f"The reference has {len(first):,} rows and the embedding {len(second):,}; pass maps of the same rows."

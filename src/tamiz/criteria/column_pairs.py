@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.criteria.base import gather_statistics
 from tamiz.criteria.discretization import ColumnCoder, EqualFrequency
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
-from tamiz.kernels.contingency import add_pair_weights, symmetric_uncertainty
+from tamiz.kernels.contingency import LEFT_OUT, add_pair_weights, bin_values, symmetric_uncertainty
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.views import weight_array
-from tamiz.statistics.base import Codes, Floats
+from tamiz.statistics.base import Codes, Floats, is_missing
+from tamiz.statistics.cuts import SortedColumn
 
 # Intervals of a numeric column: at most ten, and so few that a cell of the contingency table of two columns has five rows. Below so
 # many rows per cell, the uncertainty of two columns is corrected for chance.
@@ -23,19 +26,54 @@ _MAX_BINS, _MIN_BINS, _MIN_ROWS_PER_CELL = 10, 2, 5
 _TILE = 2**18
 
 
-def pair_association(n_rows: int, missing: MissingRule) -> SymmetricUncertainty:
+# Two columns with fewer rows in common have the association 0 where values are missing. The correlation of ten rows of noise is at
+# least 0.95 with probability 2.6e-5, that of five with 0.013.
+MIN_COMMON_ROWS = 10
+
+
+def count_common_rows(source: Source, columns: Sequence[int]) -> NDArray[np.int64]:
+    """Return the number of rows in which both of two columns have a value, of shape (n_columns, n_columns)."""
+    schema = source.schema
+    counts = np.full((len(columns), len(columns)), schema.n_rows)
+    incomplete = [k for k, j in enumerate(columns) if schema.columns[j].n_missing]
+    read = [columns[k] for k in incomplete]
+    common = np.zeros((len(read), len(read)), dtype=np.int64)
+    for block in source.blocks(read) if read else ():
+        # Sums of so few ones are exact in float32.
+        for part in block.split_rows(max(_TILE // len(read), 256)):
+            present = np.array([~is_missing(part.values[j]) for j in read], dtype=np.float32)
+            common += (present @ present.T).astype(np.int64)
+    counts[incomplete] = common.diagonal()[:, None]
+    counts[:, incomplete] = np.minimum(counts[:, incomplete], common.diagonal())
+    counts[np.ix_(incomplete, incomplete)] = common
+    return counts
+
+
+def pair_association(n_rows: int) -> SymmetricUncertainty:
     """Return the measure of pairs of columns: numbers are cut into intervals of equal frequency, without the target.
 
     MDL would leave some columns in one interval, where even a column and its copy have a symmetric uncertainty of 0.
     """
-    bins = min(_MAX_BINS, max(_MIN_BINS, math.isqrt(n_rows // _MIN_ROWS_PER_CELL)))
-    return SymmetricUncertainty(missing=missing, discretization=EqualFrequency(bins))
+    return SymmetricUncertainty(discretization=EqualFrequency(_n_intervals(n_rows)))
+
+
+def _n_intervals(n_rows: int) -> int:
+    return min(_MAX_BINS, max(_MIN_BINS, math.isqrt(n_rows // _MIN_ROWS_PER_CELL)))
+
+
+def target_uncertainties(source: Source, missing: MissingRule = "distribute") -> Floats:
+    """Return the symmetric uncertainty of every column with the target, 0 without a target."""
+    schema = source.schema
+    relevance = None if schema.target is None else SymmetricUncertainty(missing=missing).adapt_to(schema)
+    if relevance is None:
+        return np.zeros(schema.n_columns)
+    return relevance.scores(gather_statistics([relevance], source.reduce, schema), schema)
 
 
 def pair_uncertainties(
     source: Source, association: SymmetricUncertainty, first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> Floats:
-    """Return the symmetric uncertainties of pairs of columns.
+    """Return the symmetric uncertainties of pairs of columns on the rows with both values; 0 for fewer than `MIN_COMMON_ROWS`.
 
     Parameters
     ----------
@@ -45,14 +83,88 @@ def pair_uncertainties(
     first, second : ndarray of shape (n_pairs,)
         Column numbers.
     """
-    pairs = association.pairwise(source.reduce, source.schema)
+    pairs = association.pairwise(source.reduce, source.schema, complete=True)
     n_pairs = len(first)
     values = np.empty(n_pairs)
     for start in range(0, n_pairs, _TILE):
         here = slice(start, start + _TILE)
         values[here] = pairs.associations(first[here], second[here])
         progress.report_progress("Comparing columns", min(start + _TILE, n_pairs), n_pairs)
-    return values
+    n_common = _common_rows_of_pairs(source, first, second)
+    return np.where(n_common < min(MIN_COMMON_ROWS, source.schema.n_rows), 0.0, values)
+
+
+def _common_rows_of_pairs(source: Source, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.int64]:
+    n = source.schema.n_columns
+    columns = np.flatnonzero(np.bincount(first, minlength=n) + np.bincount(second, minlength=n))
+    position = np.zeros(n, dtype=np.intp)
+    position[columns] = np.arange(len(columns))
+    return count_common_rows(source, columns.tolist())[position[first], position[second]]
+
+
+def recut_uncertainties(
+    source: Source,
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+    uncertainties: Floats,
+    corrected: Floats,
+    threshold: float,
+) -> Floats:
+    """Return symmetric uncertainties corrected for chance, those from a quarter of the threshold on with cuts on the common rows.
+
+    Columns with other missing values are cut at other places, which lowers the uncertainty of copies.
+    """
+    columns = source.schema.columns
+    is_incomplete = np.array([column.is_number and column.n_missing > 0 for column in columns])
+    doubtful = np.flatnonzero((uncertainties >= threshold / 4) & (is_incomplete[first] | is_incomplete[second]))
+    values = {
+        j: np.concatenate([block.column(j) for block in source.blocks([j])])
+        for j in np.union1d(first[doubtful], second[doubtful]).tolist()
+    }
+    weight = weight_array(source)
+    weight = np.ones(source.schema.n_rows) if weight is None else weight
+
+    shuffled = make_rng(0).permutation(len(weight))
+
+    def recut(pair: int) -> float:
+        both = [values[int(side[pair])] for side in (first, second)]
+        rows = ~(is_missing(both[0]) | is_missing(both[1]))
+        n_rows = int(rows.sum())
+        a, b = (_cut_evenly(one[rows], weight[rows]) if one.dtype.kind == "f" else one[rows] for one in both)
+        value = _uncertainty(a, b, weight[rows])
+        if value < threshold or (int(a.max()) + 1) * (int(b.max()) + 1) <= n_rows / _MIN_ROWS_PER_CELL:
+            return value
+        return _above_chance(value, _uncertainty(a, b[_shuffle_rows(shuffled, rows)], weight[rows]))
+
+    recut_values = corrected.copy()
+    recut_values[doubtful] = list(parallel.map_blocks(recut, doubtful.tolist()))
+    return recut_values
+
+
+def _uncertainty(a: Codes, b: Codes, weight: Floats) -> float:
+    counts = np.zeros((int(a.max(initial=0)) + 2, int(b.max(initial=0)) + 2))
+    add_pair_weights(a, b, weight, counts)
+    return float(symmetric_uncertainty(counts, LEFT_OUT, np.zeros(3)))
+
+
+def _shuffle_rows(shuffled: NDArray[np.intp], rows: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the order of some of the rows in an order of all."""
+    return (np.cumsum(rows) - 1)[shuffled[rows[shuffled]]]
+
+
+def _above_chance(value: float, expected: float) -> float:
+    return (value - expected) / (1 - expected) if expected < 1 else 0.0
+
+
+def _cut_evenly(values: Floats, weight: Floats) -> Codes:
+    order = np.argsort(values, kind="stable")
+    labels = np.zeros(len(values), dtype=np.int32)
+    edges = EqualFrequency(_n_intervals(len(values))).cuts(
+        SortedColumn(values[order], labels, weight[order], 1, np.empty(0))
+    )
+    codes = np.empty(len(values), dtype=np.int32)
+    bin_values(values, edges, codes)
+    return codes
 
 
 def chance_corrected_uncertainties(
@@ -83,7 +195,7 @@ def chance_corrected_uncertainties(
     assert isinstance(rule, EqualFrequency)
     sizes = np.full(source.schema.n_columns, rule.n_bins)
     sizes[list(levels)] = list(levels.values())
-    crowded = sizes[first] * sizes[second] > source.schema.n_rows / _MIN_ROWS_PER_CELL
+    crowded = sizes[first] * sizes[second] > _common_rows_of_pairs(source, first, second) / _MIN_ROWS_PER_CELL
     doubtful = np.flatnonzero(crowded & (uncertainties >= threshold))
     if not len(doubtful):
         return uncertainties
@@ -98,12 +210,11 @@ def chance_corrected_uncertainties(
 
     def chance(pair: int) -> float:
         a, b = int(first[pair]), int(second[pair])
-        counts = np.zeros([coding.sizes[j] + 1 for j in (a, b)])
-        add_pair_weights(codes[a], codes[b][shuffled], weight, counts)
-        return float(symmetric_uncertainty(counts, association.missing == "distribute", np.zeros(3)))
+        # The rows with both values are shuffled among themselves.
+        rows = (codes[a] >= 0) & (codes[b] >= 0)
+        return _uncertainty(codes[a][rows], codes[b][rows][_shuffle_rows(shuffled, rows)], weight[rows])
 
     expected = np.fromiter(parallel.map_blocks(chance, doubtful.tolist()), dtype=np.float64, count=len(doubtful))
     corrected = uncertainties.copy()
-    room = 1 - expected
-    corrected[doubtful] = np.where(room > 0, (uncertainties[doubtful] - expected) / np.where(room > 0, room, 1.0), 0.0)
+    corrected[doubtful] = [_above_chance(*pair) for pair in zip(uncertainties[doubtful], expected, strict=True)]
     return corrected

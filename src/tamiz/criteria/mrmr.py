@@ -10,6 +10,7 @@ import numpy as np
 from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.base import gather_statistics
 from tamiz.criteria.chance_information import InformationCorrection
+from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, count_common_rows
 from tamiz.criteria.discretization import Discretization
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.fisher import FisherScore
@@ -53,7 +54,7 @@ class MRMR(InformationMerit):
         Relevance minus or over the mean redundancy.
     missing : {"distribute", "category"}, default="distribute"
         Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own. With
-        "correlation" a missing value is the mean of its column, and left out in the analysis of variance.
+        "correlation" rows with a missing value are left out, and two columns with fewer than 10 rows in common have redundancy 0.
     discretization : MDL, EqualFrequency or EqualWidth, default=None
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
         for a numeric target. With "correlation" numbers are not cut, and it must be None.
@@ -167,27 +168,20 @@ def _f_and_correlations(source: Source) -> tuple[Floats, Floats]:
     """Return the F statistics of the numeric columns with the target, and the absolute correlations of the columns."""
     schema = source.schema
     numbers = schema.numeric if schema.has_classes else (*schema.numeric, schema.n_columns)
+    incomplete = tuple(j for j in schema.numeric if schema.columns[j].n_missing)
     check_memory(
-        ScatterMatrix.work_bytes(len(numbers)),
+        ScatterMatrix.work_bytes(len(numbers), len(incomplete)),
         f"{len(numbers):,} x {len(numbers):,} cross products",
         "Keep fewer columns first, with RankSelector, or use association='information'.",
     )
-    incomplete = tuple(j for j in schema.numeric if schema.columns[j].n_missing)
-    (products,) = source.reduce(ScatterMatrix(numbers, (), incomplete))
-    correlations = _absolute_correlations(products.matrix)
+    (products,) = source.reduce(ScatterMatrix(numbers, (), incomplete, with_squares=True))
+    correlations = np.abs(products.correlations())
+    few = count_common_rows(source, schema.numeric) < min(MIN_COMMON_ROWS, schema.n_rows)
+    correlations[: len(few), : len(few)][few] = 0.0
     if schema.has_classes:
         return _class_f_statistics(source), correlations
     shares = correlations[:-1, -1] ** 2
-    return _f_statistics(shares, np.ones(len(shares)), products.total_weight - 2.0), correlations[:-1, :-1]
-
-
-def _absolute_correlations(products: Floats) -> Floats:
-    """Return the absolute correlations of centred cross products, 0 for a constant column."""
-    # Each column is scaled by a power of two, so that no product overflows or underflows.
-    exponent = np.frexp(np.diag(products))[1] // 2
-    scaled = np.ldexp(products, -(exponent[:, None] + exponent))
-    squares = np.diag(scaled)
-    return np.minimum(divide_or_zero(np.abs(scaled), np.sqrt(np.outer(squares, squares))), 1.0)
+    return _f_statistics(shares, np.ones(len(shares)), products.present_weight[:-1] - 2.0), correlations[:-1, :-1]
 
 
 def _class_f_statistics(source: Source) -> Floats:

@@ -68,8 +68,11 @@ class SymmetricUncertainty(EntropyRelevance, Association):
     def _score(self, column: Floats, target: Floats, mutual: Floats) -> Floats:
         return np.minimum(divide_or_zero(2 * mutual, column + target), 1.0)
 
-    def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
-        """Return the associations of one table, after coding its rows; pairs of columns need no target."""
+    def pairwise(self, gather: GatherFunction, schema: Schema, *, complete: bool = False) -> PairwiseAssociations:
+        """Return the associations of one table, after coding its rows; pairs of columns need no target.
+
+        With `complete`, each pair is compared on the rows with both values, whatever `missing` is.
+        """
         if schema.target is not None:
             self.check(schema)
         check_choice("missing", self.missing, MISSING_RULES)
@@ -83,7 +86,7 @@ class SymmetricUncertainty(EntropyRelevance, Association):
             "Keep fewer columns first, with RankSelector.",
         )
         (rows,) = gather(empty_rows)
-        return _PairwiseUncertainties(rows, distribute=self.missing == "distribute")
+        return _PairwiseUncertainties(rows, kernels.LEFT_OUT if complete else int(self.missing == "distribute"))
 
 
 def _target_columns(schema: Schema) -> tuple[int, ...]:
@@ -119,8 +122,8 @@ def check_table_sizes(coding: Coding, schema: Schema, n_tables: int = 1) -> None
 class _PairwiseUncertainties(PairwiseAssociations):
     """Symmetric uncertainties of pairs of coded columns."""
 
-    def __init__(self, rows: CodedRows, *, distribute: bool) -> None:
-        self._distribute = distribute
+    def __init__(self, rows: CodedRows, rule: int) -> None:
+        self._rule = rule
         self._rows = rows
         self._sizes = np.array([rows.coding.sizes[c] for c in rows.columns], dtype=np.int64)
         # The index of each source column among the coded columns.
@@ -168,14 +171,14 @@ class _PairwiseUncertainties(PairwiseAssociations):
 
     def _count_bits(self, first: NDArray[Any], second: NDArray[Any]) -> Floats:
         out = np.empty(len(first))
-        kernels.uncertainties_by_bits(*self._bits, first, second, self._distribute, out)
+        kernels.uncertainties_by_bits(*self._bits, first, second, self._rule, out)
         return out
 
     def _count_rows(self, first: NDArray[Any], second: NDArray[Any]) -> Floats:
         out = np.empty(len(first))
         codes = self._rows.codes
         count = kernels.uncertainties_by_counting_8 if codes.dtype == np.uint8 else kernels.uncertainties_by_counting_16
-        count(codes, self._rows.weight, self._sizes, first, second, self._distribute, out)
+        count(codes, self._rows.weight, self._sizes, first, second, self._rule, out)
         return out
 
 

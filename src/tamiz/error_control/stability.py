@@ -22,15 +22,20 @@ from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_n_features, check_positive, check_real
+from tamiz.selection.redundancy_filter import RedundancyFilter
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.schema import Schema
+from tamiz.sources.views import select_columns, without_target
 from tamiz.storage.invariants import BoolArray, FloatArray, Integer, Invariants, Number, OneOf
+from tamiz.subsets.candidates import Masks
 
 _DEFAULT_THRESHOLD, _DEFAULT_MAX_FALSE = 0.75, 1.0
+# Columns that are compared with each other after the selections: the smallest frequency of one, and their largest number.
+_MIN_COPY_FREQUENCY, _MAX_COMPARED = 0.1, 100
 _PLAN_ADVICE = "A smaller n_pairs (--n-pairs) makes frequencies less precise."
 # For a relevance that scores every half anew.
 _RELEVANCE_ADVICE = (
@@ -108,6 +113,9 @@ class StabilitySelector(Selector):
 
     A relevance with different scores for noise columns of different kinds selects some of them more often. Information gain is 0
     for most noise numbers, which MDL does not cut, and positive for every category: use columns of one kind, or another relevance.
+
+    Copies of a column replace each other in the halves, or take places of other columns; a warning names those that halves select
+    often.
 
     Halves are drawn without classes, as in the paper, unless a class has fewer than 20 rows: each class is then halved. Of rows in
     groups, whole groups are in one half. Tables with row weights are refused: the halves of weighted rows are not those of as many
@@ -233,9 +241,11 @@ class StabilitySelector(Selector):
         # A frequency that equals the threshold up to rounding is not below it.
         self.support_ = self._support = counts >= round(self.threshold_ * len(masks), 8)
         self._support[np.setdiff1d(np.arange(schema.n_columns), schema.used)] = False
+        with parallel.thread_session(self.n_jobs):
+            of_copies = self._describe_copies(source, masks)
         record_features(self, X)
         self.schema_ = schema
-        warn_user([*schema.fit_notes, *self._describe_weak_bound(n_columns)])
+        warn_user([*schema.fit_notes, *self._describe_weak_bound(n_columns), *of_copies])
         return self
 
     def plan(self, X: Any, y: Any = None, *, groups: Any = None) -> RepetitionPlan:
@@ -323,6 +333,32 @@ class StabilitySelector(Selector):
 
     def _bound(self, n_columns: int, threshold: float) -> float:
         return false_selection_bound(self.n_features_per_half_, n_columns, threshold, self.n_pairs, self.assumption)
+
+    def _describe_copies(self, source: Source, masks: Masks) -> list[str]:
+        """Return warnings about groups of copies of which a half selects one with at least the threshold's frequency."""
+        frequencies, used = self.selection_frequencies_, source.schema.used
+        often = used[np.argsort(-frequencies[used], kind="stable")[:_MAX_COMPARED]]
+        often = np.sort(often[frequencies[often] >= _MIN_COPY_FREQUENCY])
+        if len(often) < 2:
+            return []
+        names, groups = source.schema.names, dict[str, list[str]]()
+        with capture_warnings():
+            determined = RedundancyFilter().fit(without_target(select_columns(source, often.tolist()))).determined_by_
+        for name, by in ((name, by) for name, by in determined.items() if by):
+            groups.setdefault(by[0], [by[0]]).append(name)
+        warnings = []
+        for group in groups.values():
+            columns = [names.index(name) for name in group]
+            together = float(masks[:, columns].any(axis=1).mean())
+            if together < self.threshold_:
+                continue
+            warnings.append(
+                f"Columns {list_names(group)} are nearly copies of the first of them (association of at least 0.95): halves select "
+                f"them with frequency {list_names(frequencies[columns], as_text='{:.2g}'.format)}, and any of them with "
+                f"{together:.2g}. Copies replace each other or take places of other columns; keep one (RedundancyFilter, --method "
+                "redundancy)."
+            )
+        return warnings
 
     def _describe_weak_bound(self, n_columns: int) -> list[str]:
         q, bound = self.n_features_per_half_, self.expected_false_selections_

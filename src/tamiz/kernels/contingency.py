@@ -65,20 +65,25 @@ pack_bits_8 = jit(void(ro(uint8), rw(uint64, 2)))(_pack_bits)
 pack_bits_16 = jit(void(ro(uint16), rw(uint64, 2)))(_pack_bits)
 
 
-@jit(float64(rw(float64, 2), boolean))
-def distribute_missing(table, distribute):
+# What the counts of missing values are: a category, distributed over the cells, or left out.
+AS_CATEGORY, DISTRIBUTED, LEFT_OUT = 0, 1, 2
+
+
+@jit(float64(rw(float64, 2), int64))
+def distribute_missing(table, rule):
     """Distribute the counts of missing values over the cells, in place, and return the total weight of the table.
 
-    A row with one missing value is distributed over the values of that column, in proportion to their counts in all rows where the
-    column is present; a row with both missing is distributed over the cells in proportion to their counts. If no row has both
-    values, the table is set to 0.
+    By the rule `AS_CATEGORY` they stay, and by `LEFT_OUT` only the rows with both values count. By `DISTRIBUTED`, a row with one
+    missing value is distributed over the values of that column, in proportion to their counts in all rows where the column is
+    present; a row with both missing is distributed over the cells in proportion to their counts. If no row has both values, the
+    table is set to 0.
     """
     m, k = table.shape[0] - 1, table.shape[1] - 1
     total = 0.0
     for i in range(m + 1):
         for j in range(k + 1):
             total += table[i, j]
-    if not distribute:
+    if rule == AS_CATEGORY:
         return total
     present = 0.0
     rows = np.zeros(m)
@@ -90,7 +95,7 @@ def distribute_missing(table, distribute):
             columns[j] += table[i, j]
     if present == total:
         return total
-    if present > 0.0:
+    if present > 0.0 and rule == DISTRIBUTED:
         for i in range(m):
             rows[i] += table[i, k]
         for j in range(k):
@@ -164,22 +169,20 @@ def stacked_entropies(tables, starts, distribute, out):
         table_entropies(table, distribute, out[t])
 
 
-@jit(float64(rw(float64, 2), boolean, rw(float64)))
-def symmetric_uncertainty(table, distribute, out):
+@jit(float64(rw(float64, 2), int64, rw(float64)))
+def symmetric_uncertainty(table, rule, out):
     """Return the symmetric uncertainty of a table, 0 if both columns are constant; the table is changed."""
-    total = distribute_missing(table, distribute)
+    total = distribute_missing(table, rule)
     entropies(table, total, out)
     both = out[0] + out[1]
     return min(2.0 * out[2] / both, 1.0) if both > 0.0 else 0.0
 
 
-_BIT_PAIRS = void(
-    ro(uint64, 2), ro(int64), ro(int64), ro(int64), ro(boolean), ro(int64), ro(int64), boolean, rw(float64)
-)
+_BIT_PAIRS = void(ro(uint64, 2), ro(int64), ro(int64), ro(int64), ro(boolean), ro(int64), ro(int64), int64, rw(float64))
 
 
 @jit(_BIT_PAIRS)
-def uncertainties_by_bits(words, starts, sizes, counts, has_missing, first, second, distribute, out):
+def uncertainties_by_bits(words, starts, sizes, counts, has_missing, first, second, rule, out):
     """Fill out with the symmetric uncertainties of pairs of columns stored as bit sets.
 
     Column c has `sizes[c]` bit sets, one for each value (missing last if `has_missing[c]`), in consecutive rows of `words` from
@@ -204,10 +207,10 @@ def uncertainties_by_bits(words, starts, sizes, counts, has_missing, first, seco
                 table[m - 1, j] -= ones
             table[i, k - 1] = rest
             table[m - 1, k - 1] -= rest
-        out[p] = symmetric_uncertainty(table, distribute, scratch)
+        out[p] = symmetric_uncertainty(table, rule, scratch)
 
 
-def _uncertainties_by_counting(codes, weight, sizes, first, second, distribute, out):
+def _uncertainties_by_counting(codes, weight, sizes, first, second, rule, out):
     scratch = np.zeros(3)
     weighted = weight.shape[0] > 0
     for p in range(first.shape[0]):
@@ -223,11 +226,11 @@ def _uncertainties_by_counting(codes, weight, sizes, first, second, distribute, 
             for i in range(table.shape[0]):
                 for j in range(table.shape[1]):
                     table[i, j] = counted[i, j]
-        out[p] = symmetric_uncertainty(table, distribute, scratch)
+        out[p] = symmetric_uncertainty(table, rule, scratch)
 
 
 def _make_counting_kernel(code: types.Type) -> Any:
-    signature = void(ro(code, 2), ro(float64), ro(int64), ro(int64), ro(int64), boolean, rw(float64))
+    signature = void(ro(code, 2), ro(float64), ro(int64), ro(int64), ro(int64), int64, rw(float64))
     return jit(signature)(_uncertainties_by_counting)
 
 

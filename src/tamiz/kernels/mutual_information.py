@@ -20,6 +20,8 @@ from tamiz.kernels import jit, ro, rw
 LEAF_SIZE = 8
 # The rounding error of a difference of two values, relative to the larger of them, is a few units of 2**-52.
 TOLERANCE = 16 * 2.0**-52
+# The share of subnormal numbers would be 0, and the k-th neighbour would not be beyond the nearer ones.
+MIN_SLACK = 5e-324
 
 # 64 bits in 6 digits of 11 bits.
 _DIGIT_BITS, _N_DIGITS = 11, 6
@@ -166,7 +168,7 @@ def class_terms(own, places, values, n_neighbors, psi):
             first += 1
         to_left, to_right = x - own[first], own[first + k] - x
         distance = max(to_left, to_right)
-        slack = TOLERANCE * (abs(x) + distance)
+        slack = max(TOLERANCE * (abs(x) + distance), MIN_SLACK)
         nearer, within = distance - slack, distance + slack
         if nearer <= 0.0:
             # The psi of an equal value: the mean over all orders of them, in closed form.
@@ -450,7 +452,7 @@ def find_reaches(points, starts, subspaces, n_neighbors, nearer, within, n_insid
             for j in range(points.shape[1]):
                 largest = max(largest, abs(own[i, j]))
             to, distance = begin + order[i], nearest[k - 1]
-            slack = TOLERANCE * (largest + distance)
+            slack = max(TOLERANCE * (largest + distance), MIN_SLACK)
             nearer[to], within[to], n_inside[to] = distance - slack, distance + slack, k
             if distance <= slack:
                 _count_inside(own, low, high, first, end, i, within[to], within[to], counts, stack)

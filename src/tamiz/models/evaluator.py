@@ -14,7 +14,7 @@ import numpy as np
 from sklearn import get_config
 
 from tamiz.models.base import ColumnIndices, CVTask, FoldBackend
-from tamiz.models.fit_errors import ConstantInFoldError, error_context
+from tamiz.models.fit_errors import DegenerateSetError, error_context
 from tamiz.models.fold_scorer import FoldScorer
 from tamiz.models.permutation_losses import check_permutable, permutation_losses
 from tamiz.models.refits import RefitBackend
@@ -146,20 +146,21 @@ class WrapperEvaluator(Evaluator):
             *unscored,
         ]
 
-    def fold_scores(self, candidates: Candidates) -> Floats:
-        """Return the score of every candidate in every fold, of shape (n_candidates, n_folds).
+    def fold_scores(self, candidates: Candidates, needed: Masks | None = None) -> Floats:
+        """Return the score of every candidate in every fold, or in those needed, of shape (n_candidates, n_folds).
 
-        It is minus infinity for a set on which a fit fails because a column is constant in a fold.
+        It is minus infinity for a set on which a fit fails because columns are constant or dependent in the rows of a fold.
         """
         try:
-            return self._scorer.scores(candidates)[0]
-        except ConstantInFoldError as error:
+            return self._scorer.scores(candidates, needed)[0]
+        except DegenerateSetError as error:
             n = len(candidates)
             if n == 1:
                 self._count_unscored(error)
                 return np.full((1, len(self.task.folds)), -np.inf)
             halves = np.array_split(np.arange(n), 2)
-            return np.concatenate([self.fold_scores(candidates[half]) for half in halves])
+            parts = [(candidates[half], None if needed is None else needed[half]) for half in halves]
+            return np.concatenate([self.fold_scores(*part) for part in parts])
 
     def scores_in_fold(self, fold: int, masks: Masks) -> Floats:
         """Return the score of every set in one fold; minus infinity if a fit fails on a constant column."""
@@ -167,29 +168,29 @@ class WrapperEvaluator(Evaluator):
             return self._refit_scores_in_fold(fold, masks)
         needed = np.zeros((len(masks), len(self.task.folds)), dtype=bool)
         needed[:, fold] = True
-        return self._scorer.scores(Candidates.from_masks(masks), needed)[0, :, fold]
+        return self.fold_scores(Candidates.from_masks(masks), needed)[:, fold]
 
     def _refit_scores_in_fold(self, fold: int, masks: Masks) -> Floats:
         scorer, sets = self._scorer, [np.flatnonzero(mask) for mask in masks]
         config, refit = get_config(), self.backend.fold_refitter(np.flatnonzero(masks.any(axis=0)), fold)
 
-        def of_set(columns: ColumnIndices) -> float | ConstantInFoldError:
+        def of_set(columns: ColumnIndices) -> float | DegenerateSetError:
             try:
                 return (
                     scorer.score_set(columns, fold, refit, config)
                     if len(columns)
                     else float(scorer.baseline_scores[0, fold])
                 )
-            except ConstantInFoldError as error:
+            except DegenerateSetError as error:
                 return error
 
         with self.task.fit_warnings.capture(), parallel.single_threaded() if scorer.has_few_rows else nullcontext():
             found = list(parallel.map_blocks(of_set, sets))
-        for error in (one for one in found if isinstance(one, ConstantInFoldError)):
+        for error in (one for one in found if isinstance(one, DegenerateSetError)):
             self._count_unscored(error)
-        return np.array([-np.inf if isinstance(one, ConstantInFoldError) else one for one in found])
+        return np.array([-np.inf if isinstance(one, DegenerateSetError) else one for one in found])
 
-    def _count_unscored(self, error: ConstantInFoldError) -> None:
+    def _count_unscored(self, error: DegenerateSetError) -> None:
         self._first_unscored, self._n_unscored = self._first_unscored or str(error), self._n_unscored + 1
 
     @cached_property

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 
 from tamiz.exceptions import DataError
@@ -15,12 +16,13 @@ from tamiz.models.estimators import missing_phrase, nested_estimators, non_numer
 from tamiz.models.native_table import is_number_like
 from tamiz.runtime.user_warnings import list_names
 from tamiz.sources.schema import Column
+from tamiz.statistics.base import is_missing
 
 _SCORE_ADVICE = "Every set must have a score in every fold: change the estimator, the score or the folds"
 
 
-class ConstantInFoldError(DataError):
-    """A fit failed on a column that is constant in the training rows of a fold; other column sets may have a score."""
+class DegenerateSetError(DataError):
+    """A fit failed on columns that are constant, or depend on each other, in training rows; other column sets may have a score."""
 
 
 @contextmanager
@@ -29,7 +31,7 @@ def error_context(task: CVTask, columns: ColumnIndices, fold: int, label: str) -
     try:
         yield
     except Exception as error:
-        kind = ConstantInFoldError if _constant_advice(task, columns, fold, error) else DataError
+        kind = DegenerateSetError if _degenerate_advice(task, columns, fold, error) else DataError
         raise kind(failure_message(task, columns, fold, label, error)) from error
 
 
@@ -44,28 +46,40 @@ def failure_message(task: CVTask, columns: ColumnIndices, fold: int, label: str,
     if label == task.scoring.name:
         # The fit succeeded, so advice about columns would mislead.
         return f"{where} {_SCORE_ADVICE}."
-    advice = _constant_advice(task, columns, fold, error) or _advice(
+    advice = _degenerate_advice(task, columns, fold, error) or _advice(
         task, [schema.columns[j] for j in columns.tolist()]
     )
     return f"{where} {advice}"
 
 
-def _constant_advice(task: CVTask, columns: ColumnIndices, fold: int, error: Exception) -> str:
-    """Return advice if the columns include constant ones and the error is not an explicit ValueError; else ""."""
-    if isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError):
+def _degenerate_advice(task: CVTask, columns: ColumnIndices, fold: int, error: Exception) -> str:
+    """Return advice if the error is due to constant or dependent columns, and no explicit ValueError; else ""."""
+    is_singular = isinstance(error, np.linalg.LinAlgError)
+    if isinstance(error, ValueError) and not is_singular:
         return ""
-    constant = [task.source.schema.columns[j].name for j in columns.tolist() if _is_constant(task, j, fold)]
-    if not constant:
-        return ""
-    several = len(constant) > 1
-    which = f"Columns {list_names(constant)} are" if several else f"Column {constant[0]} is"
-    out = f"leave {'them' if several else 'it'} out (excluded=, --exclude)"
-    return f"{which} constant in the training rows of the fold: {out}."
+    classes = task.codes[task.folds[fold].train] if task.has_classes else np.zeros(0, dtype=np.intp)
+    values = {task.source.schema.columns[j].name: _training_values(task, j, fold) for j in columns.tolist()}
+    for where, groups in (
+        ("", [np.arange(len(task.folds[fold].train))]),
+        ("a class of ", [classes == k for k in np.unique(classes)]),
+    ):
+        if constant := [name for name, one in values.items() if any(_is_constant(one[rows]) for rows in groups)]:
+            several = len(constant) > 1
+            which = f"Columns {list_names(constant)} are" if several else f"Column {constant[0]} is"
+            out = f"leave {'them' if several else 'it'} out (excluded=, --exclude)"
+            return f"{which} constant in {where}the training rows of the fold: {out}."
+    return (
+        "Columns depend linearly on each other in the training rows of the fold: leave one out." if is_singular else ""
+    )
 
 
-def _is_constant(task: CVTask, column: int, fold: int) -> bool:
-    values = np.concatenate([block.column(column) for block in task.source.blocks([column])])[task.folds[fold].train]
-    return bool((values == values[0]).all())
+def _training_values(task: CVTask, column: int, fold: int) -> NDArray[Any]:
+    return np.concatenate([block.column(column) for block in task.source.blocks([column])])[task.folds[fold].train]
+
+
+def _is_constant(values: NDArray[Any]) -> bool:
+    present = values[~is_missing(values)]
+    return bool((present == present[:1]).all())
 
 
 def _advice(task: CVTask, columns: Sequence[Column]) -> str:

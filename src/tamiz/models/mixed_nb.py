@@ -25,6 +25,7 @@ from tamiz.runtime.validation import check_real
 from tamiz.sources.base import Source
 from tamiz.sources.factory import align_to_schema
 from tamiz.sources.feature_checks import check_features, mixed_table_tags, record_features
+from tamiz.sources.in_memory import from_array_api
 from tamiz.sources.kinds import level_text
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import select_columns, select_rows
@@ -163,6 +164,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
     def _check_classes(self, classes: Any) -> NDArray[Any]:
         """Return the classes of all batches, ascending."""
+        classes = from_array_api(classes)
         if not hasattr(self, "classes_"):
             if classes is None:
                 raise ValueError(

@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source, open_batch
+from tamiz.sources.in_memory import from_array_api
 from tamiz.sources.schema import Column, Schema, sort_levels
 from tamiz.sources.table import check_weights
 from tamiz.sources.views import target_array, with_target, with_weight
@@ -60,7 +61,7 @@ def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], known_
     source = with_target(source, codes)
     if sample_weight is None:
         return source
-    weight = column_or_1d(sample_weight, dtype=np.float64)
+    weight = column_or_1d(from_array_api(sample_weight), dtype=np.float64)
     check_consistent_length(codes, weight)
     check_weights(weight, lambda at: f"row {at}")
     return with_weight(source, weight, "sample_weight")
@@ -76,7 +77,7 @@ def _class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int3
 
 def _check_labels(y: Any) -> NDArray[Any]:
     """Return the labels as an array; raise DataError if one is missing."""
-    labels = column_or_1d(y, warn=True)
+    labels = column_or_1d(from_array_api(y), warn=True)
     if labels.dtype.kind in "fO" and len(
         missing := np.flatnonzero([one is None or one != one for one in labels.tolist()])
     ):

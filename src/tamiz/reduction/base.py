@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from tamiz.exceptions import DataError
 from tamiz.neighbors.row_encoders import as_array
 from tamiz.sources.feature_checks import float_dtype, mixed_table_tags
-from tamiz.sources.in_memory import eager_frame, is_frame
+from tamiz.sources.in_memory import eager_frame, from_array_api, is_frame
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
@@ -128,7 +128,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         if is_frame(X):
             frame, names = eager_frame(X), self.get_feature_names_out().tolist()
             X = (frame.select(names) if sorted(map(str, frame.columns)) == sorted(names) else frame).to_numpy()
-        points = check_array(X, dtype=[np.float64, np.float32])
+        points = check_array(from_array_api(X), dtype=[np.float64, np.float32])
         if points.shape[1] != self._n_features_out:
             raise ValueError(f"X has {points.shape[1]} columns, but {self._n_features_out} components were fitted.")
         return points

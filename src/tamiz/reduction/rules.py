@@ -22,6 +22,7 @@ from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import check_has_features
 from tamiz.sources.factory import as_source
+from tamiz.sources.in_memory import from_array_api
 from tamiz.sources.schema import Column
 from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Floats
@@ -165,7 +166,7 @@ def cluster_rules(
     with parallel.thread_session():
         source = as_source(X)
         n = source.schema.n_rows
-        points = check_array(embedding, dtype=np.float64)
+        points = check_array(from_array_api(embedding), dtype=np.float64)
         if len(points) != n:
             raise DataError(
                 f"embedding has {len(points):,} rows and X has {n:,}; give the coordinates of the rows of X."

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from tamiz.criteria.base import Relevance
-from tamiz.criteria.column_pairs import chance_corrected_uncertainties, pair_association, pair_uncertainties
+from tamiz.criteria.column_pairs import (
+    MIN_COMMON_ROWS,
+    chance_corrected_uncertainties,
+    count_common_rows,
+    pair_association,
+    pair_uncertainties,
+    recut_uncertainties,
+    target_uncertainties,
+)
+from tamiz.exceptions import DataError
 from tamiz.method_lookup import resolve_relevance
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
@@ -22,7 +31,7 @@ from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplica
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.table import check_enough_rows
 from tamiz.sources.views import positive_weight_rows, select_columns, weight_array, without_target
-from tamiz.statistics.base import Floats, divide_or_zero
+from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
@@ -37,7 +46,7 @@ class RedundancyFilter(Selector):
     r"""Drop the columns that are determined by columns that are kept.
 
     The columns are visited in an order of preference, and one is dropped if its association with the columns kept before it is at
-    least `threshold`. The order is: the fewest missing values, then the highest score of `relevance`, then the order in the table.
+    least `threshold`. The order is: the highest score of `relevance`, then the fewest missing values, then the order in the table.
 
     Parameters
     ----------
@@ -49,8 +58,8 @@ class RedundancyFilter(Selector):
     threshold : float, default=0.95
         Smallest association of a dropped column, above 0; 1 drops only what is determined exactly, up to rounding.
     relevance : Relevance or str, default=None
-        Of columns with equally many missing values, the one with the higher score is preferred, as in `RankSelector`. With None the
-        target is not used.
+        The column with the higher score is preferred, as in `RankSelector`. None is the symmetric uncertainty with the target,
+        where there is one.
 
     Attributes
     ----------
@@ -58,6 +67,8 @@ class RedundancyFilter(Selector):
         The kept columns.
     determined_by_ : dict of str to tuple of str
         For each dropped column the kept columns that determine it: none for a constant column, several only with "linear".
+    n_common_rows_ : dict of str to int
+        For each dropped column that one kept column determines, the number of rows in which both have a value.
     associations_ : ndarray of shape (n_columns,)
         The association of each column with the columns kept before it, 1 for constant columns and 0 for excluded ones.
     schema_ : Schema
@@ -76,11 +87,11 @@ class RedundancyFilter(Selector):
 
     Notes
     -----
-    Constant columns, exact duplicates, and columns that are excluded as an id or as text are dropped whatever the measure. A
-    missing number counts as the mean of its column, which lowers the correlation with columns that have other missing values. A
-    column of one value and missing ones is kept. The symmetric uncertainty is that of the report of a study: numbers are cut into
-    at most ten intervals of equal frequency, missing values are distributed, and values from the threshold on are corrected for
-    chance in small tables.
+    Constant columns, exact duplicates, and columns that are excluded as an id or as text are dropped whatever the measure. Two
+    columns are compared on the rows with both values; with fewer than 10 of these, where values are missing, their association is
+    0. Regressions of "linear" on several columns replace missing values by the mean, which lowers R2. A column of one value and
+    missing ones is kept. The symmetric uncertainty is that of the report of a study: numbers are cut into at most ten intervals of
+    equal frequency, and values from the threshold on are corrected for chance in small tables.
 
     The R2 of "linear" is computed from a Cholesky factorisation of the correlation matrix, to which each kept column adds a row:
 
@@ -123,6 +134,7 @@ class RedundancyFilter(Selector):
         "relevance": Nullable(InstanceOf(Relevance, str)),
         "support_": BoolArray("p"),
         "determined_by_": InstanceOf(dict),
+        "n_common_rows_": InstanceOf(dict),
         "associations_": FloatArray("p", low=0.0, high=1.0),
     }
     _needs_target: ClassVar[bool] = False
@@ -137,9 +149,14 @@ class RedundancyFilter(Selector):
     def _criterion(self) -> Relevance | None:
         return resolve_relevance(self.relevance)
 
-    @property
-    def _reads_target(self) -> bool:
-        return self.relevance is not None and super()._reads_target
+    def _open_source(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
+        """Return the table; without a relevance, a target that is constant or several columns is ignored."""
+        try:
+            return super()._open_source(X, y, sample_weight, groups)
+        except DataError:
+            if self.relevance is not None or y is None:
+                raise
+            return super()._open_source(X, None, sample_weight, groups)
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the columns to keep.
@@ -148,7 +165,7 @@ class RedundancyFilter(Selector):
         ----------
         X : array, sparse matrix, data frame or Source
         y : array of shape (n_samples,), default=None
-            Ignored unless there is a relevance that needs a target.
+            Ignored where a relevance needs none, and by default where it is constant or has several columns.
         sample_weight : array of shape (n_samples,), default=None
             A row with weight 2 counts as two equal rows.
         groups : array of shape (n_samples,), default=None
@@ -160,16 +177,18 @@ class RedundancyFilter(Selector):
             source = self._open_source(X, y, sample_weight, groups)
             schema = source.schema
             if self.relevance is None:
-                scores = np.zeros(schema.n_columns)
+                scores = target_uncertainties(source)
                 warn_user(schema.fit_notes)
             else:
                 scores = RankSelector(self.relevance).fit(source).scores_
             table = positive_weight_rows(without_target(source))
             check_enough_rows(table.schema.n_rows)
             varied = np.array([j for j in table.schema.used.tolist() if not table.schema.columns[j].constant], np.intp)
-            order = np.lexsort((-scores[varied], _missing_weights(table)[varied]))
-            kept, values, determined = _ColumnAssociations(table, varied, measure, threshold).visit(order)
-        warn_user(_chance_warnings(table, varied, kept, determined, measure, threshold))
+            order = np.lexsort((_missing_weights(table)[varied], -scores[varied]))
+            associations = _ColumnAssociations(table, varied, measure, threshold)
+            kept, values, determined = associations.visit(order)
+        n_common = [int(associations.n_common[i, by[0]]) if len(by) == 1 else 0 for i, by in enumerate(determined)]
+        warn_user(_chance_warnings(table, varied, kept, determined, n_common, measure, threshold))
         self.support_ = self._support = np.zeros(schema.n_columns, dtype=bool)
         self.support_[varied[kept]] = True
         self.associations_ = np.zeros(schema.n_columns)
@@ -182,6 +201,7 @@ class RedundancyFilter(Selector):
             for j in schema.used.tolist()
             if not self.support_[j]
         }
+        self.n_common_rows_ = {names[j]: n for j, n in zip(varied.tolist(), n_common, strict=True) if n}
         record_features(self, X)
         self.schema_ = schema
         return self
@@ -192,6 +212,7 @@ def _chance_warnings(
     varied: NDArray[np.intp],
     kept: NDArray[np.intp],
     determined: list[list[int]],
+    n_common: list[int],
     measure: str,
     threshold: float,
 ) -> list[str]:
@@ -203,13 +224,15 @@ def _chance_warnings(
     n_rows, n_numeric = source.schema.n_rows, sum(is_number[i] for i in kept.tolist())
     n_by_one = n_determining.count(1)
     warnings = []
-    by_one = _pair_chance(measure, n_rows, n_numeric, threshold)
+    n_least = min((n for i, n in enumerate(n_common) if n and is_number[i]), default=n_rows)
+    rows = f"{n_least:,} rows with both values" if n_least < n_rows else f"{n_rows:,} rows"
+    by_one = _pair_chance(measure, n_least, n_numeric, threshold)
     if n_by_one and by_one > _MAX_CHANCE:
         dropped = "1 dropped column is" if n_by_one == 1 else f"{n_by_one:,} dropped columns are"
         of_kept = "the kept numeric column" if n_numeric == 1 else f"one of the {n_numeric:,} kept numeric columns"
         warnings.append(
             f"A column of noise has {_ASSOCIATIONS[measure]} of at least {threshold:g} with {of_kept} with probability "
-            f"{by_one:.2g}, because there are {n_rows:,} rows; {dropped} determined by one kept column. Use more rows."
+            f"{by_one:.2g}, because there are {rows}; {dropped} determined by one kept column. Use more rows."
         )
     n_free = n_rows - 1 - n_numeric
     # R2 of independent normal columns has a beta distribution with these degrees of freedom, halved.
@@ -266,21 +289,18 @@ class _ColumnAssociations:
     def __init__(self, source: Source, varied: NDArray[np.intp], measure: str, threshold: float) -> None:
         p = len(varied)
         check_memory(
-            40.0 * p * p,
+            48.0 * p * p,
             f"The associations of {p:,} columns with each other",
             "Keep fewer columns first, with RankSelector.",
         )
         self.threshold = min(threshold, 1.0 - ROUNDING)
         self.pairs = np.zeros((p, p))
-        self.correlations = None
+        self.correlations: Floats | None = None
+        self.n_common = count_common_rows(source, varied.tolist())
         is_number = np.array([source.schema.columns[j].is_number for j in varied.tolist()], dtype=bool)
         self.numeric = np.flatnonzero(is_number)
         if measure != "symmetric_uncertainty" and len(self.numeric):
-            correlations = _correlations(source, varied[self.numeric])
-            if measure == "linear":
-                self.correlations = correlations
-            else:
-                self.pairs[np.ix_(self.numeric, self.numeric)] = np.abs(correlations)
+            self._correlate(source, varied[self.numeric], measure)
         first, second = np.triu_indices(p, 1)
         if measure != "symmetric_uncertainty":
             mixed = ~(is_number[first] & is_number[second])
@@ -288,11 +308,31 @@ class _ColumnAssociations:
         if len(first):
             table = select_columns(source, varied.tolist())
             columns = varied[first], varied[second]
-            association = pair_association(source.schema.n_rows, "distribute")
+            association = pair_association(source.schema.n_rows)
             values = pair_uncertainties(table, association, *columns)
-            values = chance_corrected_uncertainties(table, association, *columns, values, self.threshold)
+            corrected = chance_corrected_uncertainties(table, association, *columns, values, self.threshold)
+            values = recut_uncertainties(table, *columns, values, corrected, self.threshold)
             self.pairs[first, second] = self.pairs[second, first] = np.clip(values, 0.0, 1.0)
         self._add_duplicates(source, varied)
+
+    def _correlate(self, source: Source, columns: NDArray[np.intp], measure: str) -> None:
+        """Compute the associations of numeric columns: of pairs, on the rows with both values, and correlations for regressions."""
+        n, schema = len(columns), source.schema
+        incomplete = tuple(j for j in columns.tolist() if schema.columns[j].n_missing)
+        check_memory(
+            ScatterMatrix.work_bytes(n, len(incomplete)),
+            f"{n:,} x {n:,} cross products",
+            "Keep fewer columns first, with RankSelector.",
+        )
+        (scatter,) = source.reduce(ScatterMatrix(tuple(columns.tolist()), (), incomplete, with_squares=True))
+        here = np.ix_(self.numeric, self.numeric)
+        n_common = self.n_common[here]
+        pairs = np.where(n_common < min(MIN_COMMON_ROWS, schema.n_rows), 0.0, np.abs(scatter.correlations()))
+        if measure == "linear":
+            # Correlations on different rows need not be those of any table, so regressions use imputed means.
+            self.correlations = scatter.imputed_correlations()
+            pairs = np.where(n_common < schema.n_rows, pairs**2, 0.0)
+        self.pairs[here] = pairs
 
     def _add_duplicates(self, source: Source, varied: NDArray[np.intp]) -> None:
         """Set the association of exact duplicates to 1: numbers that are nearly constant may lie in one interval."""
@@ -331,20 +371,3 @@ class _ColumnAssociations:
                 if regression is not None and position[i] >= 0:
                     regression.add(position[i])
         return np.array(sorted(kept), dtype=np.intp), values, determined
-
-
-def _correlations(source: Source, columns: NDArray[np.intp]) -> Floats:
-    """Return the correlations of numeric columns, where missing values count as the mean of their column."""
-    n = len(columns)
-    check_memory(
-        ScatterMatrix.work_bytes(n), f"{n:,} x {n:,} cross products", "Keep fewer columns first, with RankSelector."
-    )
-    numeric = tuple(columns.tolist())
-    incomplete = tuple(j for j in numeric if source.schema.columns[j].n_missing)
-    (scatter,) = source.reduce(ScatterMatrix(numeric, (), incomplete))
-    norms = np.sqrt(scatter.matrix.diagonal())
-    # Squares of numbers below 1e-150 underflow to 0: such a column is kept, unless it is an exact duplicate.
-    inverse = divide_or_zero(1.0, norms)
-    correlations = np.clip(scatter.matrix * inverse[:, None] * inverse, -1.0, 1.0)
-    np.fill_diagonal(correlations, 1.0)
-    return correlations

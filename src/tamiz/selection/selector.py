@@ -17,7 +17,7 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import check_features, mixed_table_tags
-from tamiz.sources.in_memory import eager_frame, is_frame, to_numpy
+from tamiz.sources.in_memory import eager_frame, from_array_api, is_frame
 from tamiz.sources.schema import Schema
 from tamiz.sources.table import frame_columns_at
 from tamiz.storage.invariants import (
@@ -77,7 +77,7 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         selected = np.flatnonzero(self._support).tolist()
         if not isinstance(X, Source) and not is_frame(X):
-            return super().transform(to_numpy(X) if hasattr(X, "__dlpack__") else X)
+            return super().transform(from_array_api(X))
         check_features(self, X)
         if not selected:
             # scikit-learn warns likewise for arrays.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tamiz.sources.base import Source
 from tamiz.sources.column_storage import LazyColumn
 from tamiz.sources.schema import Column, Schema
+from tamiz.sources.table import frame_columns_at
 from tamiz.statistics.base import Block, Floats
 
 DATE_PARTS = ("year", "month", "weekday", "hour")
@@ -302,7 +303,7 @@ def _append_parts(frame: Any, own: list[str], parts: Mapping[str, Floats], names
             whole = _to_int64(values).to_pylist()
         dtype = nw.Float64 if whole is values else nw.Int64
         table = table.with_columns(nw.new_series(name, whole, dtype, backend=table.implementation))
-    return table[:, order].to_native()
+    return frame_columns_at(table.to_native(), order)
 
 
 def _to_int64(values: Floats) -> pa.Array:

@@ -29,7 +29,7 @@ from tamiz.sources.kinds import (
 from tamiz.sources.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.schema import Column
 from tamiz.sources.small_spreads import SMALLEST_SPREAD, small_spread, small_spread_warnings
-from tamiz.sources.table import OpenOptions, TableSource, build_table, check_weights, is_every_row
+from tamiz.sources.table import OpenOptions, TableSource, build_table, check_weights, frame_columns_at, is_every_row
 from tamiz.sources.text_values import as_exact_integers
 
 # Rows from which is inferred whether a column of Python objects has repeated words.
@@ -160,6 +160,14 @@ def to_numpy(data: Any) -> NDArray[Any]:
         ) from error
 
 
+def from_array_api(values: Any) -> Any:
+    """Return an array of another library as one of numpy, and everything else as it is.
+
+    Where `array_api_dispatch` is on, scikit-learn's checks would return arrays of that library.
+    """
+    return to_numpy(values) if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray) else values
+
+
 def _unmasked(data: Any) -> NDArray[Any]:
     """Return data as a plain array; masked values are missing."""
     if not isinstance(data, np.ma.MaskedArray):
@@ -188,7 +196,7 @@ def open_frame(data: Any, options: OpenOptions) -> TableSource:
 
     def make_frame(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
         # By position, because the names of a frame need not be text.
-        part = frame_data[:, [positions[name] for name in wanted]]
+        part = eager_frame(frame_columns_at(frame_data.to_native(), [positions[name] for name in wanted]))
         return (part if is_every_row(rows, len(part)) else part[rows.tolist(), :]).to_native()
 
     return build_table(names, load, options, make_frame)

@@ -106,8 +106,12 @@ def frame_columns_at(table: Any, positions: Sequence[int]) -> Any:
     frame = nw.from_native(table, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return table[:, list(positions)]
-    # In narwhals, selecting no columns also removes the rows; dropping all columns keeps them.
-    return (frame[:, list(positions)] if positions else frame.drop(frame.columns)).to_native()
+    if not positions:
+        # In narwhals, selecting no columns also removes the rows; dropping all columns keeps them.
+        return frame.drop(frame.columns).to_native()
+    # polars names a column "column_0" that has no name and is selected by position; the names of pandas need not be text.
+    by_name = frame.implementation.is_polars()
+    return (frame.select(frame.columns[j] for j in positions) if by_name else frame[:, list(positions)]).to_native()
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ _MAX_SQUARED_OFFSET = 4.0
 # Ratio of the squared mean to the variance up to which the centre is 0, so that rows need not be copied.
 _ZERO_CENTRE_OFFSET = 2.0
 _MIN_WEIGHT = 1e-300
+# The smallest share of a sum of squares about the mean of a column that is a variance about the mean of some of its rows.
+_MIN_VARIANCE_SHARE = 1e-9
 # Sums of squares in float32 are accurate between these.
 _MIN_SQUARES, _MAX_SQUARES = 1e-20, 1e30
 
@@ -55,6 +57,8 @@ class ScatterMatrix(Statistic):
     categorical : tuple of LevelIndicators
     incomplete : tuple of int
         The columns that have missing values.
+    with_squares : bool, default=False
+        Whether squares are summed for every pair of columns with missing values, for `correlations`. Sums are then in float64.
 
     Attributes
     ----------
@@ -70,8 +74,14 @@ class ScatterMatrix(Statistic):
     total_weight: float
 
     def __init__(
-        self, numeric: tuple[int, ...], categorical: tuple[LevelIndicators, ...], incomplete: tuple[int, ...] = ()
+        self,
+        numeric: tuple[int, ...],
+        categorical: tuple[LevelIndicators, ...],
+        incomplete: tuple[int, ...] = (),
+        *,
+        with_squares: bool = False,
     ) -> None:
+        self.with_squares = with_squares and bool(incomplete)
         self.numeric = numeric
         self.categorical = categorical
         self.incomplete = incomplete
@@ -99,16 +109,18 @@ class ScatterMatrix(Statistic):
         # Sums over the rows of w z z', w z p' and w p p': z is the centred row with 0 for missing values, p is 1 where present.
         self.matrix = np.zeros((n, n))
         self._sums = np.zeros((n, n_kinds))
+        # Sums of w z^2 p'.
+        self._squares = np.zeros((n, n_kinds if self.with_squares else 0))
         self._weights = np.zeros((n_kinds, n_kinds))
 
     @property
     def key(self) -> Hashable:
         """Columns, and which of them have missing values."""
-        return type(self), self.numeric, self.categorical, self.incomplete
+        return type(self), self.numeric, self.categorical, self.incomplete, self.with_squares
 
     def empty(self) -> Self:
         """Return a new statistic of the same key and start centre without rows."""
-        new = type(self)(self.numeric, self.categorical, self.incomplete)
+        new = type(self)(self.numeric, self.categorical, self.incomplete, with_squares=self.with_squares)
         new._start_centre, new._varying = self._start_centre, self._varying
         return new
 
@@ -126,7 +138,7 @@ class ScatterMatrix(Statistic):
 
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
-        if block.dtype != np.float32:
+        if block.dtype != np.float32 or self.with_squares:
             self._add_block(block, np.float64)
             return self
         part = self.empty() if self.n_samples else self
@@ -193,6 +205,8 @@ class ScatterMatrix(Statistic):
             z[missing] = 0.0
         weighed = present if weight is None else present * weight[:, None]
         sums = z.T @ weighed.astype(buffer.dtype, copy=False)
+        if self.with_squares:
+            self._squares += (z**2).T @ weighed
         if weight is not None:
             z *= np.sqrt(weight).astype(buffer.dtype)[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -215,7 +229,9 @@ class ScatterMatrix(Statistic):
         """Add the rows of another statistic."""
         self._centre = np.where(np.isnan(self._centre), other._centre, self._centre)
         moved = self._centre - other._centre
-        matrix, sums = other._recentred_sums(np.where(np.isnan(moved), 0.0, moved))
+        shift = np.where(np.isnan(moved), 0.0, moved)
+        self._squares += other._recentred_squares(shift)
+        matrix, sums = other._recentred_sums(shift)
         self.matrix += matrix
         self._sums += sums
         self._weights += other._weights
@@ -234,12 +250,19 @@ class ScatterMatrix(Statistic):
         matrix -= across.T
         return matrix, sums
 
+    def _recentred_squares(self, shift: Floats) -> Floats:
+        """Return the sums of squares relative to the centre plus `shift`."""
+        if not self.with_squares or not shift.any():
+            return self._squares
+        return self._squares + shift[:, None] * (self._weights[self._presence_index] * shift[:, None] - 2 * self._sums)
+
     def finish(self) -> None:
         """Move the centre to the mean."""
         rows = np.arange(len(self._centre))
         weight = self._weights[self._presence_index, self._presence_index]
         own = self._sums[rows, self._presence_index]
         moved = divide_or_zero(own, weight)
+        self._squares = self._recentred_squares(moved)
         self.matrix, self._sums = self._recentred_sums(moved)
         self._sums[rows, self._presence_index] = 0.0
         self.mean = np.nan_to_num(self._centre) + moved
@@ -247,9 +270,12 @@ class ScatterMatrix(Statistic):
         self.total_weight = float(self._weights[0, 0])
 
     @staticmethod
-    def work_bytes(n_coordinates: int) -> float:
-        """Return the memory for the statistic in bytes: a matrix for each concurrent part, and its decomposition afterwards."""
-        return 8.0 * n_coordinates**2 * (2 * parallel.n_threads() + 6)
+    def work_bytes(n_coordinates: int, n_incomplete: int = 0) -> float:
+        """Return the memory for the statistic in bytes: a matrix for each concurrent part, and its decomposition afterwards.
+
+        `n_incomplete` is the number of incomplete columns with squares.
+        """
+        return 8.0 * n_coordinates * (n_coordinates + 2 * n_incomplete) * (2 * parallel.n_threads() + 6)
 
     @property
     def present_weight(self) -> Floats:
@@ -262,6 +288,31 @@ class ScatterMatrix(Statistic):
         sums = self._sums[:, self._presence_index]
         products = self.matrix - sums * sums.T / np.where(weight > 0, weight, 1.0)
         return np.divide(products, weight - 1, out=np.zeros_like(products), where=weight >= 2), weight
+
+    def imputed_correlations(self) -> Floats:
+        """Return the correlations of the coordinates, where a missing value counts as the mean; 0 with one without variance."""
+        # Squares of numbers below 1e-150 underflow to 0.
+        inverse = divide_or_zero(1.0, np.sqrt(self.matrix.diagonal()))
+        correlations = np.clip(self.matrix * inverse[:, None] * inverse, -1.0, 1.0)
+        np.fill_diagonal(correlations, 1.0)
+        return correlations
+
+    def correlations(self) -> Floats:
+        """Return the correlation of every pair over the rows with both values; it needs `with_squares` where values are missing.
+
+        It is 0 for a column that is constant in these rows. The matrix need not be positive semidefinite.
+        """
+        if not self.incomplete:
+            return self.imputed_correlations()
+        weight = self._weights[self._presence_index][:, self._presence_index]
+        sums, squares = self._sums[:, self._presence_index], self._squares[:, self._presence_index]
+        means = divide_or_zero(sums, weight)
+        variances = squares - means * sums
+        # A smaller difference of the two is due to rounding.
+        inverse = divide_or_zero(1.0, np.sqrt(np.where(variances > _MIN_VARIANCE_SHARE * squares, variances, 0.0)))
+        correlations = np.clip((self.matrix - means * sums.T) * inverse * inverse.T, -1.0, 1.0)
+        np.fill_diagonal(correlations, 1.0)
+        return correlations
 
 
 def design_matrix(

@@ -17,7 +17,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.encoding import check_has_features, coordinate_moments
 from tamiz.sources.factory import align_to_schema
 from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block, Floats, divide_or_zero
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, ListOf
 
 # Most levels of a categorical column, and so most outputs of its softmax head: rarer levels are merged into one.
@@ -155,7 +155,8 @@ class TableEncoder:
     ----------
     schema : Schema
     mean, scale : ndarray of shape (n_numeric,)
-        A number is (x - mean) / scale. A scale of 0 marks a constant column, whose number is 0.
+        A number is (x - mean) / scale, where the scale is a standard deviation with n. A scale of 0 marks a constant column, whose
+        number is 0.
     variances : ndarray of shape (n_columns,)
         Variance of each encoded column, in total over the indicators of a categorical one; 0 for a constant column.
     levels : tuple of LevelTable
@@ -188,7 +189,9 @@ class TableEncoder:
         schema = source.schema
         check_has_features(schema)
         moments, p = coordinate_moments(source), len(schema.numeric)
-        spread, start, tables = moments.std[:p], p, []
+        # With n, as the errors are means over the rows, so that predictions of the means lose 1.
+        spread = np.sqrt(divide_or_zero(moments.squared_deviations, moments.present_weight)[:p])
+        start, tables = p, []
         for j in schema.categorical:
             stop = start + len(schema.columns[j].levels)
             tables.append(LevelTable.from_shares(moments.mean[start:stop]))
