@@ -39,7 +39,7 @@ def test_numbers_are_those_of_dense_ranks(name, k):
 @pytest.mark.parametrize("k", NEIGHBORS)
 @pytest.mark.parametrize("columns", [3, 64])
 def test_trustworthiness_is_scikit_learns_on_untied_distances(k, columns):
-    X = load_digits().data[:500, :columns] + np.random.default_rng(0).normal(size=(500, columns)) * 1e-3
+    X = load_digits().data[:500, :columns] + np.random.default_rng(0).normal(size=(500, columns)) * 0.3
     Y = X[:, :2] + X[:, 1:3]
     assert trustworthiness(X, Y, n_neighbors=k) == pytest.approx(theirs(X, Y, n_neighbors=k), abs=1e-12)
     assert continuity(X, Y, n_neighbors=k) == pytest.approx(theirs(Y, X, n_neighbors=k), abs=1e-12)
