@@ -12,6 +12,7 @@ import pytest
 from numba.types import float64
 
 from tamiz import kernels
+from tamiz.kernels import primitives
 
 FILES = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if not path.name.startswith("_"))
 MODULES = [importlib.import_module(f"tamiz.kernels.{path.stem}") for path in FILES]
@@ -36,10 +37,25 @@ def test_kernels_are_found():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_kernel_file_imports_nothing_of_tamiz_but_the_decorator(path):
-    # numba's cache does not see an edit in another file: a kernel calls kernels of its own file only.
+def test_a_kernel_file_imports_nothing_of_tamiz_but_the_decorator_and_primitives(path):
+    # numba's cache does not see an edit in another file: a kernel calls kernels of its own file and primitives only.
     ours = {name for name in imported(path) if name.startswith((".", "tamiz"))}
-    assert ours <= {"tamiz.kernels"}
+    assert ours <= {"tamiz.kernels", "tamiz.kernels.primitives"}
+
+
+PRIMITIVES = {
+    "distance_key": "return (np.float64(d).view(np.int64) + _HALF) >> _IGNORED_BITS",
+    "is_nearer": "key, other_key = distance_key(d), distance_key(other_d)\n"
+    "return key < other_key or (key == other_key and row < other_row)",
+}
+
+
+@pytest.mark.parametrize("name", kernels.find_kernels(primitives))
+def test_a_primitive_that_changes_gets_another_name(name):
+    tree = ast.parse(Path(primitives.__file__).read_text(encoding="utf-8"))
+    (body,) = (node.body[1:] for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    assert list(map(ast.dump, body)) == list(map(ast.dump, ast.parse(PRIMITIVES[name]).body))
+    assert primitives._IGNORED_BITS == 26
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

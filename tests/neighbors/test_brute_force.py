@@ -21,6 +21,7 @@ from tamiz.neighbors.search_rows import DistinctRows
 from tamiz.runtime import parallel, progress
 
 from ..reference.neighbors import distances, nearest, within
+from ..reference.ties import tie_keys
 from .difficult_rows import HARD, lattice
 
 
@@ -67,8 +68,8 @@ def agrees(neighbors, dense, k, own=False, scale=1.0):
     np.testing.assert_allclose(neighbors.distances.reshape(-1, k), found / scale, rtol=1e-13)
 
 
-def agrees_within(neighbors, dense, radius, own=False):
-    expected = within(dense, radius, own)
+def agrees_within(neighbors, dense, radius, own=False, keys=None):
+    expected = within(dense, radius, own, keys)
     assert np.diff(neighbors.indptr).tolist() == [len(near) for near, _ in expected]
     assert neighbors.indices.tolist() == np.concatenate([near for near, _ in expected]).tolist()
     np.testing.assert_allclose(neighbors.distances, np.concatenate([dist for _, dist in expected]), rtol=1e-13)
@@ -118,7 +119,7 @@ def test_all_within_a_radius_are_those_of_measuring_every_pair(name):
     index = BruteForce().fit(EuclideanPoints(values))
     reported = reported_distances(values, index)
     for radius in (0.0, reported[0, -1], np.quantile(reported, 0.1, method="lower"), reported.max()):
-        agrees_within(index.query_radius(radius), reported, radius, own=True)
+        agrees_within(index.query_radius(radius), reported, radius, own=True, keys=tie_keys(between(values)))
 
 
 def reported_distances(values, index):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .ties import tie_keys
+
 
 def distances(X):
     return np.sqrt(((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
@@ -12,7 +14,7 @@ def nearest(X, k):
     D = distances(X)
     near = np.zeros(D.shape, dtype=bool)
     for i in range(len(X)):
-        others = [j for j in np.lexsort((np.arange(len(X)), D[i])) if j != i]
+        others = [j for j in np.lexsort((np.arange(len(X)), tie_keys(D[i]))) if j != i]
         near[i, others[:k]] = True
     return near
 

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from .ties import tie_keys
+
 
 def strict_ranks(D):
     """One more than the others strictly nearer; 0 for the row itself."""
     ranks = np.zeros(D.shape, dtype=int)
-    for i, row in enumerate(D):
+    for i, row in enumerate(tie_keys(D)):
         others = np.delete(row, i)
         ranks[i] = 1 + (others[None, :] < row[:, None]).sum(axis=1)
     np.fill_diagonal(ranks, 0)
@@ -17,7 +19,7 @@ def ordered_ranks(D):
     """Places in the order by (distance, row), from 1; 0 for the row itself."""
     n = len(D)
     ranks = np.zeros((n, n), dtype=int)
-    for i, row in enumerate(D):
+    for i, row in enumerate(tie_keys(D)):
         order = [j for j in np.lexsort((np.arange(n), row)) if j != i]
         ranks[i, order] = np.arange(1, n)
     return ranks

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .ties import tie_keys
+
 
 def differences(column, nominal, n_levels=None, skip_missing=False):
     """The matrix of the differences of all pairs of rows in a column of floats with NaN, or of codes with -1."""
@@ -31,8 +33,9 @@ def differences(column, nominal, n_levels=None, skip_missing=False):
 
 
 def nearest_rows(distances, candidates, k):
-    """The k nearest candidates, of equally distant ones the first."""
-    return sorted(candidates, key=lambda r: (distances[r], r))[:k]
+    """The k nearest candidates, of ties the first."""
+    keys = tie_keys(distances)
+    return sorted(candidates, key=lambda r: (keys[r], r))[:k]
 
 
 def weka_nearest_rows(distances, candidates, k):
@@ -85,7 +88,7 @@ def multisurf(columns, nominal, y, classes):
     for i in range(n):
         distance = [np.nan if np.isnan(stacked[:, i, r]).all() else np.nanmean(stacked[:, i, r]) for r in range(n)]
         distance[i] = np.nan
-        near = np.flatnonzero(np.array(distance) < (np.nanmean(distance) - np.nanstd(distance) / 2) * (1 - 1e-12))
+        near = np.flatnonzero(np.array(distance) < (np.nanmean(distance) - np.nanstd(distance) / 2) * (1 - 2.0**-26))
         for j, one in enumerate(delta):
             if one is None:
                 continue

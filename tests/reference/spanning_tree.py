@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .ties import tie_keys
+
 
 def spanning_edges(distances, labels=None):
     """Heads, tails and lengths of the shortest edges that join all rows, or given components, in their order.
@@ -12,7 +14,7 @@ def spanning_edges(distances, labels=None):
     component = np.arange(n) if labels is None else np.unique(labels, return_inverse=True)[1]
     low, high = np.triu_indices(n, 1)
     edges, missing = [], len(np.unique(component)) - 1
-    for e in np.lexsort((high, low, distances[low, high])):
+    for e in np.lexsort((high, low, tie_keys(distances[low, high]))):
         if len(edges) == missing:
             break
         a, b = component[low[e]], component[high[e]]

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .ties import tie_keys
+
 
 def neighbors(train, queries, k):
     """Rows of the k nearest of every query, nearest first, with squared distances and whether the next is as near as the last."""
@@ -10,10 +12,11 @@ def neighbors(train, queries, k):
         total = np.zeros(len(train))
         for j in range(train.shape[1]):
             total += (query[j] - train[:, j]) ** 2
-        order = np.lexsort((np.arange(len(train)), total))
+        keys = tie_keys(np.sqrt(total))
+        order = np.lexsort((np.arange(len(train)), keys))
         rows.append(order[:k])
         squares.append(total[order[:k]])
-        tied.append(k < len(train) and total[order[k]] == total[order[k - 1]])
+        tied.append(k < len(train) and keys[order[k]] == keys[order[k - 1]])
     return np.array(rows), np.array(squares), np.array(tied)
 
 

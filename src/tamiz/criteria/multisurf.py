@@ -20,9 +20,10 @@ class MultiSURF(RowComparison):
         - \bar\delta_j(i, H(i)) \right)
 
     over all n rows i. Row r is *near* row i if its distance is less than :math:`\mu_i - \sigma_i / 2`, with the mean and the
-    standard deviation of the distances of row i to all other rows. H(i) are the near rows of the same class (near hits),
-    :math:`M_c(i)` those of class c (near misses), P(c) is the share of class c, and :math:`\bar\delta_j` the mean difference of
-    column j. Differences and distances are those of `ReliefF`. A class without near rows does not count; a mean over no rows is 0.
+    standard deviation of the distances of row i to all other rows; a row at this distance up to rounding is not near. H(i) are the
+    near rows of the same class (near hits), :math:`M_c(i)` those of class c (near misses), P(c) is the share of class c, and
+    :math:`\bar\delta_j` the mean difference of column j. Differences and distances are those of `ReliefF`. A class without near
+    rows does not count; a mean over no rows is 0.
 
     With a numeric target, near hits are the near rows whose target differs by less than one standard deviation of the target (with
     n - 1 in the denominator), and near misses are all other near rows.

@@ -73,8 +73,8 @@ class ReliefF(RowComparison):
 
     Missing values are treated as in Weka: if the value of one row is missing, the difference is its expected value 1 - 1/L for a
     category with L levels, and max(x, 1 - x) for a number scaled to x in [0, 1]; if both are missing, it is 1 - 1/L, and 1 for
-    numbers. A column with a single value, also beside missing ones, scores 0 and is left out of the distances. Among rows at equal
-    distances the one with the lower row number is nearer.
+    numbers. A column with a single value, also beside missing ones, scores 0 and is left out of the distances. Of rows at
+    equal distances, compared as in `KNearest`, the one with the lower row number is nearer.
 
     Scores equal those of Weka's ReliefFAttributeEval, with these exceptions: Weka has another order of rows at equal distances,
     its L includes levels that are declared but do not occur, and it treats numbers with a range below 1e-6 as constant.

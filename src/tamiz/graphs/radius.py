@@ -25,7 +25,8 @@ class Radius(GraphBuilder):
     Parameters
     ----------
     radius : float
-        Largest distance of two rows that are joined, in the unit of the columns.
+        Largest distance of two rows that are joined, in the unit of the columns. Distances above it by at most 2^-26, or 1.5e-8, of
+        it are joined too, so that rounding errors remove no edge.
     weight : Weight, default=None
         Weight of the edges; None is HeatKernel().
     metric : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed"}, default="euclidean"
@@ -68,7 +69,8 @@ class Radius(GraphBuilder):
 class ConnectedRadius(GraphBuilder):
     """Join every row to all rows within the smallest radius for which the graph is connected.
 
-    This radius is the length of the longest edge of the minimum spanning tree, computed exactly.
+    This radius is the length of the longest edge of the minimum spanning tree, computed exactly. In other units, `Radius` of the
+    radius in these units joins the same rows.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Numba kernels: loops with arrays and scalars as inputs and outputs, one file for each family of algorithms.
 
 A kernel is serial and works on a range of rows or candidates; `tamiz.runtime.parallel` runs the ranges on threads. A kernel calls
-only kernels of its own file, because numba's cache does not see an edit in another file. Signatures are explicit: a kernel is
-compiled once, for C-contiguous read-only inputs, and not again for the layout of a caller's array. The first call loads it from
-disk or compiles it, so a program that calls few kernels does not wait for the others.
+only kernels of its own file and of `primitives`, because numba's cache does not see an edit in another file. Signatures are
+explicit: a kernel is compiled once, for C-contiguous read-only inputs, and not again for the layout of a caller's array. The first
+call loads it from disk or compiles it, so a program that calls few kernels does not wait for the others.
 
 Numba compiles every function that a kernel calls, so kernels copy, fill and search arrays with plain loops. An assignment between
 slices, a list, np.sort or np.searchsorted each adds 0.5 to 3 seconds to the first study.
@@ -175,10 +175,11 @@ def jit(signature: Any, *, reassociate: bool = False, slp: bool = False) -> Call
 
 
 def find_kernels(module: Any) -> dict[str, Kernel]:
-    """Return the kernels of a module by name."""
+    """Return the kernels that a module defines, by name."""
     found: dict[str, Kernel] = {}
     for name, member in vars(module).items():
-        found |= {name: member} if isinstance(member, Kernel) else {}
+        own = isinstance(member, Kernel) and member.function.__module__ == module.__name__
+        found |= {name: member} if own else {}
         found |= member.kernels if isinstance(member, MultiTypeKernel) else {}
     return found
 

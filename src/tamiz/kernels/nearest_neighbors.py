@@ -1,8 +1,8 @@
 """Exact nearest-neighbour search: heaps of the nearest rows so far, and tiles of lower bounds that save most distance computations.
 
 `euclidean_distance` is the distance of all exact searches, so all return the same bits. The nearest rows of a query are a heap,
-`size` entries of two flat arrays with the farthest first: ordered by distance, and equal distances by row. A *tile* has lower
-bounds of squared distances, from a matrix product in float32, in runs of RUN_LENGTH candidates; NaN pads the last run.
+`size` entries of two flat arrays with the farthest first, in the order of `primitives.is_nearer`. A *tile* has lower bounds of
+squared distances, from a matrix product in float32, in runs of RUN_LENGTH candidates; NaN pads the last run.
 
 Equal rows are found by a hash and searched once, as one point: point j represents the rows `members[starts[j] : starts[j +
 1]]`, and its list is copied to each of them.
@@ -14,6 +14,7 @@ import numpy as np
 from numba.types import boolean, float32, float64, int32, int64, uint64, void
 
 from tamiz.kernels import jit, ro, rw
+from tamiz.kernels.primitives import TIE_WIDTH, is_nearer
 
 # The golden ratio times 2^64.
 _HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -131,10 +132,10 @@ def sift_down(dist, rows, start, size, hole, d, row):
         if child >= size:
             break
         c = start + child
-        if child + 1 < size and (dist[c + 1] > dist[c] or (dist[c + 1] == dist[c] and rows[c + 1] > rows[c])):
+        if child + 1 < size and is_nearer(dist[c], rows[c], dist[c + 1], rows[c + 1]):
             child += 1
             c += 1
-        if dist[c] > d or (dist[c] == d and rows[c] > row):
+        if is_nearer(d, row, dist[c], rows[c]):
             dist[start + hole], rows[start + hole] = dist[c], rows[c]
             hole = child
         else:
@@ -149,7 +150,7 @@ def offer_rows(dist, rows, start, size, d, members, first, last):
     """
     replaced = False
     for p in range(first, last):
-        if d > dist[start] or (d == dist[start] and members[p] >= rows[start]):
+        if not is_nearer(d, members[p], dist[start], rows[start]):
             break
         sift_down(dist, rows, start, size, 0, d, members[p])
         replaced = True
@@ -158,7 +159,7 @@ def offer_rows(dist, rows, start, size, d, members, first, last):
 
 @jit(void(rw(float64), rw(int32), ro(int64), int64, int64))
 def sort_heaps(dist, rows, indptr, first, last):
-    """Sort the entries indptr[i] : indptr[i + 1] by (distance, row), for i in [first, last)."""
+    """Sort the entries indptr[i] : indptr[i + 1], the nearest first, for i in [first, last)."""
     for i in range(first, last):
         start, size = indptr[i], indptr[i + 1] - indptr[i]
         for hole in range(size // 2 - 1, -1, -1):
@@ -222,7 +223,7 @@ def scan_tile_pairs(tile, i0, j0, values, factor, members, starts, limits, dist,
                 j = j0 + a * RUN_LENGTH + b
                 if j > i and (bound <= mine or bound <= theirs[a, b]):
                     d = euclidean_distance(values, i, values, j)
-                    bound = np.float32(d * d * factor)
+                    bound = np.float32(d * d * factor * (1.0 - 4.0 * TIE_WIDTH))
                     if bound <= mine and offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1]):
                         mine = min(mine, np.float32(dist[i * size] * dist[i * size] * factor))
                     if bound <= theirs[a, b] and offer_rows(
@@ -330,7 +331,7 @@ def select_nearest(block, self_offset, dist, rows, size):
         start = i * size
         for j in range(block.shape[1]):
             d = block[i, j]
-            if (d < dist[start] or (d == dist[start] and j < rows[start])) and j != self_offset + i:
+            if j != self_offset + i and is_nearer(d, j, dist[start], rows[start]):
                 sift_down(dist, rows, start, size, 0, d, j)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numba.types import float32, float64, int32, int64, uint8, void
 
 from tamiz.kernels import jit, ro, rw
+from tamiz.kernels.primitives import is_nearer
 
 
 @jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), reassociate=True)
@@ -437,7 +438,7 @@ def expand_neighbor_lists(candidates, candidate_distances, members, starts, dist
             for m in range(starts[candidates[i, c]], starts[candidates[i, c] + 1]):
                 row = members[m]
                 p = count
-                while p > 0 and (dist[i, p - 1] > d or (dist[i, p - 1] == d and rows[i, p - 1] > row)):
+                while p > 0 and is_nearer(d, row, dist[i, p - 1], rows[i, p - 1]):
                     p -= 1
                 if p == size:
                     break

@@ -10,6 +10,7 @@ import numpy as np
 from numba.types import float64, int32, int64, void
 
 from tamiz.kernels import jit, ro, rw
+from tamiz.kernels.primitives import distance_key
 
 # Buckets for each entry that is sorted; a bucket with at most so many entries is sorted by insertion.
 BUCKETS_PER_ENTRY = 2
@@ -56,7 +57,7 @@ def collect_undecided(keys, error_bounds, low, high, n_undecided, rows, limits, 
 def count_exact(rows, limits, distances, thresholds, n_below):
     """Add to n_below[i, t] the number of exact distances below thresholds[i, t], for i in rows and t in limits."""
     for p in range(rows.shape[0]):
-        n_below[rows[p], limits[p]] += distances[p] < thresholds[rows[p], limits[p]]
+        n_below[rows[p], limits[p]] += distance_key(distances[p]) < distance_key(thresholds[rows[p], limits[p]])
 
 
 @jit(void(rw(float64), rw(int32), int64, int64))

@@ -21,6 +21,7 @@ from numba.types import UniTuple, float64, int8, int64, void
 from numpy.typing import NDArray
 
 from tamiz.kernels import jit, record, ro, rw
+from tamiz.kernels.primitives import TIE_WIDTH, distance_key
 
 COMPLETE_NUMBER, COMPLETE_CODE, EXPECTED_NUMBER, SKIPPED_NUMBER, CODE = range(5)
 
@@ -120,23 +121,23 @@ def distance_block(columns, queries, distances):
 def nearest_by_group(distances, queries, starts, nearest):
     """Fill nearest[b, g] with the rows nearest to row queries[b] in group g, the rows starts[g] : starts[g + 1].
 
-    Rows are sorted by distance, equal ones by number; after the last row of a small group there are -1.
+    The nearest row comes first, of ties the lower one; after the last row of a small group there are -1.
     """
     n_neighbors = nearest.shape[2]
-    best = np.empty(n_neighbors)
+    best = np.empty(n_neighbors, np.int64)
     for b in range(queries.shape[0]):
         for g in range(starts.shape[0] - 1):
             rows = nearest[b, g]
             for t in range(n_neighbors):
-                best[t], rows[t] = np.inf, -1
+                best[t], rows[t] = distance_key(np.inf), -1
             for i in range(starts[g], starts[g + 1]):
-                distance = distances[b, i]
-                if distance < best[n_neighbors - 1] and i != queries[b]:
+                key = distance_key(distances[b, i])
+                if key < best[n_neighbors - 1] and i != queries[b]:
                     t = n_neighbors - 1
-                    while t > 0 and best[t - 1] > distance:
+                    while t > 0 and best[t - 1] > key:
                         best[t], rows[t] = best[t - 1], rows[t - 1]
                         t -= 1
-                    best[t], rows[t] = distance, i
+                    best[t], rows[t] = key, i
 
 
 @jit(void(_COLUMNS, ro(int64), ro(int64, 2), ro(float64, 2), rw(float64)))
@@ -173,8 +174,8 @@ def mark_near_rows(queries, distances, near):
         for t in range(n):
             deviation = row[t] - mean if row[t] < np.inf else 0.0
             squares += deviation * deviation
-        # Less by rounding errors: where all distances are equal, no row is near.
-        threshold = (mean - 0.5 * np.sqrt(squares / max(count, 1.0))) * (1.0 - 1e-12)
+        # Less by rounding errors: a row at the threshold is not near.
+        threshold = (mean - 0.5 * np.sqrt(squares / max(count, 1.0))) * (1.0 - TIE_WIDTH)
         for t in range(n):
             near[b, t] = 1.0 if row[t] < threshold else 0.0
 

@@ -1,6 +1,6 @@
 """Minimum spanning tree by Boruvka's algorithm: shortest edges out of components, and nearest rows in other components.
 
-Edges are ordered by (length, lower row, higher row), so that no two are equal and the minimum spanning tree is unique.
+Edges are ordered by (key of the length, lower row, higher row), so that no two are equal and the minimum spanning tree is unique.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 from numba.types import boolean, float32, float64, int32, int64, void
 
 from tamiz.kernels import jit, ro, rw
+from tamiz.kernels.primitives import TIE_WIDTH, distance_key, is_nearer
 
 # Candidates whose bounds are compared together before any is examined alone.
 RUN_LENGTH = 64
@@ -41,11 +42,10 @@ def shortest_edges(labels, neighbors, lengths, cursor, best, low, high):
         for e in range(cursor[p], neighbors.shape[1]):
             q = neighbors[p, e]
             if labels[q] != mine:
-                length, lower, higher = lengths[p, e], min(p, q), max(p, q)
+                length, lower, higher = lengths[p, e], int64(min(p, q)), int64(max(p, q))
                 for c in (mine, labels[q]):
-                    if length < best[c] or (
-                        length == best[c] and (lower < low[c] or (lower == low[c] and higher < high[c]))
-                    ):
+                    # Rows are below 2^31, so that one number orders pairs of them.
+                    if is_nearer(length, (lower << 32) + higher, best[c], (int64(low[c]) << 32) + high[c]):
                         best[c], low[c], high[c] = length, lower, higher
 
 
@@ -60,7 +60,7 @@ def mark_undecided(labels, n_listed, cursor, list_end, list_end_low, best, low, 
         out[p] = (
             cursor[p] == n_listed
             and list_end[p] < np.inf
-            and (list_end[p] < best[c] or (list_end[p] == best[c] and list_end_low[p] <= low[c]))
+            and not is_nearer(best[c], low[c], list_end[p], list_end_low[p])
         )
 
 
@@ -158,14 +158,13 @@ def nearest_outside(squares, rows, columns, labels, values, scale, slack, best, 
     """Lower best[i] to the distance of rows[i] from the nearest of `columns` outside its component, and set other[i] to that row.
 
     squares[i] are approximate squared distances from the columns times scale^2, in runs of RUN_LENGTH, with an error of at most
-    slack; exact distances are computed only where they may be smaller. NaN pads the last run. Of equal distances the lower row
-    is chosen.
+    slack; exact distances are computed only where they may be smaller. NaN pads the last run.
     """
     # The length of a run is read from the array: with a constant, LLVM unrolls the loop before it can vectorise it.
     n_rows, n_runs, length = squares.shape
     for i in range(n_rows):
         mine = labels[rows[i]]
-        most = np.float32((best[i] * scale) ** 2 + slack)
+        most = np.float32((best[i] * scale * (1.0 + TIE_WIDTH)) ** 2 + slack)
         for run in range(n_runs):
             any_near = False
             for j in range(length):
@@ -176,9 +175,9 @@ def nearest_outside(squares, rows, columns, labels, values, scale, slack, best, 
                         q = columns[run * length + j]
                         if labels[q] != mine:
                             distance = _distance(values, rows[i], values, q)
-                            if distance < best[i] or (distance == best[i] and q < other[i]):
+                            if is_nearer(distance, q, best[i], other[i]):
                                 best[i], other[i] = distance, q
-                                most = np.float32((distance * scale) ** 2 + slack)
+                                most = np.float32((distance * scale * (1.0 + TIE_WIDTH)) ** 2 + slack)
 
 
 @jit(void(ro(float64, 2), ro(int32), ro(int32), int64, rw(int32, 2), rw(float64, 2)))
@@ -192,13 +191,13 @@ def nearest_by_component(distances, rows, labels, n_components, neighbors, lengt
     for i in range(rows.shape[0]):
         best[:] = np.inf
         for q in range(labels.shape[0]):
-            if distances[i, q] < best[labels[q]]:
+            if distance_key(distances[i, q]) < distance_key(best[labels[q]]):
                 best[labels[q]], nearest[labels[q]] = distances[i, q], q
         best[labels[rows[i]]] = np.inf
         for e in range(neighbors.shape[1]):
             neighbors[i, e], lengths[i, e] = rows[i], np.inf
             for c in range(n_components):
-                if best[c] < lengths[i, e] or (best[c] == lengths[i, e] < np.inf and nearest[c] < neighbors[i, e]):
+                if best[c] < np.inf and is_nearer(best[c], nearest[c], lengths[i, e], neighbors[i, e]):
                     neighbors[i, e], lengths[i, e] = nearest[c], best[c]
             if lengths[i, e] < np.inf:
                 best[labels[neighbors[i, e]]] = np.inf

@@ -1,16 +1,17 @@
 """Nearest rows for many sets of columns together, and the predictions of k-nearest neighbours from them.
 
-The distance of two rows under a set is the sum of (x - y)^2 over its columns, in the order of the columns; of equal distances the
-lower row is nearer. The search adds the sums in the order of a tree, so that columns shared by sets are added once; the last
-bits may differ from those of the definition. Candidates are stored as *keys*: integers whose high bits are those of a sum and
-whose low bits are the number of the row, so that one comparison covers both. If the last of the nearest rows and the next row
-differ by no more than rounding errors, distances are computed again as defined, and decide.
+The distance of two rows under a set is the root of the sum of (x - y)^2 over its columns, in the order of the columns; rows are
+ordered by `primitives.is_nearer`. The search adds the sums in the order of a tree, so that columns shared by sets are added once;
+the last bits may differ from those of the definition. Candidates are stored as *keys*: integers whose high bits are those of a
+sum and whose low bits are the number of the row, so that one comparison covers both. If the last of the nearest rows and the next
+row may be ties, distances are computed again as defined, and decide.
 
 Values have a row for every column, because loops run over rows.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from numba.types import UniTuple, bool_, float64, int64, void
 from numpy.typing import NDArray
 
 from tamiz.kernels import jit, record, ro, rw
+from tamiz.kernels.primitives import TIE_WIDTH, distance_key, is_nearer
 
 
 class SubsetTree(NamedTuple):
@@ -172,11 +174,11 @@ def _insert_key(keys, key):
 
 @jit(void(rw(float64), rw(int64), float64, int64))
 def _insert_row(distances, rows, distance, row):
-    """Insert a row into a list sorted by (distance, row), replacing the last one, unless it is farther than that."""
+    """Insert a row into a list, the nearest first, replacing the last one, unless it is farther than that."""
     t = distances.shape[0] - 1
-    if distance > distances[t] or (distance == distances[t] and row > rows[t]):
+    if not is_nearer(distance, row, distances[t], rows[t]):
         return
-    while t > 0 and (distances[t - 1] > distance or (distances[t - 1] == distance and rows[t - 1] > row)):
+    while t > 0 and is_nearer(distance, row, distances[t - 1], rows[t - 1]):
         distances[t], rows[t] = distances[t - 1], rows[t - 1]
         t -= 1
     distances[t], rows[t] = distance, row
@@ -216,8 +218,7 @@ def _recompute_nearest(values, query, members, order, bits, lowest, reach, sums,
                 difference = x - column[block[r]]
                 sums[r] += difference * difference
         for r in range(here):
-            if sums[r] <= distances[-1]:
-                _insert_row(distances, rows, sums[r], block[r])
+            _insert_row(distances, rows, math.sqrt(sums[r]), block[r])
         at += here
 
 
@@ -346,8 +347,8 @@ def nearest_by_sets(values, queries, tree, is_exact, nearest, tied):
             pair[0], pair[1] = keys[c, n_neighbors - 1] & high, keys[c, n_neighbors] & high
             more = keys[c, n_neighbors] != _INFINITE_KEY
             n_members = set_starts[c + 1] - set_starts[c]
-            # The rounding error of a sum of squares in two orders, and the bits that a key truncates.
-            slack = 4.0 * (2.0 ** (n_low - 52) + (n_members + 3) * 2.0**-53)
+            # The rounding error of a sum of squares in two orders, the bits that a key truncates, and the width of a tie.
+            slack = 4.0 * (2.0 ** (n_low - 52) + (n_members + 3) * 2.0**-53 + TIE_WIDTH)
             tied[i, c] = False
             if more and not is_exact[c] and not after[0] > last[0] * (1.0 + slack):
                 last[0] *= 1.0 + slack
@@ -358,7 +359,7 @@ def nearest_by_sets(values, queries, tree, is_exact, nearest, tied):
                 _recompute_nearest(
                     values, query, members, order[:n_ordered], guide_bits, lowest, reach, sums[0], distances, rows
                 )
-                tied[i, c] = distances[n_neighbors] == distances[n_neighbors - 1]
+                tied[i, c] = distance_key(distances[n_neighbors]) == distance_key(distances[n_neighbors - 1])
                 for t in range(n_neighbors):
                     nearest[i, c, t] = rows[t]
             else:
@@ -404,12 +405,12 @@ def nearest_by_column(column, order, queries, set_index, nearest, tied):
                 end = middle
         below = above - 1
         while below >= 0 or above < n_levels:
-            down = (queries[i] - levels[below]) * (queries[i] - levels[below]) if below >= 0 else np.inf
-            up = (queries[i] - levels[above]) * (queries[i] - levels[above]) if above < n_levels else np.inf
+            down = queries[i] - levels[below] if below >= 0 else np.inf
+            up = levels[above] - queries[i] if above < n_levels else np.inf
             lower = below >= 0 and (down <= up or above == n_levels)
             g = below if lower else above
             distance = down if lower else up
-            if distance > distances[n_neighbors]:
+            if distance_key(distance) > distance_key(distances[n_neighbors]):
                 break
             for p in range(starts[g], min(starts[g + 1], starts[g] + n_neighbors + 1)):
                 _insert_row(distances, rows, distance, order[p])
@@ -417,14 +418,15 @@ def nearest_by_column(column, order, queries, set_index, nearest, tied):
                 below -= 1
             else:
                 above += 1
-        tied[i, set_index] = rows[n_neighbors] != _INFINITE_KEY and distances[n_neighbors] == distances[n_neighbors - 1]
+        farthest, after = distance_key(distances[n_neighbors - 1]), distance_key(distances[n_neighbors])
+        tied[i, set_index] = rows[n_neighbors] != _INFINITE_KEY and after == farthest
         for t in range(n_neighbors):
             nearest[i, set_index, t] = rows[t]
 
 
 @jit(void(ro(float64, 2), ro(float64, 2), ro(int64), ro(int64), rw(int64, 3), rw(float64, 3)))
 def fill_distance_weights(values, queries, set_starts, set_columns, nearest, weights):
-    """Sort neighbours by (distance, row), and fill the weight of each: 1 / distance.
+    """Sort neighbours, the nearest first, and fill the weight of each: 1 / distance.
 
     If some are at distance 0, they have weight 1 and all others 0.
     """
@@ -439,10 +441,10 @@ def fill_distance_weights(values, queries, set_starts, set_columns, nearest, wei
                 for m in range(set_starts[c], set_starts[c + 1]):
                     difference = queries[i, set_columns[m]] - values[set_columns[m], row]
                     total += difference * difference
-                _insert_row(distances, rows, total, row)
+                _insert_row(distances, rows, math.sqrt(total), row)
             for t in range(n_neighbors):
                 nearest[i, c, t] = rows[t]
                 if distances[0] == 0.0:
                     weights[i, c, t] = 1.0 if distances[t] == 0.0 else 0.0
                 else:
-                    weights[i, c, t] = 1.0 / np.sqrt(distances[t])
+                    weights[i, c, t] = 1.0 / distances[t]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tamiz.kernels.distance_sums import distances_from_bounds, low_dim_squared_distances
 from tamiz.kernels.nearest_neighbors import pair_distances
+from tamiz.kernels.primitives import TIE_WIDTH, distance_keys
 from tamiz.neighbors.points import Points
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
@@ -132,20 +133,21 @@ class GenericSpace(DistanceSpace):
 
 
 class GenericDistanceBlock(DistanceBlock):
-    """A block whose distances are computed as a whole; keys are distances and have no error."""
+    """A block whose distances are computed as a whole; keys are `distance_keys` and have no error."""
 
     relative_error = 0.0
 
     def __init__(self, rows: RowIndices, block: Floats) -> None:
         self.rows, self._block = rows, block
+        self._keys = distance_keys(block).astype(np.float64)
         self._zero_errors = np.zeros(block.shape[1])
 
     def keys(self, first: int, last: int) -> tuple[Floats, Floats]:
-        """Return distances."""
-        return self._block[:, first:last].copy(), self._zero_errors[first:last]
+        """Return the keys of the distances."""
+        return self._keys[:, first:last].copy(), self._zero_errors[first:last]
 
     def distances(self, keys: Floats, first: int, last: int) -> Floats:
-        """Return the keys."""
+        """Return the distances."""
         keys[:] = self._block[:, first:last]
         return keys
 
@@ -154,20 +156,20 @@ class GenericDistanceBlock(DistanceBlock):
         return self._zero_errors[: len(self.rows)]
 
     def exact_keys(self, points: NDArray[np.int32]) -> Floats:
-        """Return distances."""
-        return np.take_along_axis(self._block, points.astype(np.intp), axis=1)
+        """Return the keys of the distances."""
+        return np.take_along_axis(self._keys, points.astype(np.intp), axis=1)
 
     def key_bounds(self, exact_keys: Floats) -> tuple[Floats, Floats]:
         """Return the keys themselves and -infinity: no pair is undecided."""
         return exact_keys, np.full_like(exact_keys, -np.inf)
 
     def exact_pair_keys(self, rows: NDArray[np.int32], points: NDArray[np.int32]) -> Floats:
-        """Return distances."""
-        return self._block[rows, points]
+        """Return the keys of the distances."""
+        return self._keys[rows, points]
 
     def pair_distances(self, points: NDArray[np.int32]) -> Floats:
         """Return distances."""
-        return self.exact_keys(points)
+        return np.take_along_axis(self._block, points.astype(np.intp), axis=1)
 
 
 class EuclideanSpace(DistanceSpace):
@@ -178,7 +180,7 @@ class EuclideanSpace(DistanceSpace):
     values : ndarray of shape (n, n_columns)
         Scaled by a power of two so that squares neither overflow nor vanish.
     relative_error : float
-        Bound of the relative error of a measured squared distance.
+        Bound of the relative error of a measured squared distance, or of the relative difference of two that are ties.
     """
 
     def __init__(self, points: Points, values: Floats) -> None:
@@ -188,7 +190,7 @@ class EuclideanSpace(DistanceSpace):
         if not _MIN_EXPONENT <= exponent <= _MAX_EXPONENT:
             self._scale = float(np.ldexp(1.0, int(np.clip(-exponent, -1000, 1000))))
         self.values = np.ascontiguousarray(values if self._scale == 1.0 else values * self._scale)
-        self.relative_error = 8.0 * (values.shape[1] + 16) * _UNIT_ROUNDOFF
+        self.relative_error = 8.0 * (values.shape[1] + 16) * _UNIT_ROUNDOFF + 4.0 * TIE_WIDTH
         self._buffers = parallel.BufferPool(partial(np.empty, BLOCK_ROWS * TILE_COLUMNS))
 
     def to_metric(self, distances: Floats) -> Floats:

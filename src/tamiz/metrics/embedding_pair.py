@@ -12,6 +12,7 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
+from tamiz.kernels.primitives import distance_keys
 from tamiz.metrics.distance_blocks import DistanceSpace, RowIndices, create_space
 from tamiz.metrics.pair_scan import PairScanRequest, PairScanResult, scan_pairs
 from tamiz.neighbors.points import EuclideanPoints, Points
@@ -54,7 +55,8 @@ def nearest_neighbors(points: Points, rows: NDArray[np.intp], k: int) -> Neighbo
 
 def _rank_distances(indices: PointIndices, distances: Floats) -> NeighborRanks:
     ranks = np.broadcast_to(np.arange(1, distances.shape[1] + 1), distances.shape).copy()
-    ranks[:, 1:][distances[:, 1:] == distances[:, :-1]] = 0
+    keys = distance_keys(distances)
+    ranks[:, 1:][keys[:, 1:] == keys[:, :-1]] = 0
     return NeighborRanks(indices, np.maximum.accumulate(ranks, axis=1))
 
 

@@ -122,7 +122,8 @@ def trustworthiness(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str
     Notes
     -----
     Cost O(n^2 (p + k)), memory O(n (p + k)). A rank is one plus the number of other rows that are strictly nearer; ranks are exact,
-    because pairs that rounding could misorder are measured again. Ties for the k-th neighbour are broken by row number.
+    because pairs that rounding could misorder are measured again. Ties, as in `KNearest`, for the k-th neighbour are broken by row
+    number.
 
     References
     ----------

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.kernels.distance_sums import distance_sums
+from tamiz.kernels.primitives import distance_keys
 from tamiz.kernels.ranks import (
     BUCKETS_PER_ENTRY,
     collect_undecided,
@@ -93,7 +94,8 @@ class FullRanker:
         if n_undecided:
             undecided = buffers.scratch[1][:n_undecided].copy()
             points = buffers.sorted[1][undecided]
-            buffers.exact_keys[points] = self._block.exact_pair_keys(np.full(n_undecided, row, dtype=np.int32), points)
+            measured = self._block.exact_pair_keys(np.full(n_undecided, row, dtype=np.int32), points)
+            buffers.exact_keys[points] = distance_keys(measured)
             sort_undecided(undecided, buffers.exact_keys, *buffers.sorted, *buffers.scratch)
         fill_ranks(buffers.sorted[1], own, buffers.ranks)
         return buffers.ranks

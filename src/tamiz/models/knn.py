@@ -380,8 +380,9 @@ def _exact_coordinates(task: CVTask) -> NDArray[np.bool_]:
     """Return the coordinates whose squared differences add up exactly in any order: whole numbers that are not too large."""
     matrix = task.matrix
     is_exact = np.ones(matrix.n_coordinates, dtype=bool)
-    # The kernel packs a distance and a row number into one float64 key: these bits remain for the distance.
-    n_bits = 52 - max(len(fold.train) for fold in task.folds).bit_length()
+    # The kernel packs a square and a row number into one float64 key: these bits remain for the square. The distances of the
+    # squares m and m + 1 are no tie up to m = 2^25.
+    n_bits = min(25, 52 - max(len(fold.train) for fold in task.folds).bit_length())
     table = matrix.transposed_values()
     for values in (
         (table.T,)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from tamiz.kernels.primitives import TIE_WIDTH
 from tamiz.kernels.spanning_tree import RUN_LENGTH, distance_factors, fit_balls, nearest_outside, project_on_line
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
@@ -18,8 +19,8 @@ BLOCK_ROWS, CHUNK_ROWS = 512, 1024
 _TILE_ROWS = 128
 # Components of fewer rows, or fewer than n / _MAX_BLOCKS, share blocks, which limits the number of blocks.
 _MIN_BLOCK_ROWS, _MAX_BLOCKS = 16, 8192
-# Bounds are widened by this share, which exceeds all rounding errors.
-ROUNDING_MARGIN = 1e-10
+# Bounds are widened by this share, which exceeds all rounding errors and the difference of two distances that are a tie.
+ROUNDING_MARGIN = 4.0 * TIE_WIDTH
 # Rows on which the variance of the columns is estimated.
 _VARIANCE_SAMPLE = 256
 
@@ -154,7 +155,7 @@ class OutsideChunk:
         while len(waiting):
             count = max(1, int(np.searchsorted(np.cumsum(balls.sizes[waiting]), max_rows, side="right")))
             self._visit_blocks(waiting[:count])
-            np.minimum.at(self._limits, self._component, self.best_distances)
+            np.minimum.at(self._limits, self._component, self.best_distances * (1 + ROUNDING_MARGIN))
             waiting, max_rows = within_limits(waiting[count:]), CHUNK_ROWS
         self.lower_bounds = np.minimum(self.lower_bounds, skipped[member])
 

@@ -22,7 +22,9 @@ from tamiz.storage.records import Serializable
 
 @dataclass(frozen=True)
 class Neighbors:
-    """The neighbours of every row, in CSR form: nearest first, equal distances by the lower row, no row its own neighbour.
+    """The neighbours of every row, in CSR form: nearest first, no row its own neighbour.
+
+    Distances that are equal up to rounding are ties, ordered by the lower row; the Notes of `tamiz.graphs.KNearest` state when.
 
     Attributes
     ----------
@@ -104,7 +106,7 @@ class NeighborIndex(Serializable, ABC):
 
     @abstractmethod
     def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
-        """Return all points at a distance of at most `radius`; always exact."""
+        """Return all points at a distance of at most `radius`, up to rounding; always exact."""
 
     def get_state(self) -> dict[str, Any]:
         """Return the points alone: rebuilding the index is faster than reading it from a file."""

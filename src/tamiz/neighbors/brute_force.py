@@ -23,6 +23,7 @@ from tamiz.kernels.nearest_neighbors import (
     select_nearest,
     tighten_limits,
 )
+from tamiz.kernels.primitives import TIE_WIDTH, distance_keys
 from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch
 from tamiz.neighbors.distance_bounds import TILE_ROWS, BoundTiles, DistanceBounds, choose_projection, left_factors
 from tamiz.neighbors.euclidean_index import EuclideanIndex, PairArrays, check_list_memory, check_pair_memory, sort_lists
@@ -79,13 +80,13 @@ class DistanceBlockIndex(NeighborIndex):
 
         def search(span: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, Floats]:
             block = self.points.block(query_points, *span)
-            within = block <= radius
+            within = block <= radius * (1.0 + TIE_WIDTH)
             if queries is None:
                 within[np.arange(len(block)), np.arange(*span)] = False
             rows, points = np.nonzero(within)
             dist = block[within]
             # lexsort is stable, so ties stay ordered by the lower row.
-            by_distance = np.lexsort((dist, rows))
+            by_distance = np.lexsort((distance_keys(dist), rows))
             return np.count_nonzero(within, axis=1), points[by_distance].astype(np.int32), dist[by_distance]
 
         spans = self._row_spans(query_points.n_samples)
@@ -103,7 +104,7 @@ class DistanceBlockIndex(NeighborIndex):
         sampled = evenly_spaced_rows(n_rows, _SAMPLE_ROWS)
         sample = queries.take(sampled)
         n_pairs = sum(
-            float(np.count_nonzero(self.points.block(sample, start, stop) <= radius))
+            float(np.count_nonzero(self.points.block(sample, start, stop) <= radius * (1.0 + TIE_WIDTH)))
             for start, stop in self._row_spans(sample.n_samples)
         ) * (n_rows / max(len(sampled), 1))
         check_pair_memory(n_pairs, radius)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.kernels.nearest_neighbors import RUN_LENGTH, row_distances
+from tamiz.kernels.primitives import TIE_WIDTH
 from tamiz.neighbors.search_rows import DistinctRows, evenly_spaced_rows, leading_directions
 from tamiz.runtime import parallel, progress
 from tamiz.statistics.base import Floats
@@ -272,7 +273,7 @@ class DistanceBounds:
     right_factors : ndarray of shape (n_points padded to a multiple of RUN_LENGTH, m)
         The rows (g, 1, |g|^2). Padding rows are NaN, so that they compare as not near.
     bound_factor : float
-        A pair at distance d has a bound of at most bound_factor d^2, including rounding.
+        A pair at distance d, or at one that is a tie with d, has a bound of at most bound_factor d^2, including rounding.
     """
 
     def __init__(
@@ -285,8 +286,8 @@ class DistanceBounds:
         unit = _UNIT_ROUNDOFF[self.dtype]
         error = projection.relative_error + 1.01 * unit
         self._loss = 1.05 * (2.0 * self.width * unit / (1.0 - self.width * unit) + 4.0 * error + self.width * 2.0**-53)
-        # Margin for the rounding of a computed distance, and of a limit to float32.
-        rounding = 2.0**-22 + 2.0 * 16 * 2.0**-24 + 4.0 * (values.shape[1] + 16) * 2.0**-53
+        # Margin for the rounding of a computed distance, and of a limit to float32, and for ties.
+        rounding = 2.0**-22 + 2.0 * 16 * 2.0**-24 + 4.0 * (values.shape[1] + 16) * 2.0**-53 + 4.0 * TIE_WIDTH
         self.bound_factor = projection.scale**2 * (1.0 + rounding)
         self.right_factors = np.empty((-(-n_points // RUN_LENGTH) * RUN_LENGTH, self.width), dtype=self.dtype)
         self.right_factors[n_points:] = np.nan

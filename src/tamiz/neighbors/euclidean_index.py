@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.kernels.nearest_neighbors import count_neighbors, fill_neighbor_lists, row_distances, sort_heaps
+from tamiz.kernels.primitives import TIE_WIDTH
 from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.search_rows import DistinctRows, evenly_spaced_rows
@@ -48,8 +49,8 @@ class RadiusQuery:
     Attributes
     ----------
     max_distance : float
-        Euclidean distance at the scale of `distinct.values`, slightly above the radius, so that no pair is lost to rounding. The
-        final distances, in the unit of the metric, decide which pairs are within the radius.
+        Euclidean distance at the scale of `distinct.values`, above the radius, so that no pair is lost to rounding. The final
+        distances, in the unit of the metric, decide which pairs are within the radius.
     """
 
     def __init__(self, points: Points, distinct: DistinctRows, radius: float, *, among_points: bool) -> None:
@@ -58,7 +59,7 @@ class RadiusQuery:
         self.radius = radius
         self.among_points = among_points
         above = float(np.nextafter(points.to_euclidean(radius), np.inf))
-        self.max_distance = above * distinct.scale * (1.0 + 2.0**-40)
+        self.max_distance = above * distinct.scale * (1.0 + 2.0 * TIE_WIDTH)
 
     def check_result_size(self, values: Floats) -> None:
         """Raise MemoryError if the lists would not fit into memory, estimated on a sample of rows."""
@@ -88,17 +89,17 @@ class RadiusQuery:
             low, high, lengths = found.pop()
             fill_neighbor_lists(low, high, lengths, self.among_points, cursor, dist, points)
         indptr, dist, rows = self.distinct.expand_pairs(indptr, dist, points, among_points=self.among_points)
-        dist = metric_distances(self.points, self.distinct, dist)
-        within = dist <= self.radius
+        within = metric_distances(self.points, self.distinct, dist) <= self.radius * (1.0 + TIE_WIDTH)
         if not within.all():
             kept = np.concatenate([[0], np.cumsum(within)])
             indptr, dist, rows = kept[indptr], dist[within], rows[within]
+        # Sorted at the scale of the points: distances in the unit of the metric may be too small to keep their digits.
         sort_lists(dist, rows, indptr)
-        return Neighbors(indptr, rows, dist, self.points.n_samples)
+        return Neighbors(indptr, rows, metric_distances(self.points, self.distinct, dist), self.points.n_samples)
 
 
 def sort_lists(dist: Floats, rows: NDArray[np.int32], indptr: NDArray[np.int64]) -> None:
-    """Sort every list by (distance, row)."""
+    """Sort every list, the nearest first."""
 
     def sort(span: tuple[int, int]) -> None:
         sort_heaps(dist, rows, indptr, *span)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from tamiz.kernels.nearest_neighbors import pair_distances, rerank_candidates
+from tamiz.kernels.primitives import TIE_WIDTH
 from tamiz.neighbors.base import NeighborSearch
 from tamiz.neighbors.brute_force import ProductIndex
 from tamiz.neighbors.euclidean_index import EuclideanIndex, PairArrays, sort_lists, unsupported_points_message
@@ -22,8 +23,8 @@ from tamiz.statistics.base import Floats
 _MAX_COLUMNS = 15
 # Candidates requested beyond the wanted neighbours: at first, and for rows whose result is then uncertain because of ties.
 _MARGINS = (8, 64)
-# The tree sums squares in another order, so its distances may differ from ours by less than this share.
-_DISTANCE_TOLERANCE = 1e-9
+# The tree sums squares in another order, so its distances may differ from ours and their ties by less than this share.
+_DISTANCE_TOLERANCE = 2.0 * TIE_WIDTH
 # Queries per block of work.
 _QUERY_BATCH = 1024
 # Squares of larger values would overflow in the tree.

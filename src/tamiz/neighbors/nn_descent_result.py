@@ -20,6 +20,7 @@ from tamiz.kernels.nn_descent import (
     join_groups,
     join_leaves,
 )
+from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.projection_tree import ProjectionTree, build_trees
 from tamiz.neighbors.search_rows import DistinctRows, ReducedRows
 from tamiz.runtime import parallel, progress
@@ -346,10 +347,11 @@ class _RecallSample:
 
     def recall(self, k: int) -> float:
         """Return the share of the k nearest neighbours that were found; others at the same distance count as found."""
-        found = (self._found_distances[:, : k + 1] <= self._exact_distances[:, k, None]).sum() - len(
-            self._found_distances
+        found, exact = (
+            distance_keys(self._found_distances[:, : k + 1]),
+            distance_keys(self._exact_distances[:, k, None]),
         )
-        return float(found) / (k * len(self._found_distances))
+        return float((found <= exact).sum() - len(found)) / (k * len(found))
 
     def _true_distances(self) -> Floats:
         """Return the true distances, computed from all points that may be as near as the last point found, by float32 bounds."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
+from tamiz.kernels.primitives import distance_keys
 from tamiz.kernels.spanning_tree import join_components, mark_undecided, nearest_by_component, shortest_edges
 from tamiz.neighbors.ball_blocks import CHUNK_ROWS, ROUNDING_MARGIN, BallBlocks, OutsideChunk
 from tamiz.neighbors.base import NeighborIndex
@@ -133,7 +134,7 @@ class DistanceOutsideSearch(OutsideSearch):
             for part in parallel.map_blocks(search, np.split(batch, range(size, len(batch), size))):
                 np.minimum.at(limits, labels[part.rows], part.lengths[:, 0])
                 found.append(part)
-            waiting = waiting[min_unlisted[waiting] <= limits[labels[waiting]]]
+            waiting = waiting[min_unlisted[waiting] <= limits[labels[waiting]] * (1 + ROUNDING_MARGIN)]
         return OutsideNeighbors.concatenate(found)
 
 
@@ -173,7 +174,7 @@ class BallOutsideSearch(OutsideSearch):
             chunks = [OutsideChunk(self._balls, rows[part], labels, block_components, max_distances) for part in batch]
             # Limits are updated after each batch only, so that the result does not depend on the number of threads.
             for chunk in list(parallel.map_blocks(OutsideChunk.search, chunks)):
-                np.minimum.at(max_distances, labels[chunk.rows], chunk.best_distances)
+                np.minimum.at(max_distances, labels[chunk.rows], chunk.best_distances * (1 + ROUNDING_MARGIN))
                 found.append(
                     self._certain_neighbors(chunk.rows, chunk.best_distances, chunk.nearest_rows, chunk.lower_bounds)
                 )
@@ -204,7 +205,7 @@ class BallOutsideSearch(OutsideSearch):
         self, rows: NDArray[np.int32], best: Floats, other: NDArray[np.int32], bound: Floats
     ) -> OutsideNeighbors:
         """Return the nearest outside rows that are certain: those nearer than the lower bound of the rows that were skipped."""
-        certain = best < bound
+        certain = distance_keys(best) < distance_keys(bound)
         lengths = np.where(certain, self._metric_distances(best), np.inf)
         min_unlisted = np.where(certain, lengths, self._metric_distances(bound))
         near = np.where(certain, other, rows)
@@ -216,7 +217,7 @@ class BallOutsideSearch(OutsideSearch):
 class SpanningTree:
     """The minimum spanning tree of rows, with edges sorted by (length, head, tail).
 
-    Of edges of equal length, the one with the lower rows is used, which makes the tree unique.
+    Of edges whose lengths are a tie, the one with the lower rows is used, which makes the tree unique.
 
     Attributes
     ----------
@@ -344,7 +345,7 @@ class _Forest:
             chosen = _components_to_search(n_waiting)[self._labels[waiting]]
             self._store_neighbors(search.nearest(waiting[chosen], self._labels, best, self._min_unlisted))
         heads, tails, lengths = (np.concatenate(ends) for ends in zip(*self._edges, strict=True))
-        order = np.lexsort((tails, heads, lengths))
+        order = np.lexsort((tails, heads, distance_keys(lengths)))
         return SpanningTree(heads[order], tails[order], lengths[order])
 
     def _find_shortest_edges(self) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:

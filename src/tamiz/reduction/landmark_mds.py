@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import ConvergenceWarning
+from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
@@ -45,7 +46,7 @@ def farthest_first(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generat
         np.minimum(nearest, subsets.distances_from(row), out=nearest)
         # Below 0, so that no row is chosen twice when all others are duplicates of chosen ones.
         nearest[row] = -1.0
-        row = int(np.argmax(nearest))
+        row = int(np.argmax(distance_keys(nearest)))
     return chosen
 
 

@@ -10,6 +10,7 @@ from tamiz.graphs.edges import Edges
 from tamiz.graphs.graph import Graph
 from tamiz.kernels.edge_sampling import smooth_memberships
 from tamiz.kernels.neighbor_embedding import perplexity_affinities
+from tamiz.kernels.primitives import distance_keys
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 
@@ -28,7 +29,7 @@ def shortest_edges(graph: Graph, k: int) -> Edges:
     counts = np.diff(edges.indptr)
     if counts.max(initial=0) <= k:
         return edges
-    order = np.lexsort((edges.lengths, edges.rows))
+    order = np.lexsort((distance_keys(edges.lengths), edges.rows))
     # The rank of an edge among those of its row.
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order)) - np.repeat(edges.indptr[:-1], counts)
