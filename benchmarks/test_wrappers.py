@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification, make_regression
 from sklearn.model_selection import cross_val_score
@@ -79,6 +80,33 @@ def test_logistic_regression_is_refitted(benchmark, tmp_path, model, name, syste
 @of("tree", "breast cancer", "5,000 x 30")
 def test_a_tree_is_refitted(benchmark, tmp_path, model, name, system):
     forward(benchmark, tmp_path, model, name, system)
+
+
+def rare_class(n_rows=5822, n_columns=85):
+    """Small whole numbers with shared factors, as of an insurance, standardised; 6 % of the rows are of the class."""
+    rng = np.random.default_rng(0)
+    loadings = rng.normal(size=(12, n_columns)) * (rng.random((12, n_columns)) < 0.3)
+    latent = rng.normal(size=(n_rows, 12)) @ loadings + rng.normal(size=(n_rows, n_columns))
+    risk = latent[:, ::15] @ [0.5, -0.4, 0.35, 0.3, -0.3, 0.4] + rng.logistic(size=n_rows)
+    X = np.clip(np.round(1.5 * latent + 3), 0, 9)
+    return (X - X.mean(axis=0)) / X.std(axis=0), (risk > np.quantile(risk, 0.94)).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("score", "system"),
+    [
+        pytest.param(
+            k, system, marks=pytest.mark.benchmark(group=f"logistic, recursive elimination in every fold, {name}")
+        )
+        for k, name in wrapper_work.ELIMINATION_SCORES.items()
+        for system in wrapper_work.ELIMINATION
+    ],
+)
+def test_recursive_elimination(benchmark, tmp_path, score, system):
+    X, y = rare_class()
+    found = timed(benchmark, tmp_path, system=system, X=X, y=y, size=score, model="logistic", repeats=3)
+    if found is not None:
+        benchmark.extra_info["form"] = f"{system}: {int(found['mask'].sum())} columns"
 
 
 @pytest.mark.benchmark(group="gaussian_nb, all 2^16 sets of breast cancer's first 16 columns")

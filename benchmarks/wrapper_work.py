@@ -19,7 +19,7 @@ def main(system: str, source: str, out: str) -> None:
     given = dict(np.load(source))
     X, y, name, size = given["X"], given["y"], str(given["model"]), int(given["size"])
     model, jobs = MODELS[name](), int(given["jobs"])
-    select = GENETIC[system] if system in GENETIC else SELECT[system]
+    select = {**SELECT, **GENETIC, **ELIMINATION}[system]
     seconds, mask = [], np.zeros(X.shape[1], dtype=bool)
     for _ in range(int(given["repeats"])):
         begun = time.perf_counter()
@@ -56,6 +56,29 @@ def mlxtend(model: Any, X: np.ndarray, y: np.ndarray, size: int, jobs: int) -> n
     mask = np.zeros(X.shape[1], dtype=bool)
     mask[list(found.k_feature_idx_)] = True
     return mask
+
+
+def eliminated(model: Any, X: np.ndarray, y: np.ndarray, size: int, jobs: int) -> np.ndarray:
+    from tamiz import SizeSearchCV, SubsetSelector
+    from tamiz.criteria import CrossValidated
+    from tamiz.search import RecursiveElimination
+
+    scoring = ELIMINATION_SCORES[size]
+    path = SubsetSelector(CrossValidated(model, elimination_folds(), scoring), RecursiveElimination(5))
+    return SizeSearchCV(path, model, cv=elimination_folds(), scoring=scoring, n_jobs=jobs).fit(X, y).get_support()
+
+
+def eliminated_by_rfecv(model: Any, X: np.ndarray, y: np.ndarray, size: int, jobs: int) -> np.ndarray:
+    from sklearn.feature_selection import RFECV
+
+    search = RFECV(model, step=5, cv=elimination_folds(), scoring=ELIMINATION_SCORES[size], n_jobs=jobs)
+    return np.asarray(search.fit(X, y).support_)
+
+
+def elimination_folds() -> Any:
+    from sklearn.model_selection import StratifiedKFold
+
+    return StratifiedKFold(5, shuffle=True, random_state=0)
 
 
 def genetic(model: Any, X: np.ndarray, y: np.ndarray, size: int, jobs: int) -> np.ndarray:
@@ -124,6 +147,13 @@ def tree() -> Any:
 MODELS = {each.__name__: each for each in (gaussian_nb, knn, linear, ridge, lda, logistic, tree)}
 SELECT = {"tamiz": tamiz, "scikit-learn": scikit_learn, "mlxtend": mlxtend}
 GENETIC = {"tamiz genetic": genetic, "sklearn-genetic-opt": sklearn_genetic}
+ELIMINATION = {
+    "tamiz elimination": eliminated,
+    "scikit-learn RFECV": eliminated_by_rfecv,
+    "scikit-learn RFECV in one process": lambda *given: eliminated_by_rfecv(*given[:-1], 1),
+}
+# By the size that is asked for.
+ELIMINATION_SCORES = {0: "accuracy", 1: "roc_auc"}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

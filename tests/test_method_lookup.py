@@ -69,6 +69,8 @@ def test_a_search_by_names_is_that_of_the_classes(merit, search, merit_part, sea
         ("genetic:30", Genetic(30)),
         ("random-subsets:7", RandomSubsets(7)),
         ("recursive-elimination:2", RecursiveElimination(2)),
+        ("recursive-elimination:0.1", RecursiveElimination(0.1)),
+        ("recursive-elimination:.25", RecursiveElimination(0.25)),
         ("forward:", Forward()),
     ],
 )

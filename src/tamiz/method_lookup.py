@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,26 +33,32 @@ class ShorthandParameter:
         The parameter of the search.
     choices : tuple of str
         The allowed values; empty where the value is a whole number of at least 1.
+    allows_share : bool
+        Whether the value may also be a share between 0 and 1.
     """
 
     name: str
     choices: tuple[str, ...] = ()
+    allows_share: bool = False
 
-    def parse(self, text: str) -> str | int:
+    def parse(self, text: str) -> str | float:
         """Return the value of the parameter."""
         if text in self.choices:
             return text
         if self.choices:
             known = ", ".join(self.choices)
             raise ValueError(f"{self.name} must be one of {known}, got {text!r}{suggestion(text, self.choices)}.")
+        if self.allows_share and re.fullmatch(r"0?\.\d*[1-9]\d*", text):
+            return float(text)
         if not text.isdecimal() or int(text) < 1:
-            raise ValueError(f"{self.name} must be a whole number of at least 1, got {text!r}.")
+            share = ", or a share between 0 and 1" if self.allows_share else ""
+            raise ValueError(f"{self.name} must be a whole number of at least 1{share}, got {text!r}.")
         return int(text)
 
 
 # By the name of the search in the registry. A search that is not listed accepts no text after its name.
 SHORTHAND_PARAMETERS = {
-    "recursive_elimination": ShorthandParameter("step"),
+    "recursive_elimination": ShorthandParameter("step", allows_share=True),
     "best_first": ShorthandParameter("direction", ("forward", "backward", "bidirectional")),
     "beam": ShorthandParameter("width"),
     "genetic": ShorthandParameter("population"),

@@ -195,6 +195,20 @@ def test_a_dry_run_prints_the_repetitions_and_the_time_of_one(
     assert plan["estimated_seconds"] == pytest.approx(most * plan["seconds_per_repetition"])
 
 
+@pytest.mark.parametrize("method", ["search", "boruta", "knockoffs", "stability", "redundancy"])
+def test_every_method_has_a_plan_and_a_time_limit(select: Callable[..., Result], method: str) -> None:
+    plan = shown(select("--method", method, "--dry-run", "--json"))
+    assert plan["estimated_seconds"] > 0
+    assert plan["max_bytes"] > 0
+    done = select("--method", method, "--max-seconds", 1e-9)
+    if method in ("knockoffs", "redundancy"):
+        assert done.exit_code == 1
+        assert "takes longer than max_seconds=1e-09 (--max-seconds)" in done.stderr
+    else:
+        assert done.exit_code == 0, done.stderr
+        assert "1e-09" in done.stderr
+
+
 def test_a_long_selection_is_announced_and_a_short_one_is_not(
     select: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,7 +226,7 @@ def test_a_long_selection_is_announced_and_a_short_one_is_not(
             ["--method", "boruta", "--merit", "cfs"],
             "--merit does not apply to --method boruta: leave it out, or use --method search.",
         ),
-        (["--method", "knockoffs", "--dry-run"], "--dry-run does not apply to --method knockoffs"),
+        (["--method", "knockoffs", "--max-iter", 3], "--max-iter does not apply to --method knockoffs"),
         (["--method", "boruta", "--n-pairs", 3], "--n-pairs does not apply to --method boruta"),
         (
             ["--method", "boruta", "-k", 3],

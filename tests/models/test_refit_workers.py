@@ -193,12 +193,13 @@ def test_workers_are_started_when_refits_have_taken_a_while_and_not_before(monke
     monkeypatch.setattr(workers, "start", lambda n, greeting: started.append(n))
     with parallel.thread_session(2):
         refits = refit_workers.RefitWorkers(evaluator_of(X, Y, LOGISTIC).task, (), few_rows=True)
-        refits.record_time(0.5, 100)
+        refits.record_time(0.2, 100)
         assert not refits.are_available(100)
         assert not started
-        refits.record_time(2.2, 440)
+        refits.record_time(0.8, 400)
         assert not refits.are_available(100)
-        assert started == [2]
+        # This process does a part of the refits.
+        assert started == [1]
         # Threads do long refits of many rows as well.
         long = refit_workers.RefitWorkers(refits.task, (), few_rows=False)
         long.record_time(5.0, 10)
@@ -207,6 +208,16 @@ def test_workers_are_started_when_refits_have_taken_a_while_and_not_before(monke
     with parallel.thread_session(1):
         assert not refits.are_available(100_000)
     assert not started
+
+
+def test_refits_for_which_no_worker_is_idle_are_done_in_this_process(monkeypatch):
+    monkeypatch.setattr(workers, "_idle_workers", [])
+    refits = refit_workers.RefitWorkers(evaluator_of(X, Y, LOGISTIC).task, (), few_rows=True)
+    rows = evaluator_of(X, Y, LOGISTIC).backend.fold_rows(np.arange(4), 0)
+    assert refits._is_picklable()
+    assert refits.scores(rows, [np.arange(2), np.arange(3)]) == [None, None]
+    # The next refits are sent to workers again.
+    assert not refits._failed
 
 
 def test_a_search_finds_the_same_columns_by_workers(answers):

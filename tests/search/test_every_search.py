@@ -45,7 +45,7 @@ class Known(Quadratic):
     def quadratic_form(self):
         return self.c, self.A
 
-    def importances(self, mask, units, n_repeats):
+    def importances(self, mask, units, n_repeats, getter="auto"):
         asked = self.asked
         # The evaluated sets are the proposed ones.
         self.asked = []
@@ -71,7 +71,7 @@ class OfTable(Evaluator):
     def quadratic_form(self):
         return self.cfs.quadratic_form()
 
-    def importances(self, mask, units, n_repeats):
+    def importances(self, mask, units, n_repeats, getter="auto"):
         return losses(self.cfs, mask, units)
 
 

@@ -33,8 +33,8 @@ from tamiz.cli.terminal import Messenger, show_json, show_lines, show_text
 if TYPE_CHECKING:
     from tamiz.assessment import SelectionReport
     from tamiz.criteria.entropy_relevance import MissingRule
-    from tamiz.error_control.repetition_plan import RepetitionPlan
     from tamiz.search.runner import SearchPlan
+    from tamiz.selection.repetition_plan import RepetitionPlan
     from tamiz.selection.selector import Selector
     from tamiz.sources.schema import Kind
 
@@ -45,7 +45,10 @@ _LONG_SECONDS = 60.0
 @click.command(cls=DataCommand, short_help="Select columns: the best subset, or by another method.")
 @table_options
 @method_options
-@search_options("Stop the search after S seconds.")
+@search_options(
+    "Stop the search, boruta or stability after S seconds with what is found by then; knockoffs and redundancy fail if "
+    "they take longer."
+)
 @assessment_options("no", "10 folds")
 @click.option(
     "-o",
@@ -129,7 +132,9 @@ def select(
             show_search_plan(selector.plan(source), as_json=as_json)
             return
         started = clock.perf_counter()
-        interrupted = _fit_selector(messenger, selector, source, announce=method.repeats_a_score)
+        interrupted = _fit_selector(
+            messenger, selector, source, announce=len(source.schema.used) >= method.min_planned_columns
+        )
         report = None
         if assess and not interrupted:
             _announce_assessment(messenger, source, semi_synthetic, clock.perf_counter() - started)

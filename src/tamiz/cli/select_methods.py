@@ -17,6 +17,9 @@ from tamiz.criteria import registry as criteria
 from tamiz.error_control import registry as error_control
 from tamiz.runtime.registry import Entry, command_name
 
+# Fewer columns than twice those on which a selection is timed are selected as fast as they are timed.
+_MIN_PLANNED_COLUMNS = 128
+
 if TYPE_CHECKING:
     from tamiz.criteria.base import Relevance
     from tamiz.criteria.entropy_relevance import MissingRule
@@ -51,8 +54,9 @@ class SelectionMethod(ABC):
     """
 
     options: ClassVar[frozenset[str]]
-    # Whether the selector has a plan that is worth a note before a long run; that of a search is only printed on request.
-    repeats_a_score: ClassVar[bool] = False
+    # The number of columns from which on the plan is made before the run, and a note if the run is long; that of a search is only
+    # printed on request.
+    min_planned_columns: ClassVar[float] = math.inf
 
     def __init__(self, choice: MethodChoice, search: SubsetSearch, missing: MissingRule, seed: int) -> None:
         self._choice, self._search, self._missing, self._seed = choice, search, missing, seed
@@ -75,7 +79,7 @@ class SelectionMethod(ABC):
 
 
 class _Search(SelectionMethod):
-    options = frozenset({field.name for field in fields(SubsetSearch)} | {"dry_run"})
+    options = frozenset(field.name for field in fields(SubsetSearch))
 
     def check(self, target: str | None) -> None:
         require_merit_target(self._search, target)
@@ -138,14 +142,16 @@ class _NoiseComparison(_RelevanceMethod):
 
 
 class _Boruta(_NoiseComparison):
-    options = frozenset({"relevance", "max_iter", "dry_run"})
-    repeats_a_score = True
+    options = frozenset({"relevance", "max_iter", "max_seconds"})
+    min_planned_columns = 0
     entry = error_control["boruta"]
 
     def make_selector(self, schema: Schema) -> Selector:
         settings = {} if self._choice.max_iter is None else {"max_iter": self._choice.max_iter}
         relevance = self._choose_relevance(schema, [criteria["tree_importance"]])
-        made: Selector = self.entry.load()(relevance, **settings, random_state=self._seed)
+        made: Selector = self.entry.load()(
+            relevance, **settings, max_seconds=self._search.max_seconds, random_state=self._seed
+        )
         return made
 
     def describe(self, selector: Any) -> list[str]:
@@ -178,7 +184,8 @@ class _Boruta(_NoiseComparison):
 
 
 class _Knockoffs(_NoiseComparison):
-    options = frozenset({"relevance", "fdr"})
+    options = frozenset({"relevance", "fdr", "max_seconds"})
+    min_planned_columns = _MIN_PLANNED_COLUMNS
     entry = error_control["knockoff_selector"]
 
     def make_selector(self, schema: Schema) -> Selector:
@@ -188,7 +195,9 @@ class _Knockoffs(_NoiseComparison):
         importance = (
             self._choose_relevance(schema, []) if self._choice.relevance else LassoCoefficient().adapt_to(schema)
         )
-        made: Selector = self.entry.load()(importance, **settings, random_state=self._seed)
+        made: Selector = self.entry.load()(
+            importance, **settings, max_seconds=self._search.max_seconds, random_state=self._seed
+        )
         return made
 
     def describe(self, selector: Any) -> list[str]:
@@ -221,8 +230,8 @@ class _Knockoffs(_NoiseComparison):
 
 
 class _Stability(_RelevanceMethod):
-    options = frozenset({"relevance", "n_features", "max_false", "threshold", "n_pairs", "dry_run"})
-    repeats_a_score = True
+    options = frozenset({"relevance", "n_features", "max_false", "threshold", "n_pairs", "max_seconds"})
+    min_planned_columns = 0
     entry = error_control["stability"]
 
     def check(self, target: str | None) -> None:
@@ -245,6 +254,7 @@ class _Stability(_RelevanceMethod):
             threshold=self._choice.threshold,
             max_false=self._choice.max_false,
             **settings,
+            max_seconds=self._search.max_seconds,
             random_state=self._seed,
         )
         return made
@@ -265,7 +275,7 @@ class _Stability(_RelevanceMethod):
         )
         of_table = f"{count_with_noun(n_used, 'column')} {'was' if n_selected == 1 else 'were'}"
         return [
-            f"Stability selection with {_label(selector.selector)}, {of_a_half} from each of {2 * selector.n_pairs:,} halves of "
+            f"Stability selection with {_label(selector.selector)}, {of_a_half} from each of {2 * selector.n_pairs_:,} halves of "
             f"the rows: {n_selected:,} of {of_table} selected from at least {100 * selector.threshold_:.3g} % of the halves.",
             f"The expected number of false selections is at most {selector.expected_false_selections_:.3g}{assumption}; a false "
             "column is one that a half selects no more often than a random column.",
@@ -274,7 +284,7 @@ class _Stability(_RelevanceMethod):
     def to_dict(self, selector: Any) -> dict[str, Any]:
         return {
             "relevance": _label(selector.selector),
-            "n_pairs": selector.n_pairs,
+            "n_pairs": selector.n_pairs_,
             "n_features_per_half": selector.n_features_per_half_,
             "threshold": selector.threshold_,
             "assumption": selector.assumption,
@@ -284,7 +294,8 @@ class _Stability(_RelevanceMethod):
 
 
 class _Redundancy(_RelevanceMethod):
-    options = frozenset({"relevance", "measure", "threshold"})
+    options = frozenset({"relevance", "measure", "threshold", "max_seconds"})
+    min_planned_columns = _MIN_PLANNED_COLUMNS
     entry = selectors["RedundancyFilter"]
 
     def check(self, target: str | None) -> None:
@@ -298,7 +309,9 @@ class _Redundancy(_RelevanceMethod):
         settings = {} if self._choice.threshold is None else {"threshold": self._choice.threshold}
         relevance = self._choose_relevance(schema, []) if self._choice.relevance else None
         measure = (self._choice.measure or next(iter(MEASURES))).replace("-", "_")
-        made: Selector = self.entry.load()(measure, **settings, relevance=relevance)
+        made: Selector = self.entry.load()(
+            measure, **settings, relevance=relevance, max_seconds=self._search.max_seconds
+        )
         return made
 
     def describe(self, selector: Any) -> list[str]:

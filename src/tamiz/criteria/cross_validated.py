@@ -68,7 +68,7 @@ class CrossValidated(MultiOutputMerit):
     Infinite values are passed to a scikit-learn estimator that accepts missing values, to a pipeline, and to any other object that
     gets the rows unchanged; for all other estimators they raise DataError.
 
-    Refits that are short, or that have fewer than 2,000 rows, run in worker processes once they have taken more than three seconds,
+    Refits that are short, or that have fewer than 2,000 rows, run in worker processes once they have taken more than one second,
     the estimate for the current batch included. A model or scorer that cannot be pickled is refitted in this process.
 
     Scores without a target are computed on the test rows. They compare sets of columns only where they do not depend on the number

@@ -14,13 +14,13 @@ from sklearn.base import clone
 from tamiz.criteria.base import Relevance, RowRelevance, ShadowScorer
 from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.tree_importance import TreeImportance
-from tamiz.error_control.repetition_plan import RepetitionPlan, time_repetitions
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
+from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
 from tamiz.selection.selector import Selector
 from tamiz.sources.appended_columns import AppendedColumns
 from tamiz.sources.base import Source
@@ -78,6 +78,8 @@ class BorutaSelector(Selector):
     rough_fix : bool, default=False
         Whether a column that is tentative at the end is confirmed if the median of its scores exceeds the median over the
         iterations of the shadows' maximum (percentile), and rejected otherwise, without a test.
+    max_seconds : float, default=None
+        Time limit. The iterations end when it has passed, with a warning; undecided columns are tentative.
     random_state : int, Generator or RandomState, default=None
         Seed of the permutations and of the relevance.
     n_jobs : int, default=None
@@ -163,6 +165,7 @@ class BorutaSelector(Selector):
         alpha: float = 0.05,
         correction: str = "bonferroni",
         rough_fix: bool = False,
+        max_seconds: float | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -172,6 +175,7 @@ class BorutaSelector(Selector):
         self.alpha = alpha
         self.correction = correction
         self.rough_fix = rough_fix
+        self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -195,6 +199,7 @@ class BorutaSelector(Selector):
             check_real("percentile", self.percentile, low=0.0, high=100.0),
             check_real("alpha", self.alpha, low=0.0, high=1.0),
             check_choice("correction", self.correction, _CORRECTIONS),
+            TimeLimit(self.max_seconds),
         )
         rng = make_rng(self.random_state)
         with parallel.thread_session(self.n_jobs):
@@ -202,6 +207,11 @@ class BorutaSelector(Selector):
             schema = source.schema
             self.relevance_ = _choose_relevance(self.relevance, schema)
             decisions = search.run(_make_shadow_scorer(self.relevance_, source), schema, rng)
+        ended = (
+            []
+            if decisions.is_complete
+            else search.limit.describe(len(decisions.history), search.max_iter, "iterations")
+        )
         if self.rough_fix:
             decisions.apply_rough_fix()
         record_features(self, X)
@@ -213,7 +223,7 @@ class BorutaSelector(Selector):
         self.n_iter_ = len(decisions.history)
         self.support_ = self._support = decisions.sign > 0
         notes = _describe_tentative(schema, decisions.sign, self.n_iter_)
-        warn_user([*schema.fit_notes, *notes])
+        warn_user([*schema.fit_notes, *ended, *notes])
         return self
 
     def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> RepetitionPlan:
@@ -239,7 +249,9 @@ class BorutaSelector(Selector):
             score = _make_shadow_scorer(_choose_relevance(self.relevance, source.schema), source)
             columns = source.schema.used
             copied = _choose_copied(columns)
-            return time_repetitions(lambda: score(columns, copied, rng), max_iter, "iterations", _PLAN_ADVICE)
+            # The values of the columns and of their shadows, and the codes of both.
+            n_bytes = 16.0 * source.schema.n_rows * (len(columns) + len(copied))
+            return time_repetitions(lambda: score(columns, copied, rng), max_iter, "iterations", _PLAN_ADVICE, n_bytes)
 
 
 def _choose_copied(columns: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -321,6 +333,11 @@ class _Decisions:
     history: list[Floats]
     shadow_max: list[float]
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether no column is tentative."""
+        return bool((self.sign != 0).all())
+
     def apply_rough_fix(self) -> None:
         """Decide on tentative columns by the median of their scores, against that of the shadows' maximum."""
         tentative = np.flatnonzero(self.sign == 0)
@@ -336,6 +353,7 @@ class _Search:
     percentile: float
     alpha: float
     correction: str
+    limit: TimeLimit
 
     def run(self, score: ShadowScorer, schema: Schema, rng: np.random.Generator) -> _Decisions:
         """Return the decisions on the columns of a table; the score's warnings are shown once."""
@@ -343,7 +361,11 @@ class _Search:
         sign[schema.used] = 0
         found = _Decisions(sign, np.zeros(schema.n_columns, dtype=np.int64), [], [])
         messages: list[str] = []
-        while (found.sign == 0).any() and len(found.history) < self.max_iter:
+        while (
+            (found.sign == 0).any()
+            and len(found.history) < self.max_iter
+            and not (found.history and self.limit.has_passed)
+        ):
             columns = np.flatnonzero(found.sign >= 0)
             copied = _choose_copied(columns)
             with capture_warnings() as captured, progress.use_listener(None):

@@ -8,7 +8,7 @@ sampling.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from tamiz.error_control.factor_covariance import FactorCovariance
 from tamiz.statistics.base import Floats, divide_or_zero, is_missing
 
 # Rounds of estimation, of which the first are not averaged, and sweeps for a fresh draw with the estimate.
@@ -56,15 +57,18 @@ class GaussianCopula:
     fixed : ndarray of shape (n_columns,), bool
         Columns whose tied values have the mean score of their ties, without a random draw.
     rng : Generator
+    check : callable, default=None
+        Called before every round; it raises an error to end the estimation.
 
     Attributes
     ----------
     mean_scores : ndarray of shape (n_rows, n_columns)
         Scores at the middle rank of ties, 0 where missing, with standard deviation 1.
-    correlation : ndarray of shape (n_columns, n_columns)
+    correlation : ndarray of shape (n_columns, n_columns) or FactorCovariance
         Positive definite: the correlation matrix of the scores. With fewer than two rows per column it is shrunk to the
         identity by Ledoit and Wolf's intensity, otherwise only so far that no eigenvalue is below 0.001, and for
-        the uncertainty of ties and missing values.
+        the uncertainty of ties and missing values. With more columns than rows it is that of `mean_scores`, as a diagonal and a
+        factor.
     shrinkage : float
         The mean share by which correlations are reduced: 0 for none, 1 for uncorrelated columns.
 
@@ -74,10 +78,17 @@ class GaussianCopula:
     correlations with a draw of the correlations from their posterior distribution given the scores (Hoff 2007); the
     estimates from the scores of the last 40 are averaged. Correlations of columns with ties or missing values are then
     reduced by the share of their squares that is variance between these estimates: otherwise many uncertain
-    correlations make each column a function of the others, and knockoffs have no power. Cost O(n p^2 + p^3) for a round.
+    correlations make each column a function of the others, and knockoffs have no power. Cost O(n p^2 + p^3) for a round. With more
+    columns than rows there are no rounds, and a draw costs O(n^2 p).
     """
 
-    def __init__(self, columns: Sequence[NDArray[Any]], fixed: NDArray[np.bool_], rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        columns: Sequence[NDArray[Any]],
+        fixed: NDArray[np.bool_],
+        rng: np.random.Generator,
+        check: Callable[[], None] | None = None,
+    ) -> None:
         n_rows = len(columns[0]) if columns else 0
         self.mean_scores = np.empty((n_rows, len(columns)))
         # Of shape (n_columns, n_rows), because sweeps read and write whole columns.
@@ -93,17 +104,25 @@ class GaussianCopula:
                 shares = low[rows] + _open_uniform(rng, len(rows)) * (high[rows] - low[rows])
                 self._start[k, rows] = ndtri(shares)
             self._censored.append(_Censored(rows, ndtri(low[rows]), ndtri(high[rows])))
-        self.correlation, self.shrinkage = self._fit(rng)
+        self.correlation: Floats | FactorCovariance
+        if n_rows < len(columns):
+            self.correlation, self.shrinkage = _factor_correlation(self.mean_scores)
+        else:
+            self.correlation, self.shrinkage = self._fit(rng, check or (lambda: None))
 
     def draw_scores(self, rng: np.random.Generator) -> Floats:
         """Return scores of shape (n_rows, n_columns); those of ties and missing values are drawn afresh."""
         scores = self._start.copy()
+        if isinstance(self.correlation, FactorCovariance):
+            for _ in range(_DRAW_SWEEPS):
+                self._sweep_factor(scores, self.correlation, rng)
+            return scores.T
         precision = np.asarray(np.linalg.inv(self.correlation), dtype=np.float64)
         for _ in range(_DRAW_SWEEPS):
             self._sweep(scores, precision, rng)
         return scores.T
 
-    def _fit(self, rng: np.random.Generator) -> tuple[Floats, float]:
+    def _fit(self, rng: np.random.Generator, check: Callable[[], None]) -> tuple[Floats, float]:
         """Return the correlation matrix and the intensity of its shrinkage."""
         scores = self._start
         if not any(len(censored.rows) for censored in self._censored):
@@ -111,6 +130,7 @@ class GaussianCopula:
         total, squares, intensity = np.zeros((len(scores),) * 2), np.zeros((len(scores),) * 2), 0.0
         n_averaged = _FIT_ROUNDS - _BURN_IN
         for done in range(_FIT_ROUNDS):
+            check()
             if done >= _BURN_IN:
                 correlation, shrinkage = _estimate_correlation(scores)
                 total += correlation / n_averaged
@@ -138,6 +158,18 @@ class GaussianCopula:
                     mean = (before - products[k - start] / scale)[censored.rows]
                     scores[k, censored.rows] = _draw_truncated(mean, scale**-0.5, censored, rng)
                     products[k - start + 1 :] += np.outer(precision[k, k + 1 : stop], scores[k] - before)
+
+    def _sweep_factor(self, scores: Floats, correlation: FactorCovariance, rng: np.random.Generator) -> None:
+        """Draw as `_sweep` does, from the factor of the precision matrix."""
+        factor, inverse = correlation.inverse_factor, 1 / correlation.diagonal
+        precision = inverse - (factor**2).sum(axis=1)
+        images = factor.T @ scores
+        for k, censored in enumerate(self._censored):
+            if len(censored.rows):
+                before = scores[k].copy()
+                mean = (before - (inverse[k] * before - factor[k] @ images) / precision[k])[censored.rows]
+                scores[k, censored.rows] = _draw_truncated(mean, float(precision[k]) ** -0.5, censored, rng)
+                images += np.outer(factor[k], scores[k] - before)
 
 
 def mean_scores(values: NDArray[Any]) -> Floats:
@@ -173,6 +205,16 @@ def _estimate_correlation(scores: Floats) -> tuple[Floats, float]:
     smallest = float(np.linalg.eigvalsh(correlation)[0])
     share = (_MIN_EIGENVALUE - smallest) / (1 - smallest) if smallest < _MIN_EIGENVALUE else 0.0
     return (1 - share) * correlation + share * np.eye(n_columns), share
+
+
+def _factor_correlation(scores: Floats) -> tuple[FactorCovariance, float]:
+    """Return the correlations of more columns than rows, shrunk by Ledoit and Wolf's intensity, and the intensity."""
+    from sklearn.covariance import ledoit_wolf_shrinkage
+
+    n_rows, n_columns = scores.shape
+    intensity = max(float(ledoit_wolf_shrinkage(scores, assume_centered=True)), _MIN_EIGENVALUE)
+    factor = scores.T * np.sqrt((1 - intensity) / n_rows)
+    return FactorCovariance(np.full(n_columns, intensity), factor), intensity
 
 
 def _shrink_by_draws(mean: Floats, between: Floats, has_intervals: NDArray[np.bool_]) -> tuple[Floats, float]:

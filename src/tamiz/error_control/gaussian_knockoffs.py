@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.error_control.collinearity import find_collinear, select_basis
+from tamiz.error_control.factor_covariance import FactorCovariance
 from tamiz.error_control.gaussian_copula import GaussianCopula, mean_scores
 from tamiz.error_control.knockoff_variances import METHODS, knockoff_variances
 from tamiz.runtime import parallel
@@ -73,7 +74,8 @@ def knockoffs(X: Any, *, method: str = "mvr", random_state: Seed = None) -> Any:
 
     Constant columns, columns with one value beside missing ones, and columns of text or ids are returned unchanged.
 
-    Cost O(n p^2 + p^3), about 20 times for "mvr", and 70 times where values have ties or are missing.
+    Cost O(n p^2 + p^3), about 20 times for "mvr", and 70 times where values have ties or are missing; with more columns than rows
+    O(n p^2), and about 20 times O(n^2 p) for "mvr".
 
     References
     ----------
@@ -121,6 +123,8 @@ class KnockoffSampler:
         The names of all columns of the table.
     method : {"mvr", "equicorrelated"}
     rng : Generator
+    check : callable, default=None
+        Called between the steps; it raises an error to end the computation.
 
     Attributes
     ----------
@@ -135,13 +139,19 @@ class KnockoffSampler:
     """
 
     def __init__(
-        self, values: Mapping[int, NDArray[Any]], names: Sequence[str], method: str, rng: np.random.Generator
+        self,
+        values: Mapping[int, NDArray[Any]],
+        names: Sequence[str],
+        method: str,
+        rng: np.random.Generator,
+        check: Callable[[], None] | None = None,
     ) -> None:
+        check = check or (lambda: None)
         self._values, self._names = values, names
         varying = np.array([j for j, column in values.items() if _n_distinct(column) > 1], dtype=np.intp)
         n_rows = len(next(iter(values.values()))) if values else 0
         check_memory(
-            8.0 * len(varying) * (_N_ROW_MATRICES * n_rows + _N_COLUMN_MATRICES * len(varying)),
+            matrix_bytes(n_rows, len(varying)),
             f"Knockoffs of {len(varying):,} columns and {n_rows:,} rows",
             "Leave columns or rows out.",
         )
@@ -150,21 +160,27 @@ class KnockoffSampler:
             scores[:, k] = mean_scores(values[j])
         is_collinear = find_collinear([values[j] for j in varying.tolist()], scores)
         self.columns, self.collinear = varying[~is_collinear], varying[is_collinear]
+        check()
         basis = self.collinear[select_basis(scores[:, is_collinear])] if is_collinear.any() else self.collinear
         fixed = np.arange(len(self.columns) + len(basis)) >= len(self.columns)
-        self.copula = GaussianCopula([values[j] for j in [*self.columns.tolist(), *basis.tolist()]], fixed, rng)
-        self._prepare(method)
+        self.copula = GaussianCopula([values[j] for j in [*self.columns.tolist(), *basis.tolist()]], fixed, rng, check)
+        self._prepare(method, check)
 
-    def _prepare(self, method: str) -> None:
+    def _prepare(self, method: str, check: Callable[[], None]) -> None:
         """Compute s, and the matrices of the conditional distribution of the knockoffs.
 
         Given the basis of the collinear columns, whose s is 0, the residuals of the other columns are normal. Their
         knockoffs have the covariance of the residuals, and the explained part of a column is also that of its knockoff.
         """
         q, correlation = len(self.columns), self.copula.correlation
-        self._slopes = np.linalg.solve(correlation[q:, q:], correlation[q:, :q])
+        if isinstance(correlation, FactorCovariance):
+            self._residuals, self._slopes = correlation.conditional(q)
+            self.s = self._residuals.knockoff_variances(method, check)
+            return
+        self._slopes = np.asarray(np.linalg.solve(correlation[q:, q:], correlation[q:, :q]), dtype=np.float64)
         covariance = correlation[:q, :q] - correlation[:q, q:] @ self._slopes
-        self.s = knockoff_variances(covariance, method)
+        self.s = knockoff_variances(covariance, method, check)
+        check()
         self._shift = np.linalg.solve(covariance, np.diag(self.s))
         conditional = 2 * np.diag(self.s) - self.s[:, None] * self._shift
         eigenvalues, vectors = np.linalg.eigh((conditional + conditional.T) / 2)
@@ -176,8 +192,20 @@ class KnockoffSampler:
         all_scores, q = self.copula.draw_scores(rng), len(self.columns)
         scores = all_scores[:, :q]
         residuals = scores - all_scores[:, q:] @ self._slopes
+        if isinstance(self.copula.correlation, FactorCovariance):
+            return scores, scores - self._draw_shift(residuals, rng)
         noise = rng.standard_normal(scores.shape) @ self._noise_root.T
         return scores, scores - residuals @ self._shift + noise
+
+    def _draw_shift(self, residuals: Floats, rng: np.random.Generator) -> Floats:
+        """Return the differences of columns and knockoffs given the residuals, from a diagonal and a factor.
+
+        2 S - S (1 / D - V V') S is 2 S - S^2 / D, which is not negative, and the factor S V.
+        """
+        diagonal, factor = self._residuals.diagonal, self._residuals.inverse_factor
+        noise = rng.standard_normal(residuals.shape) * np.sqrt(self.s * (2 - self.s / diagonal))
+        common = residuals @ factor + rng.standard_normal((len(residuals), factor.shape[1]))
+        return np.asarray((residuals / diagonal - common @ factor.T) * self.s + noise)
 
     def draw(self, rng: np.random.Generator) -> dict[int, NDArray[np.intp]]:
         """Return knockoffs as permutations: the value of row i is that of row permutation[i] of the column."""
@@ -201,6 +229,11 @@ class KnockoffSampler:
             f"Columns {named} are exactly collinear: their knockoffs equal them, so they can never be selected. Leave out "
             "those that the others determine."
         ]
+
+
+def matrix_bytes(n_rows: int, n_columns: int) -> float:
+    """Return the bytes of the matrices that a sampler needs at once."""
+    return 8.0 * n_columns * (_N_ROW_MATRICES * n_rows + _N_COLUMN_MATRICES * n_columns)
 
 
 def _n_distinct(values: NDArray[Any]) -> int:

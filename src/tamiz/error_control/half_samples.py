@@ -100,7 +100,7 @@ class HalfSelection(ABC):
 
     @abstractmethod
     def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
-        """Return the selected columns of every half, of shape (2 n_pairs, n_columns)."""
+        """Return the selected columns of every half, of shape (2 n_pairs, n_columns), or fewer rows for fewer pairs."""
 
 
 class RelevanceHalves(HalfSelection):
@@ -141,9 +141,9 @@ class RelevanceHalves(HalfSelection):
 
         n_batches = -(-n_pairs // size)
         scored = progress.track_progress("Halves of the rows", parallel.map_blocks(score, batches), n_batches)
-        masks = np.zeros((2 * n_pairs, self._source.schema.n_columns), dtype=bool)
-        for row, scores in zip(masks, (one for batch in scored for one in batch), strict=True):
-            row[self._candidates] = select_highest(scores, n_features, rng)
+        chosen = [select_highest(scores, n_features, rng) for batch in scored for scores in batch]
+        masks = np.zeros((len(chosen), self._source.schema.n_columns), dtype=bool)
+        masks[:, self._candidates] = chosen
         return masks
 
     def _score_rows(self, half: Floats) -> Floats:

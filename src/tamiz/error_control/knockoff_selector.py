@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from tamiz.criteria.base import Relevance
 from tamiz.criteria.column_scores import score_rows
 from tamiz.error_control.assumption_checks import AssumptionCheck, check_assumptions
-from tamiz.error_control.gaussian_knockoffs import KnockoffSampler
+from tamiz.error_control.gaussian_knockoffs import KnockoffSampler, matrix_bytes
 from tamiz.error_control.knockoff_filter import (
     estimated_proportions,
     knockoff_e_values,
@@ -27,6 +29,7 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
+from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
 from tamiz.selection.selector import Selector
 from tamiz.sources.appended_columns import AppendedColumns
 from tamiz.sources.base import Source
@@ -36,6 +39,7 @@ from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable
 
 _REASON = "its place is that of a column in the table of columns and knockoffs"
+_PLAN_ADVICE = "Fewer columns (a RankSelector before it, or kinds) take less time."
 _NO_FRAME = "use an importance that does not refit models on the user's table, such as TreeImportance()"
 
 
@@ -69,6 +73,9 @@ class KnockoffSelector(Selector):
     n_draws : int, default=1
         Number of draws of knockoffs. With several, the selection depends less on the seed: each draw has e-values, with
         the threshold for q / 2, and the e-BH procedure selects by their means.
+    max_seconds : float, default=None
+        Time limit. After the first draw, which has a result, further draws end when it has passed, with a warning;
+        before, TimeoutError is raised.
     random_state : int, Generator or RandomState, default=None
         Seed of the knockoffs.
     n_jobs : int, default=None
@@ -159,6 +166,7 @@ class KnockoffSelector(Selector):
         method: str = "mvr",
         offset: int = 1,
         n_draws: int = 1,
+        max_seconds: float | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -167,6 +175,7 @@ class KnockoffSelector(Selector):
         self.method = method
         self.offset = offset
         self.n_draws = n_draws
+        self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -179,6 +188,32 @@ class KnockoffSelector(Selector):
             raise ValueError(f"importance must read the target, as TreeImportance() does, got {found!r}.")
         return relevance
 
+    def plan(self, X: Any, y: Any = None) -> RepetitionPlan:
+        """Return the largest cost of `fit`, from its time on some of the columns.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Source
+        y : array of shape (n_samples,)
+
+        Returns
+        -------
+        RepetitionPlan
+            Draws, seconds and bytes; `str()` of it is a sentence.
+        """
+        self._check_parameters()
+        once = clone(self).set_params(n_draws=1, max_seconds=None, random_state=0)
+        with parallel.thread_session(self.n_jobs):
+            source = self._open_source(X, y, None, None)
+            n_rows, n_columns = source.schema.n_rows, len(source.schema.used)
+            # With more columns than rows the cost is of lower order, which is timed where few columns show it.
+            is_wide = n_columns > 2 * n_rows
+            seconds = time_on_columns(once.fit, source, 2.0 if is_wide else 3.0, n_rows + 1 if is_wide else 0)
+        n_bytes = matrix_bytes(n_rows, n_columns)
+        return RepetitionPlan(
+            "draws of knockoffs", self.n_draws, seconds, seconds * self.n_draws, _PLAN_ADVICE, n_bytes
+        )
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw knockoffs, and select columns.
 
@@ -188,21 +223,23 @@ class KnockoffSelector(Selector):
         y : array of shape (n_samples,)
         """
         self._check_parameters()
+        limit = TimeLimit(self.max_seconds)
         with parallel.thread_session(self.n_jobs):
             source = self._open_source(X, y, None, None)
             self.importance_ = self._choose_importance(source)
             rng = make_rng(self.random_state)
             own = AppendedColumns(source, _NO_FRAME)
-            sampler = KnockoffSampler(own.values, source.schema.names, self.method, rng)
+            check = partial(limit.check, "The first draw of knockoffs")
+            sampler = KnockoffSampler(own.values, source.schema.names, self.method, rng, check)
             draws = _Draws(source, own, sampler, self.importance_)
             seeds = rng.integers(2**63, size=self.n_draws).tolist()
-            found = parallel.map_blocks(draws.statistics, seeds)
+            found = parallel.map_blocks(draws.statistics, limit.take(seeds))
             results = list(progress.track_progress("Draws of knockoffs", found, self.n_draws))
             permutations = sampler.draw(np.random.default_rng(seeds[0]))
             self.checks_ = check_assumptions(sampler, permutations, source)
         record_features(self, X)
         self.schema_ = schema = source.schema
-        self.statistics_, self.s_ = np.zeros((self.n_draws, schema.n_columns)), np.zeros(schema.n_columns)
+        self.statistics_, self.s_ = np.zeros((len(results), schema.n_columns)), np.zeros(schema.n_columns)
         self.statistics_[:, sampler.columns] = [statistics for statistics, _ in results]
         self.s_[sampler.columns] = sampler.s
         self._select(sampler.columns)
@@ -211,6 +248,7 @@ class KnockoffSelector(Selector):
         warn_user(
             [
                 *schema.fit_notes,
+                *limit.describe(len(results), self.n_draws, "draws of knockoffs"),
                 *sampler.collinearity_warnings(),
                 *dict.fromkeys(message for _, messages in results for message in messages),
                 *([" ".join(doubts)] if failed else []),

@@ -9,6 +9,8 @@ which is positive semidefinite where :math:`2 \\Sigma - S` and S are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tamiz.statistics.base import Floats
@@ -19,7 +21,7 @@ _BLOCK_STEPS = 32
 _MAX_SWEEPS, _TOLERANCE = 200, 1e-7
 
 
-def knockoff_variances(covariance: Floats, method: str) -> Floats:
+def knockoff_variances(covariance: Floats, method: str, check: Callable[[], None] = lambda: None) -> Floats:
     """Return the vector s of a method.
 
     Parameters
@@ -27,6 +29,8 @@ def knockoff_variances(covariance: Floats, method: str) -> Floats:
     covariance : ndarray of shape (p, p)
         Positive definite.
     method : {"mvr", "equicorrelated"}
+    check : callable, optional
+        Called before every sweep; it raises an error to end the computation.
 
     Returns
     -------
@@ -37,7 +41,7 @@ def knockoff_variances(covariance: Floats, method: str) -> Floats:
         return np.empty(0)
     std = np.sqrt(np.diag(covariance))
     correlation = covariance / np.outer(std, std)
-    return (equicorrelated(correlation) if method == "equicorrelated" else mvr(correlation)) * std**2
+    return (equicorrelated(correlation) if method == "equicorrelated" else mvr(correlation, check)) * std**2
 
 
 def equicorrelated(correlation: Floats) -> Floats:
@@ -66,7 +70,7 @@ def equicorrelated(correlation: Floats) -> Floats:
     return np.full(len(correlation), min(max(2 * smallest, 0.0), 1.0))
 
 
-def mvr(correlation: Floats) -> Floats:
+def mvr(correlation: Floats, check: Callable[[], None] = lambda: None) -> Floats:
     """Return the s of minimum variance-based reconstructability, which minimises the trace of the inverse of G.
 
     .. math:: L(s) = \\mathrm{tr}(G^{-1}) = \\sum_j 1 / s_j + \\mathrm{tr}((2 \\Sigma - S)^{-1})
@@ -75,6 +79,8 @@ def mvr(correlation: Floats) -> Floats:
     ----------
     correlation : ndarray of shape (p, p)
         Positive definite.
+    check : callable, optional
+        As in `knockoff_variances`.
 
     Notes
     -----
@@ -96,6 +102,7 @@ def mvr(correlation: Floats) -> Floats:
     # Strictly inside: the smallest eigenvalue of 2 Sigma - S is at least that of Sigma.
     s = equicorrelated(correlation) / 2
     for _ in range(_MAX_SWEEPS):
+        check()
         inverse = np.asarray(np.linalg.inv(2 * correlation - np.diag(s)), dtype=np.float64)
         if _sweep(inverse, s) <= _TOLERANCE:
             break

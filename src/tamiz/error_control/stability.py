@@ -17,7 +17,6 @@ from tamiz.error_control.false_selection_bounds import (
     false_selection_bound,
 )
 from tamiz.error_control.half_samples import HalfSelection, RelevanceHalves, SelectorHalves, draw_half_pairs
-from tamiz.error_control.repetition_plan import RepetitionPlan, time_repetitions
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
@@ -25,6 +24,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_n_features, check_positive, check_real
 from tamiz.selection.redundancy_filter import RedundancyFilter
+from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
 from tamiz.sources.feature_checks import record_features
@@ -78,6 +78,8 @@ class StabilitySelector(Selector):
         smallest bound, and usually satisfied.
     n_pairs : int, default=50
         B.
+    max_seconds : float, default=None
+        Time limit: further pairs are left out when it has passed, with a warning; the bound is that of the pairs so far.
     random_state : int, Generator or RandomState, default=None
         Seed of the halves, of the choice among equal scores, and of a selector without a seed.
     n_jobs : int, default=None
@@ -92,6 +94,8 @@ class StabilitySelector(Selector):
         q, the mean number of columns that a half selects.
     expected_false_selections_ : float
         The bound on E(V). It is p where there is no better one.
+    n_pairs_ : int
+        Number of pairs of halves, fewer than `n_pairs` after `max_seconds`.
     schema_ : Schema
         Names and kinds of the columns as they were used.
 
@@ -153,6 +157,7 @@ class StabilitySelector(Selector):
         "n_features_per_half_": Number(0.0),
         "expected_false_selections_": Number(0.0),
         "n_pairs": Integer(low=1),
+        "n_pairs_": Integer(low=1),
     }
     _needs_target: ClassVar[bool] = False
 
@@ -165,6 +170,7 @@ class StabilitySelector(Selector):
         max_false: float | None = None,
         assumption: str = "unimodal",
         n_pairs: int = 50,
+        max_seconds: float | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -174,6 +180,7 @@ class StabilitySelector(Selector):
         self.max_false = max_false
         self.assumption = assumption
         self.n_pairs = n_pairs
+        self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -223,6 +230,7 @@ class StabilitySelector(Selector):
         """
         n_pairs = check_integer("n_pairs", self.n_pairs, low=1)
         self._check_bounds()
+        limit = TimeLimit(self.max_seconds)
         rng = make_rng(self.random_state)
         with parallel.thread_session(self.n_jobs):
             source = self._open_source(X, y, None, groups)
@@ -231,8 +239,9 @@ class StabilitySelector(Selector):
             n_features = self._choose_n_features(n_columns, source.schema)
             # Halves are drawn ahead of the selections, by as many as there are threads, so they have a generator of their own.
             pairs = draw_half_pairs(source, n_pairs, make_rng(int(rng.integers(2**63))))
-            masks = halves.select(pairs, n_pairs, n_features, rng)
+            masks = halves.select(limit.take(pairs), n_pairs, n_features, rng)
         schema = source.schema
+        self.n_pairs_ = len(masks) // 2
         counts = masks.sum(axis=0)
         self.selection_frequencies_ = counts / len(masks)
         self.n_features_per_half_ = float(counts.sum() / len(masks))
@@ -245,7 +254,10 @@ class StabilitySelector(Selector):
             of_copies = self._describe_copies(source, masks)
         record_features(self, X)
         self.schema_ = schema
-        warn_user([*schema.fit_notes, *self._describe_weak_bound(n_columns), *of_copies])
+        ended = limit.describe(self.n_pairs_, n_pairs, "pairs of halves")
+        ended += [f"The bound on false selections is {self.expected_false_selections_:.3g}."] * bool(ended)
+        limits = [" ".join(ended)] if ended else []
+        warn_user([*schema.fit_notes, *limits, *self._describe_weak_bound(n_columns), *of_copies])
         return self
 
     def plan(self, X: Any, y: Any = None, *, groups: Any = None) -> RepetitionPlan:
@@ -276,7 +288,8 @@ class StabilitySelector(Selector):
                 halves.select(draw_half_pairs(source, 1, rng), 1, n_features, rng)
 
             advice = f"{_PLAN_ADVICE} {_RELEVANCE_ADVICE}" if halves.rescores_halves else _PLAN_ADVICE
-            return time_repetitions(select_from_pair, n_pairs, "pairs of halves", advice)
+            n_bytes = 16.0 * source.schema.n_rows * len(source.schema.used)
+            return time_repetitions(select_from_pair, n_pairs, "pairs of halves", advice, n_bytes)
 
     def _check_bounds(self) -> None:
         check_choice("assumption", self.assumption, ASSUMPTIONS)
@@ -329,10 +342,10 @@ class StabilitySelector(Selector):
         if self.max_false is None or (self._ranks and self.n_features is None):
             return _DEFAULT_THRESHOLD
         q = self.n_features_per_half_
-        return choose_threshold(float(self.max_false), q, n_columns, self.n_pairs, self.assumption)
+        return choose_threshold(float(self.max_false), q, n_columns, self.n_pairs_, self.assumption)
 
     def _bound(self, n_columns: int, threshold: float) -> float:
-        return false_selection_bound(self.n_features_per_half_, n_columns, threshold, self.n_pairs, self.assumption)
+        return false_selection_bound(self.n_features_per_half_, n_columns, threshold, self.n_pairs_, self.assumption)
 
     def _describe_copies(self, source: Source, masks: Masks) -> list[str]:
         """Return warnings about groups of copies of which a half selects one with at least the threshold's frequency."""

@@ -5,13 +5,21 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from inspect import Parameter, signature
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_clusterer, is_outlier_detector
+from sklearn.base import (
+    BaseEstimator,
+    MetaEstimatorMixin,
+    OneToOneFeatureMixin,
+    clone,
+    is_clusterer,
+    is_outlier_detector,
+)
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import ClassifierTags, RegressorTags, Tags, get_tags
@@ -127,6 +135,35 @@ def fit_weighted(estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floa
     """Fit an estimator and return it; sample_weight is passed only if rows have weights, as not every fit accepts None."""
     target = () if y is None else (y,)
     return estimator.fit(rows, *target, **({} if weight is None else {"sample_weight": weight}))
+
+
+def model_importances(estimator: Any, getter: str | Callable[[Any], Any], n_columns: int) -> tuple[Floats, bool] | None:
+    """Return the importances that a fitted estimator has by `importance_getter`, and whether they are coefficients per unit.
+
+    None where "auto" finds none. They are not negative, and those of several columns add up: squares of coefficients are summed
+    over the outputs.
+    """
+    fitted, is_scaled = unwrap_estimator(estimator), False
+    if getter == "auto":
+        if isinstance(fitted, Pipeline) and all(
+            step in (None, "passthrough") or isinstance(step, OneToOneFeatureMixin) for _, step in fitted.steps[:-1]
+        ):
+            is_scaled, fitted = len(fitted.steps) > 1, fitted.steps[-1][1]
+        getter = next((name for name in ("coef_", "feature_importances_") if hasattr(fitted, name)), "")
+        found = getattr(fitted, getter) if getter else None
+        if found is None or np.shape(found)[-1:] != (n_columns,):
+            return None
+    else:
+        found = getter(fitted) if callable(getter) else attrgetter(getter)(fitted)
+    values = np.atleast_2d(found.toarray() if sparse.issparse(found) else np.asarray(found, dtype=np.float64))
+    if values.ndim > 2 or values.shape[1] != n_columns or not np.isfinite(values).all():
+        raise ValueError(
+            f"importance_getter={getter!r} must return a finite number for each of {n_columns:,} columns, got an array of shape "
+            f"{np.shape(found)}"
+        )
+    adds_up = isinstance(getter, str) and getter.endswith("feature_importances_")
+    per_unit = isinstance(getter, str) and getter.endswith("coef_") and not is_scaled
+    return values.sum(axis=0) if adds_up else (values**2).sum(axis=0), per_unit
 
 
 def is_unsupervised(estimator: Any, scoring: Any = None) -> bool:

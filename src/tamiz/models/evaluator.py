@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cached_property, partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
+from sklearn import config_context, get_config
 
-from tamiz.models.base import ColumnIndices, CVTask, FoldBackend
+from tamiz.models.base import ColumnIndices, CVTask, FittedFold, FoldBackend
+from tamiz.models.estimators import model_importances
 from tamiz.models.fit_errors import DegenerateSetError, error_context
+from tamiz.models.fit_warnings import FitWarnings
 from tamiz.models.fold_scorer import FoldScorer
-from tamiz.models.permutation_losses import check_permutable, permutation_losses
+from tamiz.models.folds import Fold, Folds
+from tamiz.models.permutation_losses import check_permutable, column_positions, permutation_losses
 from tamiz.models.refits import RefitBackend
 from tamiz.models.score_functions import confusion_scorer, likelihood_scorer, squared_error_scorer
 from tamiz.models.scoring import PREDICTION_SCORER
 from tamiz.models.task import overlap_warnings
 from tamiz.runtime import parallel, progress
-from tamiz.statistics.base import Floats
+from tamiz.runtime.user_warnings import quote_name
+from tamiz.statistics.base import Floats, is_missing
 from tamiz.subsets.candidates import Candidates, Masks
-from tamiz.subsets.evaluator import Evaluator, Unit
+from tamiz.subsets.evaluator import Evaluator, ImportanceGetter, MeritProperties, Unit
 
 # Microseconds per fold of a ROC AUC or log loss from joint log-likelihoods, dominated by numpy calls.
 _LIKELIHOOD_COST = 250.0
 # Where one of two classes has a larger share of the rows, a good model may predict no row of the other.
 _LARGE_CLASS_SHARE = 0.9
+# Equal losses differ in their last bits where they are summed in another order: they are rounded to this share of the largest, and
+# the importances of a model to as many significant digits.
+_IMPORTANCE_DIGITS = 12
+# Coefficients of columns whose standard deviations differ by a larger factor are compared with a note.
+_MAX_STD_RATIO = 10.0
 # Memory addresses in reprs differ between processes.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -55,6 +65,8 @@ class WrapperEvaluator(Evaluator):
         self._scorer = FoldScorer(task, backend)
         # The error of the first set without a score, and the number of such sets.
         self._first_unscored, self._n_unscored = "", 0
+        self._unit_notes: list[str] = []
+        self._has_no_importances = False
 
     @property
     def name(self) -> str:
@@ -81,9 +93,22 @@ class WrapperEvaluator(Evaluator):
         """Return the mean over the folds for every candidate."""
         return self.fold_scores(candidates).mean(axis=1)
 
-    def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats:
-        """Return the mean loss of score, over folds and repeats, when each unit of columns is permuted in the test rows."""
-        return self.permutation_losses(mask, units, n_repeats)[1].mean(axis=2).mean(axis=0)
+    def importances(
+        self, mask: Masks, units: Sequence[Unit], n_repeats: int, getter: ImportanceGetter = "auto"
+    ) -> Floats:
+        """Return the importances of units in the model of all rows.
+
+        Where the getter is "permutation", or is "auto" and the model has no importances of its own, they are the mean losses of
+        score, over folds and repeats, when each unit is permuted in the test rows.
+        """
+        if getter != "permutation" and units and not (getter == "auto" and self._has_no_importances):
+            found = self._all_rows.importances(mask, units, n_repeats, getter)
+            if found is not None:
+                return found
+            self._has_no_importances = True
+        losses = self.permutation_losses(mask, units, n_repeats)[1].mean(axis=2).mean(axis=0)
+        largest = np.abs(losses).max(initial=0.0)
+        return np.round(losses / largest, _IMPORTANCE_DIGITS) if largest else losses
 
     def permutation_losses(
         self, mask: Masks, units: Sequence[Unit], n_repeats: int, *, show_progress: bool = False
@@ -141,6 +166,7 @@ class WrapperEvaluator(Evaluator):
         return [
             *self.task.folds.fold_warnings,
             *overlap_warnings(self.task.folds),
+            *self._unit_notes,
             *encoding_notes,
             *self.task.fit_warnings.notes(self.task.label),
             *unscored,
@@ -196,6 +222,124 @@ class WrapperEvaluator(Evaluator):
     @cached_property
     def _refit_backend(self) -> RefitBackend:
         return RefitBackend(self.task)
+
+    @cached_property
+    def _all_rows(self) -> FoldImportances:
+        """The models of all rows; their test row is not used."""
+        rows = np.arange(self.task.source.schema.n_rows)
+        task = replace(self.task, folds=Folds((Fold(rows, rows[:1]),), "all rows"))
+        return FoldImportances(RefitBackend(task), 0, self.task.fit_warnings, self._unit_notes)
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether threads slow each other down in refits."""
+        return self._scorer.has_few_rows
+
+    def fold_importances(self, fold: int) -> FoldImportances:
+        """Return the importances of the models of a fold's training rows, which also have a score on its test rows."""
+        return FoldImportances(self._refit_backend, fold, self.task.fit_warnings, [], self._scorer)
+
+
+class FoldImportances(MeritProperties):
+    """The importances that the models of a fold have themselves.
+
+    Parameters
+    ----------
+    backend : RefitBackend
+    fold : int
+    fit_warnings : FitWarnings
+        Warnings of the fits are added.
+    notes : list of str
+        A note on the units of columns is added once.
+    scorer : FoldScorer, default=None
+        Scores each model for whose set importances are computed.
+
+    Attributes
+    ----------
+    scores : dict of bytes to float
+        By the bytes of the mask.
+    """
+
+    def __init__(
+        self,
+        backend: RefitBackend,
+        fold: int,
+        fit_warnings: FitWarnings,
+        notes: list[str],
+        scorer: FoldScorer | None = None,
+    ) -> None:
+        self._backend, self._fold, self._notes, self._scorer = backend, fold, notes, scorer
+        self._fit_warnings = fit_warnings
+        self._config = get_config()
+        self.scores: dict[bytes, float] = {}
+        self._found: tuple[bytes, FittedFold] | None = None
+
+    @cached_property
+    def _refit(self) -> Callable[[ColumnIndices], FittedFold]:
+        return self._backend.fold_refitter(self._backend.task.source.schema.used, self._fold)
+
+    def importances(
+        self,
+        mask: Masks,
+        units: Sequence[Unit],
+        n_repeats: int,  # noqa: ARG002 - a model's own importances are not random
+        getter: ImportanceGetter = "auto",
+    ) -> Floats | None:
+        """Return the importances of units in the model of a set, None where "auto" finds none in the model."""
+        task, columns = self._backend.task, np.flatnonzero(mask)
+        fitted = self._fit(mask, columns)
+        positions = column_positions(task, columns)
+        with error_context(task, columns, self._fold, task.label):
+            found = model_importances(fitted.estimator, getter, sum(map(len, positions)))
+        if found is None:
+            return None
+        values, per_unit = found
+        if per_unit and not task.is_encoded and not self._notes:
+            self._notes += _unit_notes(task)
+        own = dict(zip(columns.tolist(), positions, strict=True))
+        sums = np.array([sum(values[own[j]].sum() for j in unit.tolist()) for unit in units])
+        mantissa, exponent = np.frexp(sums)
+        return np.ldexp(np.round(mantissa, _IMPORTANCE_DIGITS), exponent)
+
+    def score(self, mask: Masks) -> float:
+        """Return the score of the model of a set."""
+        if mask.tobytes() not in self.scores:
+            self._fit(mask, np.flatnonzero(mask))
+        return self.scores[mask.tobytes()]
+
+    def _fit(self, mask: Masks, columns: ColumnIndices) -> FittedFold:
+        """Return the model of a set, and score it; the last one is kept."""
+        key = mask.tobytes()
+        if self._found is not None and self._found[0] == key:
+            return self._found[1]
+        task = self._backend.task
+        with config_context(**self._config), self._fit_warnings.capture(), self._fit_warnings.record_fit():
+            with error_context(task, columns, self._fold, task.label):
+                fitted = self._refit(columns)
+            if self._scorer is not None:
+                self.scores[key] = self._scorer.score_fitted(fitted, columns, self._fold)
+        self._found = key, fitted
+        return fitted
+
+
+def _unit_notes(task: CVTask) -> list[str]:
+    """Return a note where the columns of a table have very different standard deviations."""
+    schema = task.source.schema
+    numbers = [j for j in schema.used.tolist() if schema.columns[j].is_number]
+    std = np.empty(len(numbers))
+    for k, j in enumerate(numbers):
+        values = np.concatenate([block.column(j) for block in task.source.blocks([j])])
+        std[k] = values[~is_missing(values)].std()
+    numbers, std = [j for j, s in zip(numbers, std.tolist(), strict=True) if s > 0], std[std > 0]
+    if not len(std) or std.max() <= _MAX_STD_RATIO * std.min():
+        return []
+    (smallest, at_least), (largest, at_most) = (
+        (quote_name(schema.names[numbers[k]]), float(std[k])) for k in (int(std.argmin()), int(std.argmax()))
+    )
+    return [
+        f"Coefficients are per unit of a column, and standard deviations range from {at_least:.3g} ({smallest}) to {at_most:.3g} "
+        f"({largest}): in other units other columns are dropped. Standardise with encode=True or a StandardScaler in a pipeline."
+    ]
 
 
 def _task_identity_fields(task: CVTask) -> dict[str, Any]:

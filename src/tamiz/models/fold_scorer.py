@@ -320,6 +320,10 @@ class FoldScorer:
         """Return the score of a refit by the first scoring."""
         return self._score_refit(_RefitJob(columns, fold, None, refit, config), [0])[0]
 
+    def score_fitted(self, fitted: FittedFold, columns: ColumnIndices, fold: int) -> float:
+        """Return the score of a fitted model by the first scoring."""
+        return self._test_scores(fitted, columns, fold, [0])[0]
+
     def _score_refit(self, job: _RefitJob, scorings: Sequence[int]) -> list[float]:
         with config_context(**job.sklearn_config), self.task.fit_warnings.record_fit():
             with error_context(self.task, job.columns, job.fold, self.task.label):

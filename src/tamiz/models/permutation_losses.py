@@ -12,7 +12,7 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.models.base import ColumnIndices, CVTask, FoldBackend
-from tamiz.models.score_functions import confusion_scorer, squared_error_scorer
+from tamiz.models.score_functions import confusion_scorer, roc_areas, squared_error_scorer
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
 from tamiz.subsets.evaluator import Unit
@@ -44,7 +44,7 @@ def permutation_losses(
     """
     task = backend.task
     fitted = backend.fit_fold(columns, fold)
-    positions = dict(zip(columns.tolist(), _column_positions(task, columns), strict=True))
+    positions = dict(zip(columns.tolist(), column_positions(task, columns), strict=True))
     unit_positions = [np.concatenate([positions[j] for j in unit.tolist()]) for unit in units]
     orders = _draw_permutations(task, columns, fold, n_repeats)
     # The loss of a constant column is exactly 0.
@@ -71,20 +71,20 @@ class _TestScorer:
         self._task = task
         self._estimator = estimator
         self._target, self._weight = task.target_at(rows), task.weight_at(rows)
-        self._score_predictions = _prediction_score(task, fold)
+        self._score_responses = _response_score(task, fold)
 
     def permuted_scores(self, rows: Any, permutations: Sequence[ColumnPermutation]) -> Floats:
         """Return the score after every permutation."""
-        if self._score_predictions is not None:
-            found = self._score_predictions(self._estimator.predict(permute_columns(rows, permutations)))
+        if self._score_responses is not None:
+            found = self._score_responses(self._estimator, permute_columns(rows, permutations))
             if found is not None:
                 return found
         return np.array([self._score(permute_columns(rows, [one])) for one in permutations])
 
     def original_score(self, rows: Any) -> float:
         """Return the score of the original rows."""
-        if self._score_predictions is not None:
-            found = self._score_predictions(self._estimator.predict(rows))
+        if self._score_responses is not None:
+            found = self._score_responses(self._estimator, rows)
             if found is not None:
                 return float(found[0])
         return self._score(rows)
@@ -93,8 +93,8 @@ class _TestScorer:
         return self._task.scoring.score(self._estimator, rows, self._target, self._weight)
 
 
-def _prediction_score(task: CVTask, fold: int) -> Callable[[NDArray[Any]], Floats | None] | None:
-    """Return the score as a function of predictions for repeated copies of the test rows; None if it needs more than predictions.
+def _response_score(task: CVTask, fold: int) -> Callable[[Any, Any], Floats | None] | None:
+    """Return the score as a function of an estimator and repeated copies of the test rows; None where only the scorer computes it.
 
     The function returns one score per copy, and None if a prediction is an unknown class or not finite.
     """
@@ -105,8 +105,8 @@ def _prediction_score(task: CVTask, fold: int) -> Callable[[NDArray[Any]], Float
     by_counts, by_squares = confusion_scorer(task), squared_error_scorer(task)
     if by_counts is not None:
 
-        def of_classes(predicted: NDArray[Any]) -> Floats | None:
-            n = len(classes)
+        def of_classes(estimator: Any, rows: Any) -> Floats | None:
+            predicted, n = estimator.predict(rows), len(classes)
             found = np.minimum(np.searchsorted(classes, predicted), n - 1)
             if (classes[found] != predicted).any():
                 return None
@@ -119,7 +119,8 @@ def _prediction_score(task: CVTask, fold: int) -> Callable[[NDArray[Any]], Float
         return of_classes
     if by_squares is not None:
 
-        def of_numbers(predicted: NDArray[Any]) -> Floats | None:
+        def of_numbers(estimator: Any, rows: Any) -> Floats | None:
+            predicted = estimator.predict(rows)
             if not np.isfinite(predicted).all():
                 return None
             # A matrix product may round a row differently beside other rows, and equal predictions must have a loss of exactly 0.
@@ -127,6 +128,18 @@ def _prediction_score(task: CVTask, fold: int) -> Callable[[NDArray[Any]], Float
             return by_squares(np.repeat(squares[:, None], len(task.folds), axis=1))[:, fold]
 
         return of_numbers
+    if task.scoring.is_sklearn and task.scoring.name == "roc_auc" and len(classes) == 2 and np.ptp(codes) == 1:
+        positive = np.where(codes == 1, weights, 0.0)
+
+        def of_ranks(estimator: Any, rows: Any) -> Floats | None:
+            if not np.array_equal(estimator.classes_, classes):
+                return None
+            by_margin = hasattr(estimator, "decision_function")
+            response = estimator.decision_function(rows) if by_margin else estimator.predict_proba(rows)[:, 1]
+            found = np.asarray(response, dtype=np.float64).reshape(-1, len(tested))
+            return roc_areas(found, positive, weights - positive) if np.isfinite(found).all() else None
+
+        return of_ranks
     return None
 
 
@@ -141,7 +154,7 @@ def permute_columns(rows: Any, permutations: Sequence[ColumnPermutation]) -> Any
         for position in at.tolist():
             sources[position][k * n : (k + 1) * n] = order
     if isinstance(rows, np.ndarray):
-        permuted = rows[repeated]
+        permuted = np.tile(rows, (len(permutations), 1))
         for position, numbers in sources.items():
             permuted[:, position] = rows[numbers, position]
         return permuted
@@ -185,7 +198,7 @@ def _draw_permutations(task: CVTask, columns: ColumnIndices, fold: int, n_repeat
     return [rng.permutation(len(task.folds[fold].test)) for _ in range(n_repeats)]
 
 
-def _column_positions(task: CVTask, columns: ColumnIndices) -> list[NDArray[np.intp]]:
+def column_positions(task: CVTask, columns: ColumnIndices) -> list[NDArray[np.intp]]:
     """Return the positions of each column in the rows of a refit; an encoded categorical column has several."""
     if not task.is_encoded:
         return [np.array([k]) for k in range(len(columns))]

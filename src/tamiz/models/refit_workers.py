@@ -18,9 +18,9 @@ from tamiz.runtime import parallel, workers
 # The scores by every scoring and the warnings of a refit; None if the refit failed.
 RefitScores = tuple[list[float], dict[type[Warning], str]] | None
 
-# Seconds of refits, past and remaining, from which on workers are started: a start costs one to three core seconds, and a search is
-# expected to take as long again as it has taken so far.
-_MIN_START_SECONDS = 3.0
+# Seconds of refits, past and remaining, from which on workers are started: a start takes one to three seconds, nearly all of them
+# the import of scikit-learn, on an idle core, and a search is expected to take as long again as it has taken so far.
+_MIN_START_SECONDS = 1.0
 # Seconds of remaining refits from which on ready workers are used.
 _MIN_REQUEST_SECONDS = 0.05
 # Seconds per refit from which on most of it runs without the GIL, so that threads are as fast.
@@ -33,8 +33,8 @@ _REQUEST_SECONDS = 0.25
 class RefitWorkers:
     """Worker processes for the refits of a task.
 
-    Workers are started after some seconds of refits. This process goes on with the refits until the workers are ready, and then
-    passes them the rest.
+    After a second of refits, one worker fewer than there are threads is started: this process takes its share of the refits, all of
+    them until the workers are ready.
 
     Parameters
     ----------
@@ -79,10 +79,10 @@ class RefitWorkers:
             or not (self.few_rows or self._seconds_per_refit < _LONG_REFIT_SECONDS)
         ):
             return False
-        if left > _MIN_REQUEST_SECONDS and workers.are_idle(n):
+        if left > _MIN_REQUEST_SECONDS and workers.are_idle(n - 1):
             return self._is_picklable()
         if self._seconds + left > _MIN_START_SECONDS and workers.can_start(n) and self._is_picklable():
-            workers.start(n, pickle.dumps((load_model, (self._pickled_model,))))
+            workers.start(n - 1, pickle.dumps((load_model, (self._pickled_model,))))
         return False
 
     def _is_picklable(self) -> bool:
@@ -99,6 +99,8 @@ class RefitWorkers:
         """Return the scores of refits in a worker, None for refits that this process has to do."""
         try:
             found: list[RefitScores] = workers.call(score_refits, rows, self._pickled_model, sets, get_config())
+        except workers.NoIdleWorkerError:
+            return [None] * len(sets)
         except workers.WorkerError:
             self._failed = True
             return [None] * len(sets)

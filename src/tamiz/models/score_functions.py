@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,8 +165,31 @@ def _roc_area(
         # Equal rows have equal probabilities; the order of other rows needs the refit.
         if not same.all():
             return None
-    earlier = np.concatenate([[0.0], np.cumsum(below)[:-1]])
-    return float((above * (earlier + below / 2)).sum() / (above.sum() * below.sum()))
+    return float(_area_of_groups(above, below))
+
+
+def _area_of_groups(above: NDArray[Any], below: NDArray[Any]) -> Floats:
+    """Return the area under the ROC curve from weights of both classes at ascending values, which are on the last axis."""
+    through = below.cumsum(axis=-1)
+    return np.asarray((above * (through - below / 2)).sum(axis=-1) / (above.sum(axis=-1) * through[..., -1]))
+
+
+def roc_areas(values: Floats, positive: Floats, negative: Floats) -> Floats:
+    """Return the area under the ROC curve of each row of values, of shape (n_rankings, n_rows).
+
+    `positive` and `negative` are the weights of the rows of both classes, 0 for those of the other class.
+    """
+    order = np.argsort(values, axis=1)
+    ranked = np.take_along_axis(values, order, axis=1)
+    # Equal values are one group, numbered over all rankings; groups of weight 0 fill the rest.
+    is_new = np.ones(values.shape, dtype=bool)
+    is_new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    group = is_new.cumsum(axis=1) - 1 + np.arange(len(values))[:, None] * values.shape[1]
+    above, below = (
+        np.bincount(group.ravel(), weight[order].ravel(), values.size).reshape(values.shape)
+        for weight in (positive, negative)
+    )
+    return _area_of_groups(above, below)
 
 
 _LIKELIHOOD_SCORES: dict[str, LikelihoodScore] = {"neg_log_loss": _log_loss, "roc_auc": _roc_auc}

@@ -39,6 +39,10 @@ class WorkerError(Exception):
     """A worker could not run a task: none was idle, it exited, or the request or the answer could not be pickled."""
 
 
+class NoIdleWorkerError(WorkerError):
+    """All workers are busy: the caller does the work itself."""
+
+
 class _Worker:
     """A process that answers one request at a time."""
 
@@ -127,7 +131,7 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
         request = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
         worker = _idle_workers.pop()
     except IndexError:
-        raise WorkerError("no worker process is free") from None
+        raise NoIdleWorkerError("no worker process is free") from None
     except Exception as error:  # pickling may raise anything; the caller then does the work itself
         raise WorkerError(f"the work cannot be sent to another process: {error}") from error
     try:

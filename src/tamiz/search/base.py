@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,9 +129,12 @@ class Search(BaseEstimator, ABC):
     ----------
     min_gain : float
         A set is better than the best so far when its merit is higher by more than this.
+    ignores_merits : bool
+        Whether the walk reads no merit and visits at most one set of each size.
     """
 
     min_gain: float = 0.0
+    ignores_merits: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -149,6 +152,11 @@ class Search(BaseEstimator, ABC):
     @abstractmethod
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:
         """Yield proposals, receive the merits of the sets of each, and return why the search ended."""
+
+    def visited_by_size(self, problem: Problem, rng: np.random.Generator) -> dict[int, Masks]:
+        """Return by size the allowed sets of a walk that ignores merits, without their merits."""
+        proposals = (proposal.scan(None).candidates.masks() for proposal in self.walk(problem, rng))
+        return {int(mask.sum()): mask for masks in proposals for mask in masks}
 
     def max_evaluations(self, problem: Problem) -> int | None:  # noqa: ARG002 - a search with a limit reads the problem
         """Return the largest number of evaluations, None where it has no useful bound."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,31 +12,33 @@ from numpy.typing import NDArray
 from tamiz.runtime.validation import check_integer, check_real
 from tamiz.search.base import Columns, Problem, Search, Walk, max_moves
 from tamiz.subsets.candidates import Candidates, Masks
-from tamiz.subsets.evaluator import MeritProperties
-
-# Equal importances differ in their last bits where the losses of folds are summed in another order: they are rounded to this.
-_IMPORTANCE_DIGITS = 12
+from tamiz.subsets.evaluator import ImportanceGetter, MeritProperties
 
 
 class RecursiveElimination(Search):
     """Start with every column and drop the least important ones, step by step (recursive feature elimination).
 
-    The merit provides the importances: for `CrossValidated` it is permutation importance, the loss of the score of each fold when
-    the values of the column are permuted among the test rows. A step therefore needs one model in each fold, where `Backward`
-    needs one for every column. The search continues to the smallest requested size, or to the empty set; the result is the
-    best of the sets that it evaluated.
+    The merit provides the importances: those of `CrossValidated` are the coefficients or importances of the model, fitted to all
+    rows, or permutation importances. A step therefore needs few models, where `Backward` needs one for every column and fold. The
+    search continues to the smallest requested size, or to the empty set; the result is the best of the sets of a requested size.
 
     Parameters
     ----------
     step : int or float, default=1
         Number of columns (or column groups) to drop in a step; below 1, their share of the remaining ones, at least one.
+    importance_getter : str or callable, default="auto"
+        "auto" is the sum of the squared coefficients of a column (`coef_`), else `feature_importances_`, of the model, or of the
+        last step of a pipeline whose other steps keep the columns, such as a scaler; for a model with neither it is "permutation":
+        the loss of the score of each fold when the values of the column are permuted among the test rows. Other text is the
+        attribute of the fitted model, such as "named_steps.svc.coef_", and a callable gets the fitted model: both give a number for
+        each column (and output), whose squares are summed.
     n_repeats : int, default=5
-        Number of permutations; the importance of a column is the mean loss.
+        Number of permutations; the permutation importance of a column is the mean loss.
     start, fixed, excluded : list of column names or numbers, default=None
         Columns to start with, to keep in every set, and to keep out of every set.
     column_groups : list of lists of column names or numbers, default=None
-        Columns that are dropped together. Their values are permuted together, too: otherwise columns that can replace each other
-        would conceal the importance of the group.
+        Columns that are dropped together. Their importances are added; their values are permuted together, because otherwise
+        columns that can replace each other would conceal the importance of the group.
 
     Raises
     ------
@@ -44,10 +47,18 @@ class RecursiveElimination(Search):
 
     Notes
     -----
-    At most p + 1 evaluations for p columns, each with one additional model in every fold, which predicts `n_repeats` times for
-    every column. Among equal importances the last column is dropped. Redundant columns share their importance: one of them may be
-    dropped early, which does no harm while another remains. The random permutations depend only on the set and the seed, so a
-    search that is resumed from its journal takes the same steps.
+    Coefficients are compared on the scale of the columns that the model gets. Encoded columns (`encode` of `CrossValidated`) are
+    standardised, and the importance of a category is the sum over its indicators, divided by the square roots of their shares. A
+    table of numbers is passed as it is: columns of very different standard deviations are a warning. Coefficients and impurity
+    decreases are those of the training rows; "permutation" measures on other rows what the score loses.
+
+    At most p + 1 evaluations for p columns, and one model of all rows for each step; permutation importance needs one additional
+    model in every fold, which predicts `n_repeats` times for every column. Larger sets than the requested ones are not evaluated.
+    With `importance_getter="auto"` the sets of a path with a whole number as `step` are those of scikit-learn's `RFE`, and
+    `SizeSearchCV(SubsetSelector(CrossValidated(model), RecursiveElimination(step)), model)` has the scores of its `RFECV`. Among
+    equal importances the last column is dropped. Redundant columns share their importance: one of them may be dropped early,
+    which does no harm while another remains. The random permutations depend only on the set and the seed, so a search that is
+    resumed from its journal takes the same steps.
 
     References
     ----------
@@ -72,6 +83,7 @@ class RecursiveElimination(Search):
         self,
         step: float = 1,
         *,
+        importance_getter: ImportanceGetter = "auto",
         n_repeats: int = 5,
         start: Columns | None = None,
         fixed: Columns | None = None,
@@ -80,18 +92,26 @@ class RecursiveElimination(Search):
     ) -> None:
         super().__init__(start=start, fixed=fixed, excluded=excluded, column_groups=column_groups)
         self.step = step
+        self.importance_getter = importance_getter
         self.n_repeats = n_repeats
+
+    ignores_merits: ClassVar[bool] = True
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - the merit draws the permutations
         """Yield the set that remains after each step."""
         step, n_repeats = _check_step(self.step), check_integer("n_repeats", self.n_repeats, low=1)
+        if not (isinstance(self.importance_getter, str) or callable(self.importance_getter)):
+            raise TypeError(
+                "importance_getter must be 'auto', 'permutation', the name of an attribute of the fitted model or a callable, got "
+                f"{self.importance_getter!r}."
+            )
         mask = ~problem.excluded if problem.start is None else problem.start.copy()
         # Raises an error for a merit without importances; without units nothing is computed.
-        _importances(problem.merit_properties, mask, [], n_repeats)
-        yield Candidates.from_masks(mask)
+        self._importances(problem.merit_properties, mask, [], n_repeats)
+        yield _evaluated(problem, mask)
         while problem.removals(mask):
             members = [unit for unit in problem.units if mask[unit[0]]]
-            importances = _importances(problem.merit_properties, mask, members, n_repeats)
+            importances = self._importances(problem.merit_properties, mask, members, n_repeats)
             order = [members[u] for u in np.lexsort((-np.arange(len(members)), importances)).tolist()]
             for _ in range(_n_dropped(step, len(members))):
                 # Every drop changes which units can be dropped so that an allowed size stays reachable.
@@ -101,7 +121,7 @@ class RecursiveElimination(Search):
                     break
                 mask = mask.copy()
                 mask[least_important] = False
-            yield Candidates.from_masks(mask)
+            yield _evaluated(problem, mask)
         return (
             "the requested size is reached"
             if problem.size_requested and mask.sum() == problem.min_size
@@ -109,28 +129,36 @@ class RecursiveElimination(Search):
         )
 
     def max_evaluations(self, problem: Problem) -> int:
-        """Return the number of evaluations when columns are dropped down to the smallest allowed size."""
+        """Return the number of allowed sizes when columns are dropped down to the smallest one."""
         step = _check_step(self.step)
         mask = ~problem.excluded if problem.start is None else problem.start
         units = [unit for unit in problem.units if mask[unit[0]]]
-        n_left, n_drops, n_steps = len(units), max_moves(units, int(mask.sum()) - problem.min_size), 0
-        while n_drops > 0:
-            dropped = _n_dropped(step, n_left)
-            n_left, n_drops, n_steps = n_left - dropped, n_drops - dropped, n_steps + 1
-        return 1 + n_steps
+        n_left, n_drops, n_evaluated = len(units), max_moves(units, int(mask.sum()) - problem.min_size), 0
+        # The smallest size after a number of drops: after fewer drops no set is small enough.
+        sizes = int(mask.sum()) - np.cumsum([0, *sorted(map(len, units), reverse=True)])
+        while True:
+            n_evaluated += bool(sizes[len(units) - n_left] <= problem.max_size)
+            if n_drops <= 0:
+                return n_evaluated
+            dropped = min(_n_dropped(step, n_left), n_drops)
+            n_left, n_drops = n_left - dropped, n_drops - dropped
+
+    def _importances(
+        self, merit: MeritProperties, mask: Masks, units: list[NDArray[np.intp]], n_repeats: int
+    ) -> NDArray[np.float64]:
+        """Return the importances of units in a set."""
+        found = merit.importances(mask, units, n_repeats, self.importance_getter)
+        if found is None:
+            raise ValueError(
+                f"RecursiveElimination needs a merit that provides the importance of each column; {merit.name} does not. Use "
+                "Backward."
+            )
+        return found
 
 
-def _importances(
-    merit: MeritProperties, mask: Masks, units: list[NDArray[np.intp]], n_repeats: int
-) -> NDArray[np.float64]:
-    """Return the importances of units in a set, divided by the largest absolute importance."""
-    found = merit.importances(mask, units, n_repeats)
-    if found is None:
-        raise ValueError(
-            f"RecursiveElimination needs a merit that provides the importance of each column; {merit.name} does not. Use Backward."
-        )
-    largest = np.abs(found).max(initial=0.0)
-    return np.round(found / largest, _IMPORTANCE_DIGITS) if largest else found
+def _evaluated(problem: Problem, mask: Masks) -> Candidates:
+    """Return the proposal to evaluate a set, which is empty on the way to the requested sizes."""
+    return Candidates.from_masks(mask[None][: int(mask.sum() <= problem.max_size)])
 
 
 def _check_step(step: float) -> float:

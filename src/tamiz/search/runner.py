@@ -64,6 +64,10 @@ class SearchJob:
 
     def plan(self, stop: StoppingRule | None) -> SearchPlan:
         """Run the first sets of the search, and return the largest cost of the whole search, extrapolated from them."""
+        if self.search.ignores_merits and self.problem.max_size < self.problem.n_columns:
+            # The sets on the way to the requested sizes take time, too: as many sets, all of them evaluated, take longer.
+            problem = replace(self.problem, max_size=self.problem.n_columns)
+            return replace(self, problem=problem).plan(stop)
         search_limit = self.search.max_evaluations(self.problem)
         rule_limit = None if stop is None else stop.remaining_evaluations(self._new_archive())
         limits = [n for n in (search_limit, rule_limit) if n is not None]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
+from sklearn.base import clone
 
 from tamiz.criteria.base import Relevance
 from tamiz.criteria.column_pairs import (
@@ -25,6 +26,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_memory, check_positive, check_real
 from tamiz.selection.rank_selector import RankSelector
+from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
 from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
@@ -38,6 +40,8 @@ from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invarian
 
 # A warning names a larger probability that a column of noise is dropped.
 _MAX_CHANCE = 0.01
+_BYTES_PER_PAIR = 48.0
+_PLAN_ADVICE = "Fewer columns (a RankSelector before it, or kinds) take less time."
 _ASSOCIATIONS = {"pearson": "a correlation", "linear": "an R2", "symmetric_uncertainty": "a symmetric uncertainty"}
 _MEASURES = tuple(_ASSOCIATIONS)
 
@@ -60,6 +64,8 @@ class RedundancyFilter(Selector):
     relevance : Relevance or str, default=None
         The column with the higher score is preferred, as in `RankSelector`. None is the symmetric uncertainty with the target,
         where there is one.
+    max_seconds : float, default=None
+        Time limit: TimeoutError is raised when it has passed before the associations are complete.
 
     Attributes
     ----------
@@ -140,11 +146,17 @@ class RedundancyFilter(Selector):
     _needs_target: ClassVar[bool] = False
 
     def __init__(
-        self, measure: str = "pearson", *, threshold: float = 0.95, relevance: Relevance | str | None = None
+        self,
+        measure: str = "pearson",
+        *,
+        threshold: float = 0.95,
+        relevance: Relevance | str | None = None,
+        max_seconds: float | None = None,
     ) -> None:
         self.measure = measure
         self.threshold = threshold
         self.relevance = relevance
+        self.max_seconds = max_seconds
 
     def _criterion(self) -> Relevance | None:
         return resolve_relevance(self.relevance)
@@ -173,6 +185,7 @@ class RedundancyFilter(Selector):
         """
         measure = check_choice("measure", self.measure, _MEASURES)
         threshold = check_real("threshold", check_positive("threshold", self.threshold), high=1.0)
+        limit = TimeLimit(self.max_seconds)
         with parallel.thread_session():
             source = self._open_source(X, y, sample_weight, groups)
             schema = source.schema
@@ -184,8 +197,10 @@ class RedundancyFilter(Selector):
             table = positive_weight_rows(without_target(source))
             check_enough_rows(table.schema.n_rows)
             varied = np.array([j for j in table.schema.used.tolist() if not table.schema.columns[j].constant], np.intp)
+            limit.check("The relevance of the columns")
             order = np.lexsort((_missing_weights(table)[varied], -scores[varied]))
             associations = _ColumnAssociations(table, varied, measure, threshold)
+            limit.check("The association of all pairs of columns")
             kept, values, determined = associations.visit(order)
         n_common = [int(associations.n_common[i, by[0]]) if len(by) == 1 else 0 for i, by in enumerate(determined)]
         warn_user(_chance_warnings(table, varied, kept, determined, n_common, measure, threshold))
@@ -205,6 +220,26 @@ class RedundancyFilter(Selector):
         record_features(self, X)
         self.schema_ = schema
         return self
+
+    def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> RepetitionPlan:
+        """Return the largest cost of `fit`, from its time on some of the columns.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            The arguments of `fit`.
+
+        Returns
+        -------
+        RepetitionPlan
+            Seconds and bytes; `str()` of it is a sentence.
+        """
+        once = clone(self).set_params(max_seconds=None)
+        with parallel.thread_session():
+            source = self._open_source(X, y, sample_weight, groups)
+            seconds = time_on_columns(once.fit, source, 3.0 if self.measure == "linear" else 2.0)
+        n_bytes = _BYTES_PER_PAIR * len(source.schema.used) ** 2
+        return RepetitionPlan("selections", 1, seconds, seconds, _PLAN_ADVICE, n_bytes)
 
 
 def _chance_warnings(
@@ -289,7 +324,7 @@ class _ColumnAssociations:
     def __init__(self, source: Source, varied: NDArray[np.intp], measure: str, threshold: float) -> None:
         p = len(varied)
         check_memory(
-            48.0 * p * p,
+            _BYTES_PER_PAIR * p * p,
             f"The associations of {p:,} columns with each other",
             "Keep fewer columns first, with RankSelector.",
         )

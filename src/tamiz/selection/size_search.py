@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +14,7 @@ from sklearn.utils import Tags, get_tags
 
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.models.evaluator import WrapperEvaluator
+from tamiz.models.evaluator import WrapperEvaluator, stable_repr
 from tamiz.models.refits import RefitBackend, choose_backend
 from tamiz.models.task import make_task
 from tamiz.runtime import parallel, progress
@@ -191,10 +193,12 @@ class SizeSearchCV(Selector):
                 raise DataError("SizeSearchCV requires y to be passed, but the target y is None.")
             evaluator = self.make_evaluator(source)
             folds = range(len(evaluator.task.folds))
-            scores = [
-                self._score_fold(source, evaluator, fold, sizes)
-                for fold in progress.track_progress("Folds", folds, len(folds))
-            ]
+            scores = self._score_paths(source, evaluator, sizes)
+            if scores is None:
+                scores = [
+                    self._score_fold(source, evaluator, fold, sizes)
+                    for fold in progress.track_progress("Folds", folds, len(folds))
+                ]
             self.cv_results_ = _make_cv_results(scores, sizes)
             self.n_features_ = self._choose_size(self.cv_results_)
             self.score_name_ = evaluator.name
@@ -251,14 +255,42 @@ class SizeSearchCV(Selector):
                 sets = self._checked_selector()._supports_by_size(select_rows(source, rows), sizes)
         except ValueError as error:
             raise DataError(f"{where}: {error}") from error
-        for size in sizes or ():
-            if size not in sets:
-                raise DataError(
-                    f"{where}: the search evaluated no set of {size:,} column{'s' * (size > 1)}; use other sizes, or a search that "
-                    "visits every size, such as Forward."
-                )
+        _check_has_sizes(sets, sizes, where)
         found = evaluator.scores_in_fold(fold, np.array(list(sets.values())))
         return dict(zip(sets, found.tolist(), strict=True))
+
+    def _score_paths(
+        self, source: Source, evaluator: WrapperEvaluator, sizes: list[int] | None
+    ) -> list[dict[int, float]] | None:
+        """Return the test scores of recursive elimination whose importances are those of the estimator itself; None otherwise.
+
+        Each fit then serves for the importances and for the score.
+        """
+        selector, own = self._checked_selector(), self._cross_validated()
+        merit = selector.merit if isinstance(selector, SubsetSelector) else None
+        if not (isinstance(selector, SubsetSelector) and isinstance(merit, CrossValidated)):
+            return None
+        if merit.encode != own.encode or stable_repr(merit.estimator) != stable_repr(own.estimator):
+            return None
+        found = selector._path_problem(source, sizes)
+        if found is None or found[0].importance_getter == "permutation" or not own.reads_target:
+            return None
+        search, problem = found
+        paths = [evaluator.fold_importances(fold) for fold in range(len(evaluator.task.folds))]
+        start = ~problem.excluded if problem.start is None else problem.start
+        if paths[0].importances(start, [], 1, search.importance_getter) is None:
+            return None
+
+        def of_fold(fold: int) -> dict[int, float]:
+            path = paths[fold]
+            sets = search.visited_by_size(replace(problem, merit_properties=path), make_rng(0))
+            sets = {size: sets[size] for size in (sizes or sets) if size in sets}
+            _check_has_sizes(sets, sizes, f"Fold {fold + 1} of {len(paths)}")
+            return {size: path.score(mask) for size, mask in sets.items()}
+
+        with parallel.single_threaded() if evaluator.has_few_rows else nullcontext():
+            scores = parallel.map_blocks(of_fold, range(len(paths)))
+            return list(progress.track_progress("Folds", scores, len(paths)))
 
     def _choose_size(self, results: dict[str, NDArray[Any]]) -> int:
         """Return the size that the rule chooses."""
@@ -275,6 +307,15 @@ class SizeSearchCV(Selector):
                 )
             min_score -= fold_scores.std(ddof=1) / np.sqrt(len(fold_scores))
         return int(results["n_features"][np.flatnonzero(means >= min_score)[0]])
+
+
+def _check_has_sizes(sets: Mapping[int, object], sizes: Iterable[int] | None, where: str) -> None:
+    for size in sizes or ():
+        if size not in sets:
+            raise DataError(
+                f"{where}: the search evaluated no set of {size:,} column{'s' * (size > 1)}; use other sizes, or a search that "
+                "visits every size, such as Forward."
+            )
 
 
 def _make_cv_results(scores: Sequence[dict[int, float]], sizes: list[int] | None) -> dict[str, NDArray[Any]]:

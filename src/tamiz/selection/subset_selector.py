@@ -30,6 +30,7 @@ from tamiz.search.archive import Archive, Certificate
 from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.duplicate_columns import describe_duplicate_columns, unsearched_duplicates
 from tamiz.search.journal import Journal
+from tamiz.search.recursive_elimination import RecursiveElimination
 from tamiz.search.runner import SearchJob, SearchPlan
 from tamiz.search.stopping import StoppingRule
 from tamiz.selection.selector import Selector
@@ -89,7 +90,7 @@ class SubsetSelector(Selector):
         differs between fits, but folds and estimators always use seed 0.
     n_jobs : int, default=None
         Number of threads; None uses the cores available to this process. The result does not depend on it. Many short refits of an
-        estimator run in as many worker processes; 1 runs everything in this process.
+        estimator run in this process and `n_jobs - 1` worker processes; 1 starts none.
     allow_duplicates : bool, default=False
         Whether exact duplicates of a column are searched, too, and may be selected together. By default only the first of them is
         searched, or those that the search fixes or starts with; column groups are not checked.
@@ -245,10 +246,31 @@ class SubsetSelector(Selector):
 
     def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
         """Return the best evaluated set of each size; sizes of which no set was evaluated are not in the dict."""
+        sized = self._of_sizes(sizes)
+        if self._visits_one_path:
+            job, _ = sized._make_job(source, None, None, None, self.random_state)
+            sets = job.search.visited_by_size(job.problem, job.rng)
+        else:
+            archive = sized.fit(source).archive_
+            sets = {size: archive.mask(number) for size, number in archive.best_per_size().items()}
+        return {size: sets[size] for size in (sizes or sorted(sets)) if size in sets}
+
+    def _of_sizes(self, sizes: Sequence[int] | None) -> Self:
         size = (1, 1.0) if sizes is None else (min(sizes), max(sizes))
-        searched = clone(self).set_params(n_features=size, journal=None).fit(source)
-        best = searched.archive_.best_per_size()
-        return {size: searched.archive_.mask(best[size]) for size in (sizes or sorted(best)) if size in best}
+        return clone(self).set_params(n_features=size, journal=None)
+
+    @property
+    def _visits_one_path(self) -> bool:
+        """Whether the sets that are visited do not depend on merits."""
+        search = resolve_search(self.search)
+        return search is not None and search.ignores_merits and self.stop is None
+
+    def _path_problem(self, source: Source, sizes: Sequence[int] | None) -> tuple[RecursiveElimination, Problem] | None:
+        """Return the search and its problem for a model that has importances of its own, None for other searches."""
+        search = resolve_search(self.search)
+        if not self._visits_one_path or not isinstance(search, RecursiveElimination):
+            return None
+        return search, self._of_sizes(sizes)._make_problem(source, search)[0]
 
     @property
     def cv_results_(self) -> dict[str, NDArray[Any]]:

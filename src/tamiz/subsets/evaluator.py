@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from tamiz.subsets.candidates import Candidates, Masks
 
 Floats = NDArray[np.float64]
 Unit = NDArray[np.intp]
+# How the importances of columns are found, as `RecursiveElimination` describes it.
+ImportanceGetter: TypeAlias = "str | Callable[[Any], Any]"
 
 
 class MeritProperties:
@@ -43,8 +45,16 @@ class MeritProperties:
         """Return for each mask an upper bound of the merits of all its subsets, None if the merit has no bound."""
         return None
 
-    def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats | None:  # noqa: ARG002
+    def importances(
+        self,
+        mask: Masks,  # noqa: ARG002
+        units: Sequence[Unit],  # noqa: ARG002
+        n_repeats: int,  # noqa: ARG002
+        getter: ImportanceGetter = "auto",  # noqa: ARG002
+    ) -> Floats | None:
         """Return the importance of each unit of columns within a set, None if only the merits of other sets show it.
+
+        Importances that differ by rounding errors only are equal.
 
         Parameters
         ----------
@@ -53,6 +63,8 @@ class MeritProperties:
             Columns of the set that are evaluated together; there may be none.
         n_repeats : int
             Number of random repetitions, if the importance is random. Draws depend only on the set and the seed of the merit.
+        getter : str or callable
+            `importance_getter` of `RecursiveElimination`.
         """
         return None
 
@@ -157,9 +169,11 @@ class NaNCheckEvaluator(Evaluator):
         """Return upper bounds of the merit."""
         return self._evaluator.upper_bounds(masks)
 
-    def importances(self, mask: Masks, units: Sequence[Unit], n_repeats: int) -> Floats | None:
+    def importances(
+        self, mask: Masks, units: Sequence[Unit], n_repeats: int, getter: ImportanceGetter = "auto"
+    ) -> Floats | None:
         """Return the importance of each unit of columns within a set."""
-        return self._evaluator.importances(mask, units, n_repeats)
+        return self._evaluator.importances(mask, units, n_repeats, getter)
 
     def max_bytes(self) -> float:
         """Return the maximum memory of the evaluator in bytes."""
