@@ -76,8 +76,19 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> None:
         _check_names(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, X.schema.names)
         return
     # The names of a frame suffice; a lazy frame is collected without its rows.
-    table = eager_frame(nw.from_native(X).head(0)).to_native() if is_frame(X) else check_matrix(X)
+    table = _frame_of_names(X) if is_frame(X) else check_matrix(X)
     validate_data(estimator, table, reset=reset, skip_check_array=True)
+
+
+def _frame_of_names(X: Any) -> Any:
+    """Return a frame without rows, whose names every version of scikit-learn reads."""
+    head = eager_frame(nw.from_native(X).head(0))
+    if head.implementation.is_polars() and not hasattr(head.to_native(), "__dataframe__"):
+        import pyarrow as pa
+
+        # scikit-learn before 1.9 reads names by this protocol, which polars 2 does not have.
+        return pa.table({name: [] for name in head.columns})
+    return head.to_native()
 
 
 def check_graph_columns(X: Any, schema: Schema) -> None:
