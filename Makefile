@@ -50,7 +50,8 @@ lowest newest:
 	test -x .venv-$@/bin/python || $(PYTHON) -m venv .venv-$@
 	.venv-$@/bin/pip install --quiet --disable-pip-version-check --upgrade \
 	  $(if $(filter lowest,$@),--constraint constraints-lowest.txt) --editable '.[dev]'
-	NUMBA_CACHE_DIR=.venv-$@/kernels .venv-$@/bin/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(DIRECTORY)
+	export NUMBA_CACHE_DIR=$(CURDIR)/.venv-$@/kernels && .venv-$@/bin/python -m tamiz.kernels && \
+	  .venv-$@/bin/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(DIRECTORY)
 
 $(VENV)/docs: $(VENV)/run
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
