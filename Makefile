@@ -1,5 +1,5 @@
 # `make report` shows what tamiz does; `make docs` builds the site; `make test` is what CI runs; `make slow` is run before a step is
-# called done.
+# called done; `make lowest newest` tests the range of versions.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -43,6 +43,15 @@ test: $(VENV)/dev chromium
 
 slow: test $(VENV)/docs
 	$(BIN)/pytest -m slow
+
+# The fast tests with the lowest versions of all dependencies, and with the newest; DIRECTORY=tests/contracts runs a part.
+.PHONY: lowest newest
+lowest newest:
+	test -x .venv-$@/bin/python || $(PYTHON) -m venv .venv-$@
+	.venv-$@/bin/pip install --quiet --disable-pip-version-check --upgrade \
+	  $(if $(filter lowest,$@),--constraint constraints-lowest.txt) --editable '.[dev]'
+	export NUMBA_CACHE_DIR=$(CURDIR)/.venv-$@/kernels && .venv-$@/bin/python -m tamiz.kernels && \
+	  .venv-$@/bin/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(DIRECTORY)
 
 $(VENV)/docs: $(VENV)/run
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'

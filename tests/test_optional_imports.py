@@ -12,6 +12,7 @@ import pytest
 from tamiz.display.figures import MIN_MATPLOTLIB
 from tamiz.runtime import optional_imports
 from tamiz.runtime.optional_imports import import_optional
+from tamiz.spectral.multigrid import MIN_PYAMG
 
 ROOT = Path(__file__).parents[1]
 ABSENT = {"feature": "Drawing", "package": "no-such-package", "min_version": "2.5", "extra": "plot"}
@@ -69,6 +70,7 @@ def test_the_extra_installs_the_version_that_is_asked_for():
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
     assert extras["plot"] == [f"matplotlib>={MIN_MATPLOTLIB}"]
+    assert extras["multigrid"] == [f"pyamg>={MIN_PYAMG}"]
     assert importlib.metadata.version("matplotlib")
 
 

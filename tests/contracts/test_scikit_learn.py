@@ -1,14 +1,19 @@
-"""Every public estimator passes the checks of scikit-learn."""
+"""Every public estimator passes the checks of scikit-learn, but for the exceptions that the documentation lists."""
 
 import inspect
+import re
+from pathlib import Path
 
 import pytest
-from sklearn.base import clone
+import sklearn
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import tamiz
 from tamiz import RankSelector, RedundancyFilter, SizeSearchCV, SubsetSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.cluster import registry as clusters
@@ -29,8 +34,6 @@ RELEVANCES = {"permutation_importance": PermutationImportance(cv=2)}
 MERITS = {"recursive_elimination": CrossValidated("gaussian_nb", cv=2)}
 # A short training.
 MAPS = {"autoencoder": Autoencoder(hidden_sizes=(8,), max_epochs=10)}
-# One of the checks fits iris, whose neighbour graph has two components, which is an error by default.
-CONNECTED = ("laplacian_eigenmaps", "isomap", "locally_linear_embedding")
 ESTIMATORS = [
     *(RankSelector(RELEVANCES.get(entry.name, entry.load()())) for entry in criteria.of_kind("relevance")),
     RankSelector(),
@@ -38,14 +41,11 @@ ESTIMATORS = [
     SubsetSelector(CrossValidated(MODELS[0], cv=2), Forward(), stop=Evaluations(5)),
     SizeSearchCV(SubsetSelector(CFS(), Forward()), GaussianNB(), cv=2, sizes=[1], rule="one_standard_error"),
     RedundancyFilter(),
-    BorutaSelector("information-gain", max_iter=5),
+    MixedNB(),
+    BorutaSelector(),
     StabilitySelector(n_features=2, n_pairs=5),
     KnockoffSelector("tree-importance", random_state=0),
-    *(MAPS.get(entry.name, entry.load()()) for entry in reduction.of_kind("map") if entry.name not in CONNECTED),
-    LaplacianEigenmaps(disconnected="per_component"),
-    Isomap(disconnected="per_component"),
-    # Two of the checks have too few distinct rows for the neighbourhoods of "hessian" and "ltsa".
-    LocallyLinearEmbedding(1, disconnected="per_component"),
+    *(MAPS.get(entry.name, entry.load()()) for entry in reduction.of_kind("map")),
     *(entry.load()() for entry in clusters.of_kind("clustering")),
 ]
 # The same classes with other parameters.
@@ -58,28 +58,58 @@ VARIANTS = [
     *(SizeSearchCV(RankSelector(), model, cv=2) for model in MODELS),
     *(RedundancyFilter(measure) for measure in ("linear", "symmetric_uncertainty")),
     RedundancyFilter(relevance="symmetric-uncertainty"),
-    BorutaSelector(max_iter=5),
+    BorutaSelector("information-gain", max_iter=5),
     StabilitySelector(SubsetSelector(CFS(), Forward()), n_features=1, n_pairs=2),
     KnockoffSelector(random_state=0),
     KnockoffSelector("tree-importance", n_draws=2, method="equicorrelated", random_state=0),
     *(PCA(1, missing=missing) for missing in ("pairwise", "iterative")),
     *(PCA(1, solver=solver) for solver in ("svd", "randomized")),
-    LaplacianEigenmaps(disconnected="connect"),
-    Isomap(disconnected="connect"),
+    *(LaplacianEigenmaps(disconnected=handled) for handled in ("connect", "per_component")),
+    *(Isomap(disconnected=handled) for handled in ("connect", "per_component")),
+    # Two of the checks have too few distinct rows for the neighbourhoods of "hessian" and "ltsa".
+    LocallyLinearEmbedding(1, disconnected="per_component"),
     LocallyLinearEmbedding(1, method="modified", disconnected="per_component"),
     SpectralClustering(2, assign_labels="cluster_qr"),
 ]
+# The table of exceptions in the documentation: an estimator, the checks that it fails, and the reason.
+PAGE = Path(__file__).parents[2] / "docs" / "scikit-learn.md"
+EXCEPTIONS = {
+    estimator: dict.fromkeys(re.findall(r"`(check_\w+)`", checks), reason)
+    for estimator, checks, reason in re.findall(
+        r"^\| `(.*)` \| (`check_.*) \| (.*) \|$", PAGE.read_text("utf-8"), re.MULTILINE
+    )
+}
+
+
+def exceptions(estimator):
+    """Return the checks that an estimator must fail, with their reasons."""
+    failed = dict(EXCEPTIONS.get(repr(estimator), {}))
+    tags = get_tags(estimator).input_tags
+    if sklearn.__version__ == "1.7.0" and tags.categorical and not tags.allow_nan:
+        failed["check_positive_only_tag_during_fit"] = "scikit-learn 1.7.0 subtracts a mean from whole numbers in place"
+    return failed
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=exceptions)
 def test_scikit_learns_check(estimator, check):
     check(estimator)
 
 
+def test_every_public_estimator_is_checked():
+    registries = [
+        tamiz.registry,
+        *(getattr(tamiz, name).registry for name in ("cluster", "error_control", "reduction")),
+    ]
+    public = {entry.load() for registry in registries for entry in registry}
+    estimators = {member for member in public if isinstance(member, type) and issubclass(member, BaseEstimator)}
+    assert estimators == {type(estimator) for estimator in ESTIMATORS}
+    assert set(EXCEPTIONS) <= set(map(repr, ESTIMATORS))
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@parametrize_with_checks(VARIANTS)
+@parametrize_with_checks(VARIANTS, expected_failed_checks=exceptions)
 def test_scikit_learns_check_with_other_parameters(estimator, check):
     check(estimator)
 
@@ -98,7 +128,7 @@ BEFORE_FIT = (
 )
 
 
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, *VARIANTS, MixedNB()], ids=repr)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *VARIANTS], ids=repr)
 def test_methods_and_properties_of_an_unfitted_estimator_raise_not_fitted_error(estimator):
     for name in dir(type(estimator)):
         if not name.startswith(("_", *BEFORE_FIT)):

@@ -43,7 +43,7 @@ def mixed(seed, n=60):
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@parametrize_with_checks([MixedNB(), MixedNB(alpha=0.5, var_smoothing=1e-6)])
+@parametrize_with_checks([MixedNB(alpha=0.5, var_smoothing=1e-6)])
 def test_scikit_learns_check(estimator, check):
     check(estimator)
 

@@ -143,7 +143,7 @@ def test_input_that_is_no_sparse_table_of_numbers_is_refused():
 def test_rows_become_dense_only_where_that_is_small_and_faster(metric, dense):
     rng = np.random.default_rng(0)
     full = sparse.csr_array(1 + rng.random((50, 20)))
-    thin = sparse.random_array((50, 5000), density=0.01, rng=rng) + sparse.coo_array(
+    thin = sparse.random_array((50, 5000), density=0.01, random_state=rng) + sparse.coo_array(
         (np.ones(50), (range(50), [0] * 50)), (50, 5000)
     )
     for matrix, kind in ((full, dense), (thin, SparsePoints)):
@@ -164,9 +164,9 @@ def test_rows_become_dense_only_where_that_is_small_and_faster(metric, dense):
 
 
 def test_many_rows_of_few_columns_become_dense_and_wide_ones_do_not():
-    narrow = sparse.random_array((60_000, 200), density=0.01, rng=np.random.default_rng(0))
+    narrow = sparse.random_array((60_000, 200), density=0.01, random_state=np.random.default_rng(0))
     assert type(choose_sparse_points(narrow, "euclidean")[0]) is EuclideanPoints
-    wide = sparse.random_array((60_000, 1000), density=0.001, rng=np.random.default_rng(0))
+    wide = sparse.random_array((60_000, 1000), density=0.001, random_state=np.random.default_rng(0))
     assert type(choose_sparse_points(wide, "euclidean")[0]) is SparsePoints
 
 

@@ -7,6 +7,7 @@ import sklearn
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -92,9 +93,13 @@ def test_weights_reach_the_selector_in_every_fold(routed, selector):
     folds = list(GroupKFold(3).split(X, Y, GROUPS))
     name = type(selector).__name__.lower()
     if routed:
-        classifier = GaussianNB().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-        pipeline = make_pipeline(selector.set_fit_request(sample_weight=True), classifier)
-        found = cross_validate(pipeline, X, Y, cv=folds, params={"sample_weight": WEIGHT}, error_score="raise")
+        pipeline = make_pipeline(
+            selector.set_fit_request(sample_weight=True), GaussianNB().set_fit_request(sample_weight=True)
+        )
+        # A pipeline routes weights to the score of its last step from scikit-learn 1.8 on; a scorer does in every version.
+        scoring = get_scorer("accuracy").set_score_request(sample_weight=True)
+        given = {"params": {"sample_weight": WEIGHT}, "error_score": "raise"}
+        found = cross_validate(pipeline, X, Y, cv=folds, scoring=scoring, **given)
         assert found["test_score"].tolist() == pytest.approx(by_hand(selector, folds, WEIGHT))
     else:
         given = {f"{name}__sample_weight": WEIGHT, "gaussiannb__sample_weight": WEIGHT}
@@ -160,13 +165,14 @@ def test_a_ranking_before_a_search(routed):
 def test_weights_are_routed_to_the_step_of_a_wrapped_pipeline_that_requests_them():
     folds = GroupKFold(3)
     with sklearn.config_context(enable_metadata_routing=True):
-        classifier = LogisticRegression().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        classifier = LogisticRegression().set_fit_request(sample_weight=True)
+        scoring = get_scorer("accuracy").set_score_request(sample_weight=True)
         pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), classifier)
         selector = SubsetSelector(CrossValidated(pipeline, folds), Backward(), n_features=6)
         found = selector.fit(X, Y, sample_weight=WEIGHT, groups=GROUPS).merit_
         given = {"sample_weight": WEIGHT, "groups": GROUPS}
-        wanted = cross_validate(pipeline, X, Y, cv=folds, params=given, error_score="raise")["test_score"].mean()
-        assert found == pytest.approx(wanted, rel=1e-12)
+        wanted = cross_validate(pipeline, X, Y, cv=folds, scoring=scoring, params=given, error_score="raise")
+        assert found == pytest.approx(wanted["test_score"].mean(), rel=1e-12)
         nobody = make_pipeline(StandardScaler(), LogisticRegression())
         with pytest.raises(
             DataError, match=r"accepts no sample_weight in fit.* call set_fit_request\(sample_weight=True\)"

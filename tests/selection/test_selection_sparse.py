@@ -163,7 +163,7 @@ def test_text_in_a_pipeline():
 
 def test_the_graph_of_a_wide_sparse_table_is_that_of_its_rows():
     rng = np.random.default_rng(2)
-    from_sparse = sparse.random_array((300, 2_000), density=0.01, rng=rng, format="csr")
+    from_sparse = sparse.random_array((300, 2_000), density=0.01, random_state=rng, format="csr")
     scores = RankSelector(LaplacianScore(graph=KNearest(5))).fit(from_sparse).scores_
     np.testing.assert_allclose(
         scores, 1 - laplacian_score(from_sparse, KNearest(5).build(from_sparse.toarray())), rtol=1e-9

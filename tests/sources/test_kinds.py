@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tamiz import open_source
@@ -102,6 +103,8 @@ def test_levels_are_in_the_order_that_a_frame_declares_and_sorted_where_it_decla
             "parquet of polars": ENUM.write_parquet,
             "feather": ORDERED.to_feather,
         }[way](data)
+    if way == "parquet of polars" and not pq.read_schema(data).field("size").type.ordered:
+        pytest.skip("polars before 1.42 writes levels without their order")
     size, shade = open_source(data).schema.columns
     assert (size.levels, shade.levels) == (("low", "mid", "high"), ("a", "b", "c"))
     target = open_source(data, "size").schema.target

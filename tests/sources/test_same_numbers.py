@@ -190,7 +190,7 @@ def large_parquet(frame, folder):
     """A folder of seven files whose boundaries are not those of the pieces."""
     (folder / "parts").mkdir()
     for k, rows in enumerate(np.array_split(np.arange(N_LARGE), 7)):
-        frame.iloc[rows].to_parquet(folder / "parts" / f"part-{k}.parquet", row_group_size=5000)
+        frame.iloc[rows].to_parquet(folder / "parts" / f"part-{k}.parquet", row_group_size=5000, index=False)
     return folder / "parts"
 
 

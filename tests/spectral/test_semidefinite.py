@@ -33,7 +33,7 @@ def random_matrices():
     arrow[0, 1:] = arrow[1:, 0] = 1.0
     yield "arrow", sparse.csr_array(arrow)
     for n, share in ((50, 0.02), (200, 0.01), (300, 0.05)):
-        A = sparse.random_array((n, n), density=share, rng=rng)
+        A = sparse.random_array((n, n), density=share, random_state=rng)
         yield f"{n} rows", sparse.csr_array(A @ A.T + sparse.eye_array(n))
     yield "grid", sparse.csr_array(grid_laplacian(31, 17) + 0.1 * sparse.eye_array(31 * 17))
     X = rng.normal(size=(400, 3))

@@ -1,11 +1,14 @@
 """The choice of an eigen-solver by the graph; all solvers find the same eigenpairs."""
 
+from importlib.metadata import PackageNotFoundError
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from tamiz.exceptions import TamizWarning
 from tamiz.graphs import Graph
+from tamiz.runtime import optional_imports
 from tamiz.spectral import eigenpairs, smallest_eigenpairs, solver_policy
 
 
@@ -47,10 +50,34 @@ def test_a_box_is_solved_by_what_suits_its_sides(sides, words):
     assert (found.residuals <= 1e-6 * found.values + 1e-12).all()
 
 
-def test_multigrid_leads_to_the_same_pairs_where_elimination_costs_too_much(monkeypatch):
+@pytest.fixture
+def _multigrid_is_cheapest(monkeypatch):
     monkeypatch.setattr(solver_policy, "_MULTIPLICATION_SECONDS", 1e3)
     monkeypatch.setattr(solver_policy, "_MULTIGRID_ROUNDS", 2)
     monkeypatch.setattr(solver_policy, "_IMPORT_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("_multigrid_is_cheapest")
+@pytest.mark.parametrize("installed", ["0", "5.1.9"])
+def test_without_pyamg_the_other_solvers_find_the_same_pairs(monkeypatch, installed):
+    found_by = []
+
+    def version(package):
+        found_by.append(package)
+        if installed == "0":
+            raise PackageNotFoundError
+        return installed
+
+    monkeypatch.setattr(optional_imports, "version", version)
+    found = smallest_eigenpairs(box(150, 12).laplacian(), 5)
+    assert found_by == ["pyamg"]
+    assert "multigrid" not in found.solver
+    np.testing.assert_allclose(found.values, values_of_box(5, 150, 12), rtol=1e-9, atol=1e-18)
+
+
+@pytest.mark.usefixtures("_multigrid_is_cheapest")
+def test_multigrid_leads_to_the_same_pairs_where_elimination_costs_too_much():
+    pytest.importorskip("pyamg", reason="pyamg is not installed")
     found = smallest_eigenpairs(box(300, 24).laplacian(), 5)
     assert "algebraic multigrid" in found.solver
     np.testing.assert_allclose(found.values, values_of_box(5, 300, 24), rtol=1e-9, atol=1e-18)

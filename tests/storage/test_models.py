@@ -137,7 +137,7 @@ def test_a_graph_of_mixed_columns_comes_back_and_reads_new_rows_as_before(tmp_pa
 
 
 def test_a_graph_of_sparse_rows_comes_back(tmp_path):
-    X = sparse.random_array((80, 200), density=0.05, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random_array((80, 200), density=0.05, random_state=np.random.default_rng(0), format="csr")
     X = sparse.csr_array(X + sparse.csr_array((np.ones(80), (np.arange(80), np.arange(80) % 7)), shape=X.shape))
     for metric in ("euclidean", "cosine"):
         graph = KNearest(4, metric=metric).build(X)

@@ -32,7 +32,7 @@ GRADIENT = ["#440154", "#3b528b", "#21918c", "#5ec962", "#d2c51e"]
 INK, MUTED, FAINT, RULE, STRONG = "#20272c", "#5d6970", "#a3adb3", "#c6ccce", "#3f7f9f"
 
 
-MIN_MATPLOTLIB = "3.8"
+MIN_MATPLOTLIB = "3.8.4"
 
 # In inches.
 PANEL_HEIGHT = 4.4

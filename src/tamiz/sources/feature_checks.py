@@ -75,8 +75,19 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> None:
         return
     # The names of a frame suffice; a lazy frame is collected without its rows.
     frame = as_frame(X)
-    table = check_matrix(X) if frame is None else eager_frame(frame.head(0)).to_native()
+    table = check_matrix(X) if frame is None else _frame_of_names(frame)
     validate_data(estimator, table, reset=reset, skip_check_array=True)
+
+
+def _frame_of_names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Any:
+    """Return a frame without rows, whose names every version of scikit-learn reads."""
+    head = eager_frame(frame.head(0))
+    if head.implementation.is_polars() and not hasattr(head.to_native(), "__dataframe__"):
+        import pyarrow as pa
+
+        # scikit-learn before 1.9 reads names by this protocol, which polars 2 does not have.
+        return pa.table({name: [] for name in head.columns})
+    return head.to_native()
 
 
 def check_graph_columns(X: Any, schema: Schema) -> None:

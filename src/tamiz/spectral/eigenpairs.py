@@ -100,8 +100,8 @@ def smallest_eigenpairs(laplacian: Laplacian, n_eigenpairs: int, *, tol: float =
     The known null vectors are projected out. Graphs of up to 200 rows are solved by a dense solver. Otherwise a basis grows by
     blocks of directions, and its Rayleigh-Ritz vectors are computed, until they have converged. The first directions are Chebyshev
     polynomials of the Laplacian, whose degree grows as the wanted eigenvalues get closer to the others. If their remaining work
-    exceeds that of a sparse elimination in minimum-degree order, or of algebraic multigrid, the iteration switches to solutions
-    with L. These choices depend on sizes and counts only, not on measured time.
+    exceeds that of a sparse elimination in minimum-degree order, or of algebraic multigrid where the optional package pyamg is
+    installed, the iteration switches to solutions with L. These choices depend on sizes and counts only, not on measured time.
 
     References
     ----------

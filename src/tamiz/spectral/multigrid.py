@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
+from tamiz.runtime.optional_imports import import_optional
 from tamiz.spectral.pencil import Pencil
 from tamiz.spectral.rayleigh_ritz import RitzPairs
 from tamiz.statistics.base import Floats
 
+MIN_PYAMG = "5.2"
 # Damping of the Jacobi smoother, which reduces high-frequency errors.
 _JACOBI_WEIGHT = 2.0 / 3.0
 _STRENGTH_THRESHOLD = 0.25
@@ -44,6 +46,11 @@ class Multigrid:
     ----------
     useful : bool
         Whether the levels shrink quickly enough to one that is small enough to be inverted.
+
+    Raises
+    ------
+    ImportError
+        When pyamg, which is optional, is not installed.
 
     References
     ----------
@@ -104,9 +111,15 @@ def _interpolation_matrix(matrix: sparse.csr_matrix) -> sparse.csr_array:
     """Return the interpolation from the next coarser level to the rows of a matrix."""
     # Imported here because pyamg needs 1/6 s to import, and it changes the warning filters.
     with warnings.catch_warnings():
-        from pyamg.classical import split
-        from pyamg.classical.interpolate import direct_interpolation
-        from pyamg.strength import classical_strength_of_connection
-
-    strength = classical_strength_of_connection(matrix, theta=_STRENGTH_THRESHOLD)
-    return sparse.csr_array(direct_interpolation(matrix, strength, split.RS(strength)))
+        classical, strengths = (
+            import_optional(
+                f"pyamg.{name}",
+                feature="Algebraic multigrid",
+                package="pyamg",
+                min_version=MIN_PYAMG,
+                extra="multigrid",
+            )
+            for name in ("classical", "strength")
+        )
+    strength = strengths.classical_strength_of_connection(matrix, theta=_STRENGTH_THRESHOLD)
+    return sparse.csr_array(classical.interpolate.direct_interpolation(matrix, strength, classical.split.RS(strength)))

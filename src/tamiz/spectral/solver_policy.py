@@ -102,7 +102,13 @@ class SolverPolicy:
         if remaining > elimination and elimination <= multigrid:
             self._solver = ShiftInvert(self._pencil, self._order, float(ritz.values[-1]))
         elif remaining > multigrid:
-            self._multigrid = Multigrid(self._pencil)
+            try:
+                self._multigrid = Multigrid(self._pencil)
+            except ImportError:
+                # Polynomials and elimination find the same pairs in up to five times the time.
+                self._multigrid_excluded = True
+                self._choose_solver(ritz)
+                return
             self._multigrid_excluded = not self._multigrid.useful
             self._multigrid_rounds = 0
             if not self._multigrid_excluded:

@@ -9,7 +9,9 @@ from tamiz.reduction import PCA
 
 
 def rows(n=200, q=30, density=0.1, seed=0, offset=0.0):
-    X = sparse.random_array((n, q), density=0.3 if n < 100 else density, rng=np.random.default_rng(seed), format="csr")
+    X = sparse.random_array(
+        (n, q), density=0.3 if n < 100 else density, random_state=np.random.default_rng(seed), format="csr"
+    )
     X = X.tolil()
     X[:, 3] = np.random.default_rng(seed + 1).normal(size=(n, 1)) + offset
     return X.tocsr()
@@ -86,7 +88,7 @@ def test_columns_without_entries_are_constant_and_reported():
 def test_nothing_of_the_size_of_the_table_is_made():
     import tracemalloc
 
-    X = sparse.random_array((50_000, 3_000), density=0.001, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random_array((50_000, 3_000), density=0.001, random_state=np.random.default_rng(0), format="csr")
     tracemalloc.start()
     pca = PCA(2, solver="randomized").fit(X)
     peak = tracemalloc.get_traced_memory()[1]
