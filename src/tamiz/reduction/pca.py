@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -208,18 +209,11 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
             check_image_shape(self.image_shape, rows.n_coordinates, rows.schema)
             wanted = check_n_components(self.n_components, min(rows.n_rows, rows.n_coordinates))
             found = decompose(rows, wanted, "covariance" if self.missing == "pairwise" else self.solver)
-            k = len(found.variances)
-            check_memory(
-                8.0 * rows.n_rows * k, f"{rows.n_rows:,} points of {k:,} components", "Ask for fewer components."
-            )
-            embedding = rows.project(found.directions)
-        if self.whiten:
-            embedding /= _standard_deviations(found.variances, rows.n_coordinates).astype(embedding.dtype)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         self._set_fitted(found, rows.encoder, rows.total_weight, rows.variances)
         self.noise_variance_ = found.noise_variance(max(rows.n_rows, rows.total_weight))
-        self.embedding_ = self._match_dtype(embedding, X)
+        self._unread_rows = (rows.source, X)
         warn_user(rows.collect_warnings())
         warn_user(_constant_column_warnings(rows.encoder.names, rows.variances, standardize=self.standardize))
         warn_user(decomposition_warnings(found, "" if rows.semidefinite else "; missing='iterative' avoids this"))
@@ -277,7 +271,6 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
             found = decompose_covariance(given.covariance, wanted)
         self._set_fitted(found, given.encoder, given.n_rows, np.diag(given.covariance).copy())
         self.noise_variance_ = found.noise_variance(given.n_rows)
-        self.__dict__.pop("embedding_", None)
         given.set_feature_attributes(self)
         warn_user(decomposition_warnings(found))
         return self
@@ -291,6 +284,8 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     ) -> None:
         self._row_encoder, self._total_weight, self.coordinate_variances_ = encoder, total_weight, variances
         self._parallel_analysis: ParallelAnalysis | None = None
+        for name in ("embedding_", "_unread_rows"):
+            vars(self).pop(name, None)
         self.components_, self.explained_variance_ = components.directions, components.variances
         share = (
             components.variances / components.total_variance
@@ -332,8 +327,25 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
             mean_image(shape, self.mean_),
             eigenimages(shape, self.components_, self.scale_, self.explained_variance_ratio_),
         ]
-        embedding = vars(self).get("embedding_")
+        embedding = getattr(self, "embedding_", None)
         return found if embedding is None else found + reconstructed_rows(shape, embedding, self.inverse_transform)
+
+    @cached_property
+    def embedding_(self) -> NDArray[Any]:  # type: ignore[override]  # computed when it is first read
+        """Coordinates of the rows of the fit."""
+        check_is_fitted(self)
+        if "_unread_rows" not in vars(self):
+            raise AttributeError("PCA was fitted on a covariance: pass rows to transform to get their coordinates.")
+        embedding = self._project(*self._unread_rows)
+        del self._unread_rows
+        return embedding
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state with the embedding instead of the rows from which it is computed."""
+        if "_unread_rows" in vars(self):
+            _ = self.embedding_
+        state: dict[str, Any] = super().__getstate__()
+        return state
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
@@ -347,8 +359,12 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         """
         check_is_fitted(self)
         compare_columns(self, X)
+        return self._project(self._row_encoder.read(X), X)
+
+    def _project(self, rows: Any, X: Any) -> NDArray[Any]:
+        """Return the coordinates of rows that were read from X."""
         with parallel.thread_session():
-            coordinates = self._row_encoder.project(self._row_encoder.read(X), self.components_)
+            coordinates = self._row_encoder.project(rows, self.components_)
         if self.whiten:
             scale = _standard_deviations(self.explained_variance_, self.components_.shape[1])
             coordinates /= scale.astype(coordinates.dtype)
