@@ -99,7 +99,8 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     parallel_analysis_ : ParallelAnalysis or None
         `parallel_analysis` with up to 100 random tables, computed at first use; None where it would take more than about a second.
     embedding_ : ndarray of shape (n_samples, n_components)
-        Coordinates of the rows; float32 if all numeric columns are float32. Not set by `fit_covariance`.
+        Coordinates of the rows; float32 if all numeric columns are float32. They are computed when they are first read, saved or
+        pickled; until then the estimator keeps the rows of the fit, which must not be changed. Not set by `fit_covariance`.
     n_components_ : int
     solver_ : {"covariance", "svd", "randomized"}
         The solver used.
@@ -118,7 +119,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     Notes
     -----
     Cost O(n q^2 + q^3) for q coordinates by the covariance, in memory O(q^2) beyond the rows: they are read block by block, once
-    for the cross products and once for the projection, so the table may be larger than memory. O(n^2 q) by singular vectors;
+    for the cross products and once for `embedding_`, so the table may be larger than memory. O(n^2 q) by singular vectors;
     O(n q k) for each of about fifteen passes of block Krylov. Rows of float32 are multiplied in float32, with relative errors of
     variances of about 1e-6. Categories become indicators, weighted by `categories`. With standardize=True and categories="famd"
     variances and axes are those of FAMD, and rows those of programs that standardise with n (prince, FactoMineR), times the square
@@ -336,7 +337,10 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         check_is_fitted(self)
         if "_unread_rows" not in vars(self):
             raise AttributeError("PCA was fitted on a covariance: pass rows to transform to get their coordinates.")
-        embedding = self._project(*self._unread_rows)
+        rows, X = self._unread_rows
+        n, k = rows.shape[0] if sparse.issparse(rows) else rows.schema.n_rows, self.n_components_
+        check_memory(8.0 * n * k, f"{n:,} points of {k:,} components", "Ask for fewer components.")
+        embedding = self._project(rows, X)
         del self._unread_rows
         return embedding
 
