@@ -286,7 +286,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         self._row_encoder, self._total_weight, self.coordinate_variances_ = encoder, total_weight, variances
         self._parallel_analysis: ParallelAnalysis | None = None
         for name in ("embedding_", "_unread_rows"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self.components_, self.explained_variance_ = components.directions, components.variances
         share = (
             components.variances / components.total_variance

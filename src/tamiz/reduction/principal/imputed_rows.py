@@ -70,7 +70,7 @@ class ImputedRows(CentredRows):
         encoding = self._table.encoding
         centre = encoding.centre + self.imputation.mean * encoding.scale
         fill = np.zeros_like(centre)
-        return TableCoordinateEncoder(self._table.schema, replace(encoding, centre=centre, fill=fill), fill=False)
+        return TableCoordinateEncoder(self.source.schema, replace(encoding, centre=centre, fill=fill), fill=False)
 
     @property
     def variances(self) -> Floats:
