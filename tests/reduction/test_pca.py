@@ -481,3 +481,16 @@ def test_a_fit_of_many_float32_rows_needs_less_memory_than_their_coordinates():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < pca.embedding_.nbytes / 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_a_change_of_the_rows_before_their_coordinates_are_read_is_reported(dtype):
+    X = np.random.default_rng(0).integers(0, 99, (40, 5)).astype(dtype)
+    expected = PCA(2).fit_transform(X)
+    pca = PCA(2).fit(X)
+    X *= 2
+    if dtype == np.int64:
+        np.testing.assert_array_equal(pca.embedding_, expected)
+        return
+    with pytest.warns(TamizWarning, match="PCA: X was changed after fit, .* Read embedding_ before X is changed"):
+        np.testing.assert_array_equal(pca.embedding_, pca.transform(X))

@@ -214,7 +214,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         record_features(self, X)
         self._set_fitted(found, rows.encoder, rows.total_weight, rows.variances)
         self.noise_variance_ = found.noise_variance(max(rows.n_rows, rows.total_weight))
-        self._unread_rows = (rows.source, X)
+        self._unread_rows = (rows.source, X, _sample_rows(X))
         warn_user(rows.collect_warnings())
         warn_user(_constant_column_warnings(rows.encoder.names, rows.variances, standardize=self.standardize))
         warn_user(decomposition_warnings(found, "" if rows.semidefinite else "; missing='iterative' avoids this"))
@@ -337,11 +337,14 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         check_is_fitted(self)
         if "_unread_rows" not in vars(self):
             raise AttributeError("PCA was fitted on a covariance: pass rows to transform to get their coordinates.")
-        rows, X = self._unread_rows
+        rows, X, sample = self._unread_rows
         n, k = rows.shape[0] if sparse.issparse(rows) else rows.schema.n_rows, self.n_components_
         check_memory(8.0 * n * k, f"{n:,} points of {k:,} components", "Ask for fewer components.")
+        if not np.array_equal(sample, _sample_rows(X), equal_nan=True):
+            text = "X was changed after fit, and embedding_ contains the coordinates of its present rows"
+            warn_user([f"PCA: {text}. Read embedding_ before X is changed, or fit again."])
         embedding = self._project(rows, X)
-        del self._unread_rows
+        self.__dict__.pop("_unread_rows", None)
         return embedding
 
     def __getstate__(self) -> dict[str, Any]:
@@ -417,6 +420,12 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+
+def _sample_rows(X: Any) -> NDArray[Any]:
+    """Return a copy of a few rows of an array, to recognise that it was changed; arrays of other types are copied by fit."""
+    is_shared = isinstance(X, np.ndarray) and X.dtype.kind == "f"
+    return X[:: max(1, len(X) // 8)].copy() if is_shared else np.empty(0)
 
 
 def _standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
