@@ -1,6 +1,6 @@
 """One fit of principal components by one system in a process of its own: ``python pca_work.py SYSTEM INPUT.npz OUTPUT.npz``.
 
-Prints the seconds of every repeat as JSON. `fit_transform` is what is timed: every system finds the components and places the rows.
+Prints the seconds of every repeat of `fit` or `fit_transform` as JSON.
 """
 
 import json
@@ -20,7 +20,7 @@ def main(system: str, source: str, out: str) -> None:
     for _ in range(int(given["repeats"])):
         model = MODELS[system]()
         begun = time.perf_counter()
-        model.fit_transform(X)
+        getattr(model, str(given["method"]))(X)
         seconds.append(time.perf_counter() - begun)
         found = {"variances": np.asarray(model.explained_variance_, dtype=np.float64)}
     np.savez(out, **found)

@@ -1,4 +1,4 @@
-"""ReliefF against Weka and scikit-rebate on the same table in the same run, and the cost of MultiSURF by the number of rows.
+"""ReliefF and MultiSURF against Weka, scikit-rebate and fast-select on the same tables in the same run.
 
 ReliefF of n rows and p columns computes n^2 p absolute differences; if each pair of rows were compared once, half would suffice.
 MultiSURF computes them twice: for the distances, and for the means over near rows. `gigadifferences` is n^2 p / 1e9 per second.
@@ -64,6 +64,27 @@ def test_weka_relieff_10000_x_100_has_the_scores_of_tamiz(benchmark):
 @pytest.mark.benchmark(group=RELIEFF)
 def test_scikit_rebate_relieff_10000_x_100(benchmark):
     fit_scikit_rebate(benchmark, "ReliefF", 10_000, n_neighbors=10)
+
+
+def fit_fast_select(benchmark, name, n_rows, **parameters):
+    fast_select = pytest.importorskip(
+        "fast_select", reason="fast-select is not installed; pip install '.[bench]' brings it"
+    )
+    benchmark.extra_info.update(system="fast-select")
+    estimator = getattr(fast_select, name)(n_features_to_select=2, backend="cpu", **parameters)
+    fitted = benchmark.pedantic(estimator.fit, args=(table(n_rows).X, table(n_rows).y), rounds=3, warmup_rounds=1)
+    assert set(fitted.top_features_[:2].tolist()) == INTERACTING
+
+
+@pytest.mark.benchmark(group=RELIEFF)
+def test_fast_select_relieff_10000_x_100(benchmark):
+    fit_fast_select(benchmark, "ReliefF", 10_000, n_neighbors=10)
+
+
+@pytest.mark.parametrize("n_rows", [1_000, 2_000, 4_000])
+def test_fast_select_multisurf(benchmark, n_rows):
+    benchmark.group = f"MultiSURF, numeric {n_rows:,} x 100"
+    fit_fast_select(benchmark, "MultiSURF", n_rows)
 
 
 @pytest.mark.parametrize("n_rows", [1_000, 2_000, 4_000, 8_000])

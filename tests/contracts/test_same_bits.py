@@ -61,8 +61,8 @@ def digests(name, n_jobs):
     """Return a hash of each fitted array and number."""
     fitted, transformed = fit(name, n_jobs)
     found = {key: np.asarray(value) for key, value in vars(fitted).items() if key.endswith("_") and key[0] != "_"}
-    arrays = {key: value for key, value in found.items() if value.dtype.kind in "bif"} | {"transform": transformed}
-    assert "embedding_" in arrays
+    arrays = {key: value for key, value in found.items() if value.dtype.kind in "bif"}
+    arrays |= {"transform": transformed, "embedding_": fitted.embedding_}
     return {key: hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest() for key, value in arrays.items()}
 
 

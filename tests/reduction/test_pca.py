@@ -1,6 +1,11 @@
 """Principal components against worked examples, R, scikit-learn and a plain version."""
 
+import copy
+import gc
 import json
+import pickle
+import tracemalloc
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -413,3 +418,79 @@ def test_values_of_new_rows_that_fit_does_not_know_are_reported():
 def test_standardize_is_true_or_false(standardize):
     with pytest.raises(TypeError, match="standardize must be True or False, got"):
         PCA(2, standardize=standardize).fit(TEN_POINTS)
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("missing", ["mean", "pairwise", "iterative"])
+def test_the_embedding_is_computed_when_it_is_first_read(missing, whiten):
+    frame = mixed_frame()
+    pca = PCA(2, missing=missing, whiten=whiten).fit(frame)
+    assert "embedding_" not in vars(pca)
+    np.testing.assert_array_equal(pca.embedding_, pca.transform(frame))
+    assert pca.embedding_ is pca.embedding_
+
+
+@pytest.mark.parametrize("as_table", [np.asarray, pd.DataFrame, sparse.csr_array, open_source])
+def test_copies_and_files_of_an_estimator_contain_its_embedding_instead_of_the_rows(tmp_path, as_table):
+    X = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
+    expected = PCA(2).fit_transform(as_table(X))
+    for copied in (
+        lambda pca: pickle.loads(pickle.dumps(pca)),
+        copy.deepcopy,
+        lambda pca: load(save(pca, tmp_path / "map.tamiz")),
+    ):
+        again = copied(PCA(2).fit(as_table(X)))
+        assert "embedding_" in vars(again)
+        assert "_unread_rows" not in vars(again)
+        np.testing.assert_array_equal(again.embedding_, expected)
+        assert again.embedding_.dtype == expected.dtype
+
+
+def test_the_rows_are_kept_until_the_embedding_is_read():
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    pca, rows = PCA(2).fit(X), weakref.ref(X)
+    expected = pca.transform(X)
+    del X
+    gc.collect()
+    assert rows() is not None
+    np.testing.assert_array_equal(pca.embedding_, expected)
+    gc.collect()
+    assert rows() is None
+
+
+def test_another_fit_replaces_an_embedding_that_was_read_or_not():
+    first, second = np.random.default_rng(0).normal(size=(2, 30, 4))
+    for read_first in (False, True):
+        pca = PCA(2).fit(first)
+        if read_first:
+            assert pca.embedding_.shape == (30, 2)
+        np.testing.assert_array_equal(pca.fit(second).embedding_, PCA(2).fit_transform(second))
+        pca.fit(first).fit_covariance(np.cov(second.T))
+        with pytest.raises(AttributeError, match="PCA was fitted on a covariance: pass rows to transform"):
+            _ = pca.embedding_
+    with pytest.raises(AttributeError, match="not fitted"):
+        _ = PCA().embedding_
+
+
+def test_a_fit_of_many_float32_rows_needs_less_memory_than_their_coordinates():
+    X = np.random.default_rng(0).standard_normal((200_000, 20), dtype=np.float32)
+    PCA(20).fit(X[:1000])
+    tracemalloc.start()
+    pca = PCA(20).fit(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < pca.embedding_.nbytes / 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_a_change_of_the_rows_before_their_coordinates_are_read_is_reported(dtype):
+    X = np.random.default_rng(0).integers(0, 99, (40, 5)).astype(dtype)
+    expected = PCA(2).fit_transform(X)
+    pca = PCA(2).fit(X)
+    X *= 2
+    if dtype == np.int64:
+        np.testing.assert_array_equal(pca.embedding_, expected)
+        return
+    with pytest.warns(TamizWarning, match="PCA: X was changed after fit, .* Read embedding_ before X is changed"):
+        np.testing.assert_array_equal(pca.embedding_, pca.transform(X))

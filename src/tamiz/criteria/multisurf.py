@@ -120,14 +120,15 @@ class _ClassGroups:
     def __init__(self, rows: ComparedRows) -> None:
         self._starts = rows.class_starts()
         class_sizes = np.diff(self._starts)
-        self._class_of = np.repeat(np.arange(len(class_sizes)), class_sizes)
+        n_classes = len(class_sizes)
+        self._class_of = np.repeat(np.arange(n_classes), class_sizes)
+        # The groups of the segments for a row of each class.
+        self._groups = np.where(np.eye(n_classes, dtype=bool), 0, np.arange(1, n_classes + 1))
         self.shares: Floats = np.concatenate([[0.0], class_sizes / rows.n_rows])
 
     def segments(self, block: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the bounds of the segments and their groups, for every row of a block."""
-        groups = np.tile(np.arange(1, len(self._starts)), (len(block), 1))
-        groups[np.arange(len(block)), self._class_of[block]] = 0
-        return np.tile(self._starts, (len(block), 1)), groups
+        return self._starts[None].repeat(len(block), axis=0), self._groups[self._class_of[block]]
 
 
 class _TargetGroups:

@@ -153,38 +153,25 @@ def read_compared_rows(source: Source, *, sort_by_target: bool, skip_missing: bo
     values = np.empty((len(columns), schema.n_rows))
     for block in source.blocks(columns):
         for k, j in enumerate(columns):
-            own = block.column(j)
-            values[k, position[block.rows.start : block.rows.stop]] = (
-                own if schema.columns[j].is_number else np.where(own < 0, np.nan, own)
-            )
-    kinds, expected = np.zeros(len(columns), dtype=np.int8), np.zeros(len(columns))
-    varies = np.zeros(len(columns), dtype=np.bool_)
-    for k, j in enumerate(columns):
-        complete = not np.isnan(values[k]).any()
-        varies[k] = np.fmin.reduce(values[k]) < np.fmax.reduce(values[k])
-        if schema.columns[j].is_number:
-            _scale_to_unit_range(values[k])
-            kinds[k] = COMPLETE_NUMBER if complete else SKIPPED_NUMBER if skip_missing else EXPECTED_NUMBER
-        else:
-            kinds[k] = COMPLETE_CODE if complete else CODE
-            expected[k] = 0.0 if skip_missing else 1 - 1 / len(schema.columns[j].levels)
+            values[k, position[block.rows.start : block.rows.stop]] = block.column(j)
+    is_number = np.array([schema.columns[j].is_number for j in columns], dtype=np.bool_)
+    n_levels = np.array([len(schema.columns[j].levels) for j in columns], dtype=np.int64)
+    values[~is_number[:, None] & (values < 0)] = np.nan
+    complete = ~np.isnan(values).any(axis=1)
+    low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
+    varies = low < high
+    # Numbers are scaled to [0, 1].
+    values -= np.where(is_number, low, 0.0)[:, None]
+    values /= np.where(is_number & varies, high - low, 1.0)[:, None]
+    incomplete_number = SKIPPED_NUMBER if skip_missing else EXPECTED_NUMBER
+    kinds = np.where(is_number, incomplete_number, CODE).astype(np.int8)
+    kinds[complete] = np.where(is_number, COMPLETE_NUMBER, COMPLETE_CODE)[complete]
+    expected = np.where(is_number | skip_missing, 0.0, 1 - 1 / np.maximum(n_levels, 1))
     table = ScaledColumns(read_only(values[varies]), read_only(kinds[varies]), read_only(expected[varies]))
     return ComparedRows(table, schema.used[varies], target[order])
 
 
 def scaled_differences(values: Floats) -> Floats:
     """Return numbers scaled to [0, 1]; 0 where all are equal."""
-    scaled = values.copy()
-    _scale_to_unit_range(scaled)
-    return scaled
-
-
-def _scale_to_unit_range(values: Floats) -> None:
-    """Scale the present values to [0, 1] in place; equal values become 0."""
-    present = values[~np.isnan(values)]
-    if not len(present):
-        return
-    width = present.max() - present.min()
-    values -= present.min()
-    if width > 0:
-        values /= width
+    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+    return (values - low) / (high - low if high > low else 1.0)

@@ -129,7 +129,7 @@ class EmbeddingDisplay:
                 "for an array of points."
             )
         check_is_fitted(estimator)
-        if "embedding_" not in vars(estimator):
+        if not hasattr(estimator, "embedding_"):
             raise DataError(
                 f"{type(estimator).__name__} was fitted on a covariance, so it has no rows to draw; pass transform(X) to "
                 "from_embedding, which requires that the mean was passed to fit_covariance."

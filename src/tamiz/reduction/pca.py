@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -98,7 +99,8 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     parallel_analysis_ : ParallelAnalysis or None
         `parallel_analysis` with up to 100 random tables, computed at first use; None where it would take more than about a second.
     embedding_ : ndarray of shape (n_samples, n_components)
-        Coordinates of the rows; float32 if all numeric columns are float32. Not set by `fit_covariance`.
+        Coordinates of the rows; float32 if all numeric columns are float32. They are computed when they are first read, saved or
+        pickled; until then the estimator keeps the rows of the fit, which must not be changed. Not set by `fit_covariance`.
     n_components_ : int
     solver_ : {"covariance", "svd", "randomized"}
         The solver used.
@@ -117,7 +119,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     Notes
     -----
     Cost O(n q^2 + q^3) for q coordinates by the covariance, in memory O(q^2) beyond the rows: they are read block by block, once
-    for the cross products and once for the projection, so the table may be larger than memory. O(n^2 q) by singular vectors;
+    for the cross products and once for `embedding_`, so the table may be larger than memory. O(n^2 q) by singular vectors;
     O(n q k) for each of about fifteen passes of block Krylov. Rows of float32 are multiplied in float32, with relative errors of
     variances of about 1e-6. Categories become indicators, weighted by `categories`. With standardize=True and categories="famd"
     variances and axes are those of FAMD, and rows those of programs that standardise with n (prince, FactoMineR), times the square
@@ -208,18 +210,11 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
             check_image_shape(self.image_shape, rows.n_coordinates, rows.schema)
             wanted = check_n_components(self.n_components, min(rows.n_rows, rows.n_coordinates))
             found = decompose(rows, wanted, "covariance" if self.missing == "pairwise" else self.solver)
-            k = len(found.variances)
-            check_memory(
-                8.0 * rows.n_rows * k, f"{rows.n_rows:,} points of {k:,} components", "Ask for fewer components."
-            )
-            embedding = rows.project(found.directions)
-        if self.whiten:
-            embedding /= _standard_deviations(found.variances, rows.n_coordinates).astype(embedding.dtype)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         self._set_fitted(found, rows.encoder, rows.total_weight, rows.variances)
         self.noise_variance_ = found.noise_variance(max(rows.n_rows, rows.total_weight))
-        self.embedding_ = self._match_dtype(embedding, X)
+        self._unread_rows = (rows.source, X, _sample_rows(X))
         warn_user(rows.collect_warnings())
         warn_user(_constant_column_warnings(rows.encoder.names, rows.variances, standardize=self.standardize))
         warn_user(decomposition_warnings(found, "" if rows.semidefinite else "; missing='iterative' avoids this"))
@@ -277,7 +272,6 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
             found = decompose_covariance(given.covariance, wanted)
         self._set_fitted(found, given.encoder, given.n_rows, np.diag(given.covariance).copy())
         self.noise_variance_ = found.noise_variance(given.n_rows)
-        self.__dict__.pop("embedding_", None)
         given.set_feature_attributes(self)
         warn_user(decomposition_warnings(found))
         return self
@@ -291,6 +285,8 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     ) -> None:
         self._row_encoder, self._total_weight, self.coordinate_variances_ = encoder, total_weight, variances
         self._parallel_analysis: ParallelAnalysis | None = None
+        for name in ("embedding_", "_unread_rows"):
+            self.__dict__.pop(name, None)
         self.components_, self.explained_variance_ = components.directions, components.variances
         share = (
             components.variances / components.total_variance
@@ -332,8 +328,31 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
             mean_image(shape, self.mean_),
             eigenimages(shape, self.components_, self.scale_, self.explained_variance_ratio_),
         ]
-        embedding = vars(self).get("embedding_")
+        embedding = getattr(self, "embedding_", None)
         return found if embedding is None else found + reconstructed_rows(shape, embedding, self.inverse_transform)
+
+    @cached_property
+    def embedding_(self) -> NDArray[Any]:  # type: ignore[override]  # computed when it is first read
+        """Coordinates of the rows of the fit."""
+        check_is_fitted(self)
+        if "_unread_rows" not in vars(self):
+            raise AttributeError("PCA was fitted on a covariance: pass rows to transform to get their coordinates.")
+        rows, X, sample = self._unread_rows
+        n, k = rows.shape[0] if sparse.issparse(rows) else rows.schema.n_rows, self.n_components_
+        check_memory(8.0 * n * k, f"{n:,} points of {k:,} components", "Ask for fewer components.")
+        if not np.array_equal(sample, _sample_rows(X), equal_nan=True):
+            text = "X was changed after fit, and embedding_ contains the coordinates of its present rows"
+            warn_user([f"PCA: {text}. Read embedding_ before X is changed, or fit again."])
+        embedding = self._project(rows, X)
+        self.__dict__.pop("_unread_rows", None)
+        return embedding
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state with the embedding instead of the rows from which it is computed."""
+        if "_unread_rows" in vars(self):
+            _ = self.embedding_
+        state: dict[str, Any] = super().__getstate__()
+        return state
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
@@ -347,8 +366,12 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         """
         check_is_fitted(self)
         compare_columns(self, X)
+        return self._project(self._row_encoder.read(X), X)
+
+    def _project(self, rows: Any, X: Any) -> NDArray[Any]:
+        """Return the coordinates of rows that were read from X."""
         with parallel.thread_session():
-            coordinates = self._row_encoder.project(self._row_encoder.read(X), self.components_)
+            coordinates = self._row_encoder.project(rows, self.components_)
         if self.whiten:
             scale = _standard_deviations(self.explained_variance_, self.components_.shape[1])
             coordinates /= scale.astype(coordinates.dtype)
@@ -397,6 +420,12 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+
+def _sample_rows(X: Any) -> NDArray[Any]:
+    """Return a copy of a few rows of an array, to recognise that it was changed; arrays of other types are copied by fit."""
+    is_shared = isinstance(X, np.ndarray) and X.dtype.kind == "f"
+    return X[:: max(1, len(X) // 8)].copy() if is_shared else np.empty(0)
 
 
 def _standard_deviations(variances: Floats, n_coordinates: int) -> Floats:

@@ -103,7 +103,7 @@ class _EstimatorFormat(ObjectFormat):
         cls = type(obj)
         named = constructor_parameters(cls)
         state = {}
-        for name, value in vars(obj).items():
+        for name, value in obj.__getstate__().items():
             if name in named or _is_fitted_attribute(cls, name):
                 state[name] = value
             elif not isinstance(getattr(cls, name, None), cached_property):
@@ -130,9 +130,13 @@ class _EstimatorFormat(ObjectFormat):
 
 
 def _is_fitted_attribute(cls: Any, name: str) -> bool:
-    """Return whether fit may set an attribute: its name has an underscore at an end, and the class has no such attribute."""
+    """Return whether fit may set an attribute: its name has an underscore at an end, and the class has none that it would hide.
+
+    A cached property with invariants is stored.
+    """
     marked = name.startswith("_") or name.endswith("_")
-    return marked and name.isidentifier() and not name.startswith("__") and not hasattr(cls, name)
+    is_free = not hasattr(cls, name) or name in collect_invariants(cls)
+    return marked and name.isidentifier() and not name.startswith("__") and is_free
 
 
 class _PlainFormat(ObjectFormat):

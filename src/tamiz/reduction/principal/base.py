@@ -56,6 +56,8 @@ class CentredRows(ABC):
     Attributes
     ----------
     n_rows, n_coordinates : int
+    source : Source or sparse matrix
+        The rows in the form that `encoder` projects.
     density : float
         Share of the coordinates that products read.
     schema : Schema or None
@@ -68,6 +70,7 @@ class CentredRows(ABC):
 
     n_rows: int
     n_coordinates: int
+    source: Any
     density: float = 1.0
     schema: Schema | None = None
     semidefinite: bool = True
@@ -104,6 +107,6 @@ class CentredRows(ABC):
     def weighted_rows(self) -> Floats:
         """Return the rows, each times the square root of its weight: their inner products are the covariance times total - 1."""
 
-    @abstractmethod
     def project(self, directions: Floats) -> NDArray[Any]:
         """Return the projections of the rows on directions."""
+        return self.encoder.project(self.source, directions)

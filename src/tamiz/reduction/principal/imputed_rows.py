@@ -36,7 +36,7 @@ class ImputedRows(CentredRows):
     """
 
     def __init__(self, table: TableRows, k: int) -> None:
-        self._table, self.schema = table, table.schema
+        self._table, self.source, self.schema = table, table.source, table.schema
         self.n_rows, self.n_coordinates = table.n_rows, table.n_coordinates
         most = min(self.n_rows - 1, self.n_coordinates - 1)
         if most < 1:
@@ -70,9 +70,7 @@ class ImputedRows(CentredRows):
         encoding = self._table.encoding
         centre = encoding.centre + self.imputation.mean * encoding.scale
         fill = np.zeros_like(centre)
-        return TableCoordinateEncoder(
-            self._table.source.schema, replace(encoding, centre=centre, fill=fill), fill=False
-        )
+        return TableCoordinateEncoder(self.source.schema, replace(encoding, centre=centre, fill=fill), fill=False)
 
     @property
     def variances(self) -> Floats:
@@ -100,10 +98,6 @@ class ImputedRows(CentredRows):
     def weighted_rows(self) -> Floats:
         """Return the imputed rows, each times the square root of its weight."""
         return self._weighted_values.copy()
-
-    def project(self, directions: Floats) -> NDArray[Any]:
-        """Return the projections of rows on directions, from the present values of each row."""
-        return self.encoder.project(self._table.source, directions)
 
 
 @dataclass(frozen=True)

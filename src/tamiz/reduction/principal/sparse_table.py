@@ -96,14 +96,14 @@ class SparseTableRows(CentredRows):
     """
 
     def __init__(self, matrix: Any, weight: Any, *, standardize: bool) -> None:
-        self._rows = _check_sparse_rows(matrix)
-        self.n_rows, self.n_coordinates = self._rows.shape
+        self.source = _check_sparse_rows(matrix)
+        self.n_rows, self.n_coordinates = self.source.shape
         check_enough_rows(self.n_rows)
         given = weight_vector(weight, self.n_rows)
         self._weight = scale_weights(given, float(given.sum()))
         self._total_weight = float(self._weight.sum())
         self._standardize = standardize
-        self.density = self._rows.nnz / max(self.n_rows * self.n_coordinates, 1)
+        self.density = self.source.nnz / max(self.n_rows * self.n_coordinates, 1)
 
     @property
     def total_weight(self) -> float:
@@ -113,7 +113,7 @@ class SparseTableRows(CentredRows):
     @cached_property
     def _moments(self) -> tuple[Floats, Floats, Floats]:
         """Return the mean of every column, its variance, and the share of the weight in its stored entries."""
-        by_column = self._rows.tocsc()
+        by_column = self.source.tocsc()
         counts = np.diff(by_column.indptr)
         column, weight = np.repeat(np.arange(self.n_coordinates), counts), self._weight[by_column.indices]
         first = np.zeros(self.n_coordinates)
@@ -148,10 +148,10 @@ class SparseTableRows(CentredRows):
         """Return the covariance: from the stored entries alone, except for columns that are stored densely."""
         q, mean = self.n_coordinates, self.encoder.mean
         full = np.flatnonzero(self._moments[2] > _DENSE_COLUMN_SHARE)
-        few = self._rows
+        few = self.source
         products = np.zeros((q, q))
         if len(full):
-            few = self._rows.copy()
+            few = self.source.copy()
             few.data[np.isin(few.indices, full)] = 0.0
             few.eliminate_zeros()
         at_once = max(_ENTRIES_PER_TASK, q * q // 4)
@@ -164,7 +164,7 @@ class SparseTableRows(CentredRows):
         products -= self._total_weight * np.outer(thin, thin)
         if len(full):
             check_memory(16.0 * self.n_rows * len(full), f"{len(full):,} columns with few zeros", "Pass a dense array.")
-            whole = self._rows[:, full].toarray() - mean[full]
+            whole = self.source[:, full].toarray() - mean[full]
             weighed = whole * self._weight[:, None]
             # The centred columns sum to 0, so the mean of the others does not change the products.
             across = few.T @ weighed
@@ -185,15 +185,11 @@ class SparseTableRows(CentredRows):
         """Return X times the covariance."""
         mean, scale = self.encoder.mean, self.encoder.scale
         scaled = X / scale
-        images = ((self._rows @ scaled.T) - scaled @ mean) * self._weight[:, None]
-        found = (self._rows.T @ images).T - np.outer(images.sum(axis=0), mean)
+        images = ((self.source @ scaled.T) - scaled @ mean) * self._weight[:, None]
+        found = (self.source.T @ images).T - np.outer(images.sum(axis=0), mean)
         return np.asarray(found / scale) / (self._total_weight - 1)
 
     def weighted_rows(self) -> Floats:
         """Return the rows as a dense array, each times the square root of its weight, to decompose fewer rows than columns."""
-        dense = (self._rows.toarray() - self.encoder.mean) / self.encoder.scale
+        dense = (self.source.toarray() - self.encoder.mean) / self.encoder.scale
         return np.asarray(dense * np.sqrt(self._weight)[:, None])
-
-    def project(self, directions: Floats) -> NDArray[Any]:
-        """Return the projections of the rows on directions."""
-        return self.encoder.project(self._rows, directions)

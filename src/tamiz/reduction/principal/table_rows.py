@@ -344,10 +344,6 @@ class TableRows(CentredRows):
         parallel.run_blocks(fill, row_pieces(self.source, self.n_coordinates))
         return rooted
 
-    def project(self, directions: Floats) -> NDArray[Any]:
-        """Return the projections of the rows on directions."""
-        return self.encoder.project(self.source, directions)
-
 
 def level_scale(
     moments: CoordinateMoments, first_level: int, columns: tuple[LevelIndicators, ...], categories: str
