@@ -17,7 +17,7 @@ from tamiz._study.model_descriptions import (
     describe_noise_experiment,
     describe_recommendation,
 )
-from tamiz.assessment.permutation_null import MIN_PERMUTATIONS, default_n_permutations
+from tamiz.selection.permutation_null import MIN_PERMUTATIONS, default_n_permutations
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated

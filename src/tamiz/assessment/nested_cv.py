@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
-from tamiz.assessment.permutation_null import PermutationNull, default_n_permutations, target_shuffle
+from tamiz.selection.permutation_null import PermutationNull, default_n_permutations, target_shuffle
 from tamiz.assessment.repeated_searches import run_with_progress, select_in_folds
 from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter, adapt_selector

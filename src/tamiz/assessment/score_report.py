@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tamiz.assessment.error_rates import SelectionErrorRates
 from tamiz.assessment.fold_scores import FoldScores
-from tamiz.assessment.permutation_null import PermutationNull
+from tamiz.selection.permutation_null import PermutationNull
 from tamiz.assessment.set_stability import Stability, stability
 from tamiz.runtime.user_warnings import list_names, quote_name
 from tamiz.statistics.base import Floats

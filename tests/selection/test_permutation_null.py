@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tamiz import open_source
-from tamiz.assessment.permutation_null import PermutationNull, default_n_permutations, target_shuffle
+from tamiz.selection.permutation_null import PermutationNull, default_n_permutations, target_shuffle
 
 N = 90
 X = np.random.default_rng(0).normal(size=(N, 2))
