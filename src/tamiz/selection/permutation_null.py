@@ -71,8 +71,8 @@ class PermutationNull:
         searches = f"{n} search{'es' * (n > 1)} on targets {self.description}"
         if not reached:
             return (
-                f"{searches} have a lower {self.statistic} than {self.observed:.3g} (at most {self.null_values.max():.3g}), but too few "
-                "select any column, or their values vary too much, to exclude chance."
+                f"{searches} have a lower {self.statistic} than {self.observed:.3g} (at most {self.null_values.max():.3g}), but "
+                "too few select any column, or their values vary too much, to exclude chance."
             )
         return f"{reached} of {searches} reach{'es' * (reached == 1)} the {self.statistic} {self.observed:.3g}."
 
