@@ -186,7 +186,7 @@ def test_the_score_of_the_subset_is_assessed_as_selection_report_does(found, sou
 def test_an_assessment_that_takes_long_is_left_out_and_reported_unless_it_is_asked_for(monkeypatch, source):
     usual = {"relevances": [], "maps": []}
     monkeypatch.setattr(models, "MAX_SEARCH_SECONDS", 0.0)
-    monkeypatch.setattr("tamiz.assessment.permutation_null._DEFAULT_PERMUTATIONS", 3)
+    monkeypatch.setattr("tamiz.selection.permutation_null._DEFAULT_PERMUTATIONS", 3)
     result = study(source, assess=None, **usual).to_dict()
     assert result["assessment"] is None
     (told,) = [w for w in result["warnings"] if w.startswith("The search was not repeated inside folds: 6 ")]

@@ -29,7 +29,7 @@ OF_CLASSES = named_models._CLASSIFIERS
 def few_folds(monkeypatch):
     """Few folds and shuffled targets."""
     monkeypatch.setattr(models, "_FOLDS", 3)
-    monkeypatch.setattr("tamiz.assessment.permutation_null._DEFAULT_PERMUTATIONS", 3)
+    monkeypatch.setattr("tamiz.selection.permutation_null._DEFAULT_PERMUTATIONS", 3)
 
 
 def study(*data, **more):

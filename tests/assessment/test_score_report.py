@@ -11,11 +11,11 @@ from tests.assessment.tables import signal
 from tamiz import RankSelector, SubsetSelector, selection_report
 from tamiz._study.model_descriptions import describe_assessment
 from tamiz.assessment.fold_scores import FoldScores
-from tamiz.assessment.permutation_null import PermutationNull
 from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.criteria import CFS, InformationGain, Variance
 from tamiz.report import score_text
 from tamiz.search import BestFirst
+from tamiz.selection.permutation_null import PermutationNull
 
 
 def scores(*values):

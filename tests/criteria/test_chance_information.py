@@ -199,8 +199,9 @@ def test_rankings_by_information_warn_of_selected_columns(criterion):
     named = type(criterion).__name__ + ": the information about the target of 'patient' .* select by the merit MIM with"
     with pytest.warns(TamizWarning, match=named):
         RankSelector(criterion, n_features=7).fit(X, y)
-    # Where all columns are kept, none is selected.
-    RankSelector(criterion).fit(X, y)
+    # A ranking of all columns warns by the same code.
+    with pytest.warns(TamizWarning, match=named):
+        assert RankSelector(criterion).fit(X, y).support_.all()
     RankSelector(IndependenceTest(contingency_test="pearson"), n_features=3).fit(X.drop(columns="patient"), y)
 
 

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from tamiz._study.model_descriptions import withhold_recommendation
 from tamiz.report.recommendation import (
     collect_recommendation,
+    initial_selection,
     recommendation_cost,
     recommendation_text,
     two_selections_note,
 )
-from tamiz.report.records.codec import from_json
+from tamiz.report.records.codec import from_json, to_json
 from tamiz.report.records.models import RecommendationRecord
 
 from . import sample, sample_model_effect
@@ -217,3 +219,23 @@ def test_names_that_are_html_are_text(hostile: dict[str, Any]) -> None:
     assert "<img" not in section
     assert "<b>bold" not in section
     assert "&lt;img" in section
+
+
+def test_where_the_subset_may_be_chance_nothing_is_recommended_unless_nested_scores_are_evidence(
+    wine: dict[str, Any],
+) -> None:
+    record = from_json(RecommendationRecord, found())
+    # Of three models on three selections, the interval of the best is far above the baseline of .5.
+    assert withhold_recommendation(record, "By chance.") is record
+    one = found()
+    one["scores"][0]["baseline"] = sample_model_effect.baseline(0.91, 0.0)
+    withheld = to_json(withhold_recommendation(from_json(RecommendationRecord, one), "By chance."))
+    assert (withheld["recommended"], list(withheld["columns"]), withheld["chance"]) == (None, [], "By chance.")
+    assert text_of(withheld).startswith(
+        "No columns are recommended, because the selection may be chance. By chance. In nested"
+    )
+    assert cost_of(withheld) == ""
+    wine["recommendation"] = withheld
+    assert two_selections_note(record_of(wine)) == ""
+    assert list(initial_selection(record_of(wine))) == []
+    assert "No columns are recommended" in render(wine)

@@ -33,7 +33,7 @@ def few_searches():
     """Few folds and shuffled targets, and no other evaluation."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(models, "_FOLDS", 3)
-        patched.setattr("tamiz.assessment.permutation_null._DEFAULT_PERMUTATIONS", 2)
+        patched.setattr("tamiz.selection.permutation_null._DEFAULT_PERMUTATIONS", 2)
         patched.setattr(models.ModelEvaluation, "recommend", lambda *_: None)
         patched.setattr(models.ModelEvaluation, "run_noise_experiment", lambda *_: None)
         yield

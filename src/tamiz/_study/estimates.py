@@ -17,10 +17,10 @@ from tamiz._study.models import (
 )
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
 from tamiz._study.search_costs import reasons_seconds, search_seconds
-from tamiz.assessment.permutation_null import default_n_permutations
 from tamiz.criteria.base import Merit
 from tamiz.criteria.linear_coefficient import LinearCoefficient
 from tamiz.search.base import Search
+from tamiz.selection.permutation_null import default_n_permutations
 from tamiz.sources.schema import Schema
 
 # Imports and compiled code, whatever the table.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from scipy import stats
 
 from tamiz.report.records.codec import Named
 from tamiz.report.records.models import (
@@ -111,6 +113,21 @@ def describe_recommendation(found: Recommendation, notes: Sequence[str]) -> Reco
         negligible_loss=NEGLIGIBLE_LOSS,
         notes=(*notes, *found.notes),
     )
+
+
+def withhold_recommendation(found: RecommendationRecord, chance: str) -> RecommendationRecord:
+    """Return the comparison without a recommendation, because the subset may be chance.
+
+    A selection of which a model scores above the baseline remains, if the confidence level of the interval is raised to hold for
+    all models and selections together (Bonferroni): nested cross-validation is then evidence of its own.
+    """
+    chosen = next(one for one in found.candidates if one.id == found.recommended)
+    freedom, n_compared = len(chosen.n_chosen) - 1, len(found.candidates) * len(found.models)
+    wider = stats.t.ppf(1 - 0.025 / n_compared, freedom) / stats.t.ppf(0.975, freedom)
+    baseline = found.scores[0].baseline.mean
+    if any(cell.mean - wider * (cell.mean - cell.interval[0]) > baseline for cell in chosen.scores[0]):
+        return found
+    return replace(found, recommended=None, columns=(), chance=chance)
 
 
 def describe_noise_experiment(found: NoiseExperiment, notes: Sequence[str]) -> NoiseExperimentRecord:

@@ -17,7 +17,6 @@ from tamiz._study.model_descriptions import (
     describe_noise_experiment,
     describe_recommendation,
 )
-from tamiz.assessment.permutation_null import MIN_PERMUTATIONS, default_n_permutations
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.cross_validated import CrossValidated
@@ -33,6 +32,7 @@ from tamiz.report.records.models import (
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.search.stopping import Seconds, StoppingRule
+from tamiz.selection.permutation_null import MIN_PERMUTATIONS, default_n_permutations
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema

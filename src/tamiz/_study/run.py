@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
+import numpy as np
+
 from tamiz._study.budget import Budget, StepRunner
 from tamiz._study.graph import RowGraph, needs_graph
 from tamiz._study.map_colors import describe_clusters, describe_colors
 from tamiz._study.map_records import describe_map
 from tamiz._study.maps import MapRequest, StudyMap, fit_map
 from tamiz._study.mean_rank import describe_mean_rank
+from tamiz._study.model_descriptions import withhold_recommendation
 from tamiz._study.models import ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
@@ -25,8 +28,9 @@ from tamiz.report.records.columns import RankingRecord, RedundancyRecord, Subset
 from tamiz.report.records.maps import ColorColumn, MapRecord, QualityRecord
 from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
 from tamiz.runtime.registry import method_label
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.search import registry as searches
+from tamiz.selection.permutation_null import PermutationNull
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import group_warnings, weight_groups_equally
@@ -181,6 +185,7 @@ class StudyRun:
             self.source, self.scoring, self.search_seed, assess=self.assess, missing=self.missing, budget=self.budget
         )
         if evaluation is None:
+            self._find_chance(selector, subset, None)
             return Evaluated()
         recommended = assessed = None
         if subset is not None:
@@ -202,7 +207,25 @@ class StudyRun:
             "the noise experiment",
         )
         recommendation, model_effect = recommended or (None, None)
+        chance = self._find_chance(selector, subset, assessed)
+        if recommendation is not None and chance is not None:
+            recommendation = withhold_recommendation(recommendation, chance.sentence)
         return Evaluated(recommendation, model_effect, assessed, experiment)
+
+    def _find_chance(
+        self, selector: SubsetSelector, subset: SubsetRecord | None, assessed: AssessmentRecord | None
+    ) -> PermutationNull | None:
+        """Return the permutation null distribution of the merit if it may be chance: that of the assessment, where there is one."""
+        if subset is None or not subset.columns or self.steps.interruption_note is not None:
+            return None
+        if assessed is None or assessed.null is None:
+            null = selector._chance_null(self.source)
+        else:
+            found = assessed.null
+            null = PermutationNull(np.array(found.merits), found.observed, found.statistic, found.shuffling)
+            null = null if null.explained_by_chance else None
+        selector._warn_of_chance(null)
+        return null
 
     def _add_error_rates(
         self, evaluation: ModelEvaluation, selector: SubsetSelector, assessed: AssessmentRecord | None
@@ -232,10 +255,14 @@ class StudyRun:
 
 def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) -> SubsetRecord | None:
     try:
-        selector.fit(source)
+        # The evaluation of the study compares the merit with chance.
+        with capture_warnings() as messages:
+            selector.fit(source)
     except KeyboardInterrupt:
         steps.record_interrupt(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
         if not hasattr(selector, "archive_"):
             return None
+    finally:
+        warn_user(messages)
     merit = Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_)
     return describe_subset(selector, merit, Named(**method_label(searches, selector.search_)))

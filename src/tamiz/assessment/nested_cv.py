@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
-from tamiz.assessment.permutation_null import PermutationNull, default_n_permutations, target_shuffle
 from tamiz.assessment.repeated_searches import run_with_progress, select_in_folds
 from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter, adapt_selector
@@ -33,6 +32,7 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
+from tamiz.selection.permutation_null import PermutationNull, default_n_permutations, target_shuffle
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.views import with_target

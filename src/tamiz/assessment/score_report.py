@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tamiz.assessment.error_rates import SelectionErrorRates
 from tamiz.assessment.fold_scores import FoldScores
-from tamiz.assessment.permutation_null import PermutationNull
 from tamiz.assessment.set_stability import Stability, stability
 from tamiz.runtime.user_warnings import list_names, quote_name
+from tamiz.selection.permutation_null import PermutationNull
 from tamiz.statistics.base import Floats
 
 # The largest number of columns that the text names.

@@ -130,7 +130,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         "disagreement": "" if mean_rank is None else _disagreement_text(ranking, mean_rank, counted),
         "has_cuts": bool(ranking.cut_points),
         "has_subset": bool(subset),
-        "has_recommended": at_first != subset,
+        "has_recommended": bool(at_first) and at_first != subset,
         "first_unticked": _first_unticked_text(names[order[0]], at_first) if at_first and n_ranked else "",
         "rows": rows,
         "unlisted_note": unlisted_note(len(names)),

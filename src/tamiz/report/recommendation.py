@@ -57,9 +57,7 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
     return {
         "lead": recommendation_text(found),
         "cost": recommendation_cost(found),
-        "columns": found.columns
-        if found.recommended != _ALL_COLUMNS and _beats_baseline(found, _recommended_candidate(found))
-        else [],
+        "columns": found.columns if found.recommended != _ALL_COLUMNS and _recommended_candidate(found) else [],
         "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}. Every selection is repeated inside each fold, on its "
         "training rows: CFS (correlation-based feature selection) prefers columns that are associated with the target but not with "
         "each other; a wrapper prefers columns with which its model has the best cross-validated score"
@@ -74,7 +72,7 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
 
 
 def initial_selection(result: StudyRecord) -> Sequence[str]:
-    """Return the initial choice of columns on the page: those recommended, else the subset, else none.
+    """Return the initial choice of columns on the page: those recommended, else the subset unless it may be chance, else none.
 
     Parameters
     ----------
@@ -82,9 +80,9 @@ def initial_selection(result: StudyRecord) -> Sequence[str]:
         The record of a study.
     """
     found, subset = result.recommendation, result.subset
-    if found is not None and _beats_baseline(found, _recommended_candidate(found)):
-        return _recommended_candidate(found).columns
-    return [] if subset is None else subset.columns
+    if found is not None and (recommended := _recommended_candidate(found)) is not None:
+        return recommended.columns
+    return [] if subset is None or (found is not None and found.chance) else subset.columns
 
 
 def two_selections_note(result: StudyRecord) -> str:
@@ -96,9 +94,9 @@ def two_selections_note(result: StudyRecord) -> str:
         The record of a study.
     """
     found, subset = result.recommendation, result.subset
-    if found is None or subset is None or set(initial_selection(result)) == set(subset.columns):
+    recommended = None if found is None else _recommended_candidate(found)
+    if recommended is None or subset is None or set(recommended.columns) == set(subset.columns):
         return ""
-    recommended = _recommended_candidate(found)
     columns = f"the {count_with_noun(len(recommended.columns), 'recommended column')} ({label_in_sentence(recommended.label)})"
     also = [("Effect on models", result.model_effect), ("Reliability", result.assessment)]
     sections = ["Subset", *(name for name, record in also if record is not None)]
@@ -110,19 +108,28 @@ def two_selections_note(result: StudyRecord) -> str:
 
 def recommendation_text(recommendation: RecommendationRecord) -> str:
     """Return in a sentence which columns to keep, with the rows, the scores and the baseline."""
-    name, candidates = recommendation.recommended, {one.id: one for one in recommendation.candidates}
-    chosen, score = candidates[name], recommendation.scores[0]
+    name, score = recommendation.recommended, recommendation.scores[0]
+    shown = [one for one in recommendation.candidates if name in (one.id, None)]
     score_format = score_format_for(score.id)
-    means = [cell.mean for cell in chosen.scores[0]]
+    means = [cell.mean for one in shown for cell in one.scores[0]]
+    n_models = len(recommendation.models)
     reached = f"of the model is {score_format.format_score(means[0])}"
     if len(means) > 1:
         low, high = map(score_format.format_score, (min(means), max(means)))
-        reached = f"of {len(means):,} models is {f'between {low} and {high}' if low != high else low}"
+        of = (
+            f"of {n_models:,} models"
+            if len(shown) == 1
+            else f"of {count_with_noun(n_models, 'model')} on {len(shown)} selections"
+        )
+        reached = f"{of} is {f'between {low} and {high}' if low != high else low}"
     measured = (
         f"in nested cross-validation of {count_with_noun(recommendation.n_samples, 'row')} the {score_format.name} {reached}; the "
         f"baseline is {score_format.format_score(score.baseline.mean)}"
     )
-    if not _beats_baseline(recommendation, chosen):
+    if name is None:
+        return f"No columns are recommended, because the selection may be chance. {recommendation.chance} {capitalize(measured)}."
+    chosen = _recommended_candidate(recommendation)
+    if chosen is None:
         return f"Neither a selection nor all columns together score above the baseline: {measured}."
     if name == _ALL_COLUMNS:
         columns = count_with_noun(recommendation.n_columns, "column")
@@ -158,6 +165,8 @@ def recommendation_cost(recommendation: RecommendationRecord) -> str:
     """Return in a sentence how the recommended columns change the score of each model, compared with all columns."""
     score_format = score_format_for(recommendation.scores[0].id)
     name = recommendation.recommended
+    if name is None:
+        return ""
     if name == _ALL_COLUMNS:
         others = _other_candidates(recommendation)
         if not others:
@@ -167,7 +176,7 @@ def recommendation_cost(recommendation: RecommendationRecord) -> str:
         size = count_with_noun(len(nearest.columns), "column")
         heading = _change_heading(score_format, "this selection")
         return f"The nearest selection is {label_in_sentence(nearest.label)} ({size}). {heading}: {changes}."
-    chosen = _recommended_candidate(recommendation)
+    chosen = next(one for one in recommendation.candidates if one.id == name)
     changes = _changes_text(recommendation.models, chosen.changes[0], score_format)
     return f"{_change_heading(score_format, 'recommended')}: {changes}."
 
@@ -182,28 +191,30 @@ def _changes_text(models: Sequence[Named], changes: Sequence[FoldedScores], scor
     return join_names(parts, width=_FULL_WIDTH)
 
 
-def _recommended_candidate(recommendation: RecommendationRecord) -> CandidateScores:
-    """Return the recommended candidate."""
-    return next(one for one in recommendation.candidates if one.id == recommendation.recommended)
-
-
-def _beats_baseline(recommendation: RecommendationRecord, candidate: CandidateScores) -> bool:
-    """Return whether, for some model, the interval of its mean score is above the baseline."""
+def _recommended_candidate(recommendation: RecommendationRecord) -> CandidateScores | None:
+    """Return the recommended candidate if, for some model, the interval of its mean score is above the baseline, else None."""
     baseline = recommendation.scores[0].baseline.mean
-    return any(cell.interval[0] > baseline for cell in candidate.scores[0])
+    return next(
+        (
+            one
+            for one in recommendation.candidates
+            if one.id == recommendation.recommended and any(cell.interval[0] > baseline for cell in one.scores[0])
+        ),
+        None,
+    )
 
 
 def _score_rows(recommendation: RecommendationRecord, k: int) -> dict[str, Any]:
     """Return the rows of the table for one score."""
     score = recommendation.scores[k]
-    score_format = score_format_for(score.id)
+    score_format, recommended = score_format_for(score.id), _recommended_candidate(recommendation)
     return {
         "name": score_title(score.id),
         "baseline": score_format.format_score(score.baseline.mean),
         "rows": [
             {
                 "label": one.label,
-                "kept": one.id == recommendation.recommended and _beats_baseline(recommendation, one),
+                "kept": one is recommended,
                 "size": n_chosen_text(one.n_chosen),
                 "cells": [
                     (

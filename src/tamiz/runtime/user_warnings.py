@@ -115,6 +115,11 @@ def capture_warnings() -> Iterator[list[str]]:
         _capture.reset(token)
 
 
+def captures_warnings() -> bool:
+    """Whether warnings are captured, as those of a fit that is a part of another computation, such as of a fold."""
+    return _capture.get() is not None
+
+
 def warn_user(messages: Iterable[str], category: type[TamizWarning] = TamizWarning) -> None:
     """Issue a Python warning for each message, or append it to the list of `capture_warnings` or `capture_imputation_notes`."""
     captured = _capture.get()

@@ -30,6 +30,7 @@ from tamiz.sources.views import has_all_rows
 from tamiz.statistics.independence import ColumnTests
 from tamiz.statistics.multiple_testing import CORRECTIONS, Correction
 from tamiz.storage.invariants import (
+    BoolArray,
     FloatArray,
     InstanceOf,
     IntegerArray,
@@ -65,6 +66,8 @@ class RankSelector(Selector):
     ----------
     scores_ : ndarray of shape (n_columns,)
         Larger is better.
+    support_ : ndarray of shape (n_columns,), bool
+        The selected columns.
     scores_std_ : ndarray of shape (n_columns,) or None
         For scores that are means over folds and random draws, such as `PermutationImportance`, their standard deviations.
     p_values_, adjusted_p_values_, statistics_ : ndarray of shape (n_columns,) or None
@@ -100,6 +103,7 @@ class RankSelector(Selector):
     invariants: ClassVar[Invariants] = {
         "relevance": Nullable(InstanceOf(Relevance, str)),
         "relevance_": InstanceOf(Relevance),
+        "support_": BoolArray("p"),
         "scores_": FloatArray("p"),
         "scores_std_": Nullable(FloatArray("p", low=0.0)),
         "scores_per_output_": Nullable(FloatArray("outputs", "p")),
@@ -174,9 +178,9 @@ class RankSelector(Selector):
         excluded = np.array([c.exclusion_reason is not None for c in source.schema.columns])
         constant = np.array([c.constant for c in source.schema.columns])
         self.ranking_ = np.lexsort((-self.scores_, constant, excluded))
-        self._support = self._select_support(source.schema)
+        self.support_ = self._support = self._select_support(source.schema)
         selected = np.flatnonzero(self._support).tolist()
-        if len(selected) < len(source.schema.used) and has_all_rows(source):
+        if has_all_rows(source):
             warn_user(self.relevance_.selection_warnings(tables, selected) + self._tie_warnings(source.schema))
         return self
 

@@ -16,6 +16,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria.base import Merit, MultiOutputMerit
+from tamiz.criteria.column_scores import score_columns
+from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_merit_and_search,
@@ -25,21 +27,29 @@ from tamiz.method_lookup import (
 from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import capture_warnings, captures_warnings, warn_user
 from tamiz.search.archive import Archive, Certificate
 from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.duplicate_columns import describe_duplicate_columns, unsearched_duplicates
 from tamiz.search.journal import Journal
 from tamiz.search.recursive_elimination import RecursiveElimination
 from tamiz.search.runner import SearchJob, SearchPlan
-from tamiz.search.stopping import StoppingRule
+from tamiz.search.stopping import StoppingRule, TargetMerit
+from tamiz.selection.permutation_null import (
+    MIN_PERMUTATIONS,
+    MIN_PREDICTION_MERITS,
+    PermutationNull,
+    chance_null,
+    target_shuffle,
+)
 from tamiz.selection.selector import Selector
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import expand_dates
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import record_features
+from tamiz.sources.row_groups import untestable_reason
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import has_all_rows
+from tamiz.sources.views import has_all_rows, select_columns, with_target
 from tamiz.storage.invariants import (
     BoolArray,
     InstanceOf,
@@ -50,6 +60,11 @@ from tamiz.storage.invariants import (
 )
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import NaNCheckEvaluator
+
+# A selection is not chance if a selected column has this p-value, times the number of columns that were searched.
+_SIGNIFICANT = 0.001
+# A search of more microseconds is repeated at most five times, or not at all, to find out whether its merit is chance.
+_LONG_SEARCH, _TOO_LONG_SEARCH = 100_000.0, 10_000_000.0
 
 
 def _with_date_parts(search: Search, schema: Schema) -> Search:
@@ -128,6 +143,12 @@ class SubsetSelector(Selector):
     Notes
     -----
     After Ctrl-C the selector is fitted with the best set found so far, and KeyboardInterrupt is raised.
+
+    A warning states that the selection may be chance, unless a selected column has a p-value of a rank test of at most 0.001
+    divided by the number of searched columns, or the merit is above the 99.9 % prediction bound of its permutation null
+    distribution. For the latter the search is repeated on at most 19 shuffled targets, or 5 where it takes more than about 0.1
+    seconds, until one reaches the merit. This costs milliseconds where a column is significant, and mostly one to three more
+    searches in noise. It is left out for targets of several columns, searches of more than about 10 seconds, and parts of a table.
 
     Examples
     --------
@@ -242,7 +263,72 @@ class SubsetSelector(Selector):
         self.merit_cost_ = job.evaluator.evaluation_cost
         if archive.best is None and not archive.interrupted and len(archive) and np.isneginf(archive.merits).all():
             raise DataError(f"No evaluated set has a score. {' '.join(job.evaluator.notes())}".strip())
-        return self._store_result(archive)
+        self._store_result(archive)
+        if whole and not captures_warnings():
+            with parallel.thread_session(self.n_jobs):
+                null = self._find_chance(job)
+            self._warn_of_chance(null)
+        return self
+
+    def _chance_null(self, source: Source) -> PermutationNull | None:
+        """Return the permutation null distribution of the merit on the table of `fit` if it may be chance, else None."""
+        with parallel.thread_session(self.n_jobs):
+            return self._find_chance(self._make_job(source, None, None, None, copy.deepcopy(self.random_state))[0])
+
+    def _warn_of_chance(self, null: PermutationNull | None) -> None:
+        """Warn of a selection whose merit may be chance."""
+        if null is None:
+            return
+        n = int(self.support_.sum())
+        columns = f"The {n:,} columns selected" if n > 1 else "The column selected"
+        warn_user(
+            [
+                f"{columns} by {self.merit_name_} may be chance. {null.sentence} Do not rely on the merit: assess the selection by "
+                "selection_report (--assess), or collect more rows."
+            ]
+        )
+
+    def _find_chance(self, job: SearchJob) -> PermutationNull | None:
+        """Return the permutation null distribution of the merit if it may be chance.
+
+        It is not chance if a selected column is significant by a rank test, corrected for all columns that were searched. Otherwise
+        the search is repeated on shuffled targets. Without a target of one column, without a choice among columns, and for a
+        search that takes too long, None is returned.
+        """
+        free = np.concatenate([np.zeros(0, dtype=np.intp), *job.problem.units])
+        selected = free[self.support_[free]]
+        effort = self.n_evaluations_ * self.merit_cost_
+        has_target = self.criterion_.reads_target and job.source.schema.target is not None
+        if not has_target or len(selected) in {0, len(free)} or effort > _TOO_LONG_SEARCH:
+            return None
+        with capture_warnings():
+            if not untestable_reason(job.source, weights_are_counts=True):
+                tests = score_columns(IndependenceTest(test="rank"), select_columns(job.source, selected)).tests
+                assert tests is not None
+                if np.where(tests.few_expected, 0.0, tests.log_p).min() <= np.log(_SIGNIFICANT / len(free)):
+                    return None
+            try:
+                return chance_null(
+                    self.merit_,
+                    lambda y, rng: self._search_target(job, y, rng),
+                    target_shuffle(job.source),
+                    MIN_PERMUTATIONS if effort <= _LONG_SEARCH else MIN_PREDICTION_MERITS,
+                )
+            except DataError:
+                # A model or a fold that the shuffled classes do not allow.
+                return None
+
+    def _search_target(self, job: SearchJob, y: NDArray[Any], rng: np.random.Generator) -> tuple[float, int]:
+        """Return the merit and the number of columns of the best set for another target; the search ends at `merit_`."""
+        source, reached = with_target(job.source, y), TargetMerit(self.merit_)
+        evaluator = self.criterion_.bind(source, rng)
+        problem = replace(job.problem, merit_properties=evaluator)
+        archive = SearchJob(job.search, source, problem, evaluator, rng).run(
+            reached if self.stop is None else self.stop | reached
+        )
+        if archive.interrupted:
+            raise KeyboardInterrupt
+        return archive.best_merit, archive.best_size or 0
 
     def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
         """Return the best evaluated set of each size; sizes of which no set was evaluated are not in the dict."""

@@ -51,10 +51,11 @@ class RecommendationRecord:
     """Selections compared by nested cross-validation under several models, and the recommended one; the first score decides.
 
     `refused` are candidates of which a model loses too much on the columns selected on all rows. No model may lose more than
-    `largest_loss`; a loss of the mean score up to `negligible_loss` is accepted even if the standard error is smaller.
+    `largest_loss`; a loss of the mean score up to `negligible_loss` is accepted even if the standard error is smaller. Where
+    `recommended` is None, `chance` is the sentence that states why the subset may be chance.
     """
 
-    recommended: str
+    recommended: str | None
     refused: tuple[str, ...]
     columns: tuple[str, ...]
     folds: str
@@ -66,9 +67,13 @@ class RecommendationRecord:
     largest_loss: float
     negligible_loss: float
     notes: tuple[str, ...]
+    chance: str = ""
 
     def __post_init__(self) -> None:
-        check_known("the candidate", self.recommended, [one.id for one in self.candidates])
+        if self.recommended is not None:
+            check_known("the candidate", self.recommended, [one.id for one in self.candidates])
+        elif self.columns or not self.chance:
+            raise ValueError("columns without a recommended selection, or no reason why none is recommended")
         check_models(self.models, self.scores)
         for candidate in self.candidates:
             for cells in (candidate.scores, candidate.changes):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -19,6 +20,8 @@ Target = NDArray[Any]
 
 # Tables up to this number of values get the default number of permutations; larger ones the smallest that allows p = 0.05.
 _SMALL_TABLE_VALUES, _DEFAULT_PERMUTATIONS, MIN_PERMUTATIONS = 200_000, 99, 19
+# A merit is above chance beyond this quantile of the next merit on a shuffled target, by Student's t of at least so many merits.
+_PREDICTION_LEVEL, MIN_PREDICTION_MERITS = 0.999, 5
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,18 @@ class PermutationNull:
         """Whether p is above 0.05; None if there are too few permutations for a smaller p."""
         return self.p_value > 0.05 if len(self.null_values) >= MIN_PERMUTATIONS else None
 
+    @property
+    def sentence(self) -> str:
+        """How the null values compare with the observed one, in a sentence."""
+        n, reached = len(self.null_values), int(np.sum(self.null_values >= self.observed))
+        searches = f"{n} search{'es' * (n > 1)} on targets {self.description}"
+        if not reached:
+            return (
+                f"{searches} have a lower {self.statistic} than {self.observed:.3g} (at most {self.null_values.max():.3g}), but "
+                "too few select any column, or their values vary too much, to exclude chance."
+            )
+        return f"{reached} of {searches} reach{'es' * (reached == 1)} the {self.statistic} {self.observed:.3g}."
+
     def to_dict(self) -> dict[str, Any]:
         """Return the null distribution as JSON types."""
         return {
@@ -92,6 +107,42 @@ class TargetShuffle:
 def default_n_permutations(schema: Schema) -> int:
     """Return the default number of permutations, which depends only on the size of the table."""
     return _DEFAULT_PERMUTATIONS if schema.n_rows * len(schema.used) <= _SMALL_TABLE_VALUES else MIN_PERMUTATIONS
+
+
+def chance_null(
+    observed: float,
+    search: Callable[[Target, np.random.Generator], tuple[float, int]],
+    shuffle: TargetShuffle,
+    max_searches: int,
+) -> PermutationNull | None:
+    """Return the permutation null distribution of a merit that may be chance; None for a merit that is clearly above it.
+
+    Targets are shuffled one after the other until one reaches the merit (Besag and Clifford 1991, Sequential Monte Carlo p-values,
+    Biometrika 78), until the merit is above the 99.9 % prediction bound of the merits of non-empty sets, or until all are.
+
+    Parameters
+    ----------
+    observed : float
+        The merit of the best set for the original target.
+    search : callable
+        From a target and random draws to the merit and the number of columns of the best set.
+    shuffle : TargetShuffle
+    max_searches : int
+    """
+    merits: list[float] = []
+    selections: list[float] = []
+    for seed in range(max_searches):
+        rng = np.random.default_rng(seed)
+        merit, size = search(shuffle.draw(rng), rng)
+        merits.append(merit)
+        if merit >= observed:
+            break
+        selections += [merit] if size else []
+        if (n := len(selections)) >= MIN_PREDICTION_MERITS:
+            half = stats.t.ppf(_PREDICTION_LEVEL, n - 1) * np.std(selections, ddof=1) * np.sqrt(1 + 1 / n)
+            if observed > np.mean(selections) + half:
+                return None
+    return PermutationNull(np.array(merits), observed, "merit", shuffle.description)
 
 
 def target_shuffle(source: Source, rows: RowIndices | None = None) -> TargetShuffle:

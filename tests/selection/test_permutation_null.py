@@ -1,10 +1,15 @@
 """Permuted targets: within groups, along time, and the p-value that follows from them."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
-from tamiz import open_source
-from tamiz.assessment.permutation_null import PermutationNull, default_n_permutations, target_shuffle
+from tamiz import SubsetSelector, open_source
+from tamiz.assessment import recommend_columns, selection_report
+from tamiz.exceptions import TamizWarning
+from tamiz.selection.permutation_null import PermutationNull, chance_null, default_n_permutations, target_shuffle
 
 N = 90
 X = np.random.default_rng(0).normal(size=(N, 2))
@@ -146,3 +151,92 @@ def test_p_counts_the_target_as_it_is_among_those_shuffled():
 def test_small_tables_are_shuffled_more_often_than_large_ones():
     assert default_n_permutations(open_source(np.random.default_rng(0).normal(size=(200, 1000))).schema) == 99
     assert default_n_permutations(open_source(np.random.default_rng(0).normal(size=(201, 1000))).schema) == 19
+
+
+def chance_warnings(X, y, **parameters):
+    """Return whether the default search selects any column, and the warnings that the selection may be chance."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        selector = SubsetSelector(**parameters).fit(X, y)
+    return selector.support_.any(), [str(one.message) for one in found if "may be chance" in str(one.message)]
+
+
+def noise(seed, n, p, kind):
+    """Return columns and a target, classes with shares or numbers, that are independent."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    if kind == "numbers":
+        return X, rng.normal(size=n)
+    return X, np.array([*"abc"])[np.searchsorted(np.cumsum(kind), rng.permutation(n) / n, side="right")]
+
+
+BALANCED, THREE, RARE = (0.5, 0.5), (0.34, 0.33, 0.33), (0.95, 0.05)
+SHAPES = [(300, 25), (100, 500), (60, 2_000), (60, 20_000)]
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "kind", "merit"),
+    [(60, 200, BALANCED, None), (60, 1_000, RARE, None), (60, 20, "numbers", None), (60, 20, BALANCED, "wrapper:knn")],
+)
+def test_noise_that_is_selected_may_be_chance(n, p, kind, merit):
+    X, y = noise(3, n, p, kind)
+    selected, found = chance_warnings(X, y, merit=merit, search="forward")
+    assert selected
+    assert len(found) == 1
+    assert "shuffled among all rows" in found[0]
+    # The same draws in every fit.
+    assert chance_warnings(X, y, merit=merit, search="forward")[1] == found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [BALANCED, THREE, RARE, "numbers"])
+@pytest.mark.parametrize(("n", "p"), SHAPES)
+def test_noise_is_found_to_be_chance_in_95_percent_of_the_tables(n, p, kind):
+    # A fit takes seconds where there are very many columns, or ridge regression is repeated on hundreds.
+    n_tables = 40 if p < 2_000 and (kind != "numbers" or p < 500) else 10
+    results = [chance_warnings(*noise(seed, n, p, kind)) for seed in range(n_tables)]
+    n_selected = sum(selected for selected, _ in results)
+    assert sum(bool(found) for _, found in results) >= 0.95 * n_selected
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_diabetes])
+def test_columns_that_predict_the_target_are_not_chance(load):
+    assert chance_warnings(*load(return_X_y=True)) == (True, [])
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers", "weak effects of all"])
+def test_five_relevant_columns_of_25_are_not_chance(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 25))
+    effects = np.full(25, 0.15) if kind == "weak effects of all" else np.repeat([1.0, 0.0], [5, 20])
+    y = X @ effects + rng.normal(size=300)
+    assert chance_warnings(X, (y > 0).astype(str) if kind == "classes" else y) == (True, [])
+
+
+def test_groups_that_share_values_are_exchanged_whole():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 3)
+    X = rng.normal(size=(40, 300))[groups] + 0.01 * rng.normal(size=(120, 300))
+    with pytest.warns(TamizWarning, match="may be chance. .* exchanged among whole groups"):
+        SubsetSelector().fit(X, rng.permutation(np.arange(40) % 2)[groups].astype(str), groups=groups)
+
+
+def test_a_fit_that_is_a_part_of_another_computation_is_not_compared_with_chance(monkeypatch):
+    def fail(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(SubsetSelector, "_find_chance", fail)
+    X, y = noise(0, 60, 50, BALANCED)
+    selection_report(SubsetSelector(), X, y, n_splits=2, n_permutations=1)
+    recommend_columns(X, y, candidates={"cfs": SubsetSelector()}, models=["naive_bayes"], n_splits=2)
+
+
+@pytest.mark.parametrize(
+    ("observed", "merits", "n"),
+    [(1.0, [0.0, 0.2, 1.0, 0.3], 3), (1.0, [0.1, 0.2, 0.1, 0.2, 0.1, 0.2], None), (0.3, [0.1, 0.2, 0.1, 0.2, 0.1], 5)],
+)
+def test_shuffled_targets_are_searched_until_one_reaches_the_merit_or_it_is_clearly_above(observed, merits, n):
+    values = iter(merits)
+    shuffle = target_shuffle(open_source(X, np.arange(N) / 7))
+    null = chance_null(observed, lambda *_: (next(values), 1), shuffle, len(merits))
+    assert (None if null is None else null.null_values.tolist()) == (None if n is None else merits[:n])
