@@ -256,7 +256,7 @@ def compare_column_pairs(
     table = select_columns(source, columns)
     if size < n:
         table = select_rows(table, sample_including(np.arange(0), n, size, make_rng(0)))
-    association = pair_association(size, missing)
+    association = pair_association(table.schema.n_effective, missing)
     first, second = np.triu_indices(len(columns), 1)
     values = pair_uncertainties(table, association, by_name[first], by_name[second])
     return ColumnPairs(by_name, values, table, association)

@@ -23,12 +23,12 @@ _MAX_BINS, _MIN_BINS, _MIN_ROWS_PER_CELL = 10, 2, 5
 _TILE = 2**18
 
 
-def pair_association(n_rows: int, missing: MissingRule) -> SymmetricUncertainty:
+def pair_association(n_rows: float, missing: MissingRule) -> SymmetricUncertainty:
     """Return the measure of pairs of columns: numbers are cut into intervals of equal frequency, without the target.
 
     MDL would leave some columns in one interval, where even a column and its copy have a symmetric uncertainty of 0.
     """
-    bins = min(_MAX_BINS, max(_MIN_BINS, math.isqrt(n_rows // _MIN_ROWS_PER_CELL)))
+    bins = min(_MAX_BINS, max(_MIN_BINS, math.isqrt(int(n_rows) // _MIN_ROWS_PER_CELL)))
     return SymmetricUncertainty(missing=missing, discretization=EqualFrequency(bins))
 
 
@@ -83,7 +83,7 @@ def chance_corrected_uncertainties(
     assert isinstance(rule, EqualFrequency)
     sizes = np.full(source.schema.n_columns, rule.n_bins)
     sizes[list(levels)] = list(levels.values())
-    crowded = sizes[first] * sizes[second] > source.schema.n_rows / _MIN_ROWS_PER_CELL
+    crowded = sizes[first] * sizes[second] > source.schema.n_effective / _MIN_ROWS_PER_CELL
     doubtful = np.flatnonzero(crowded & (uncertainties >= threshold))
     if not len(doubtful):
         return uncertainties

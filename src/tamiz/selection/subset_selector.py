@@ -211,7 +211,7 @@ class SubsetSelector(Selector):
             `CrossValidated` with a model that predicts all of them at once, and for merits of the information family, such as
             `JMI`, which are computed from the means over the columns of y.
         sample_weight : array of shape (n_samples,), default=None
-            A row with weight 2 counts as two equal rows.
+            A row with whole weight 2 counts as two equal rows; of weights that are no whole numbers only the ratios matter.
         groups : array of shape (n_samples,), default=None
             A merit with folds keeps all rows of a group in the same fold. For a merit that is computed from counts, such as CFS,
             each group counts as one row where the target is constant in every group.
