@@ -122,13 +122,10 @@ def test_a_row_of_weight_two_is_two_rows(relevance):
     assert f"{len(rows)} rows drawn" in weighted.method or f"of {len(rows)} rows drawn" in weighted.method
 
 
-def test_rows_with_fractional_weights_need_groups():
+@pytest.mark.parametrize("groups", [None, np.arange(150)])
+def test_rows_with_sampling_weights_are_drawn_with_their_weights(groups):
     weight = np.linspace(0.5, 2, 150)
-    with pytest.raises(ValueError, match=r"the number of equal rows, but the weight of row \d+ is 0\.5\. Pass groups="):
-        ranking_stability(IRIS.data, IRIS.target, FisherScore(), sample_weight=weight, n_bootstrap=5)
-    found = ranking_stability(
-        IRIS.data, IRIS.target, FisherScore(), sample_weight=weight, groups=np.arange(150), n_bootstrap=5
-    )
+    found = ranking_stability(IRIS.data, IRIS.target, FisherScore(), sample_weight=weight, groups=groups, n_bootstrap=5)
     rng, sampled = np.random.default_rng(0), []
     for _ in range(5):
         counts = np.bincount(rng.integers(0, 150, 150), minlength=150)

@@ -228,7 +228,7 @@ def test_the_usual_candidates_suit_the_target():
         "two": (open_source(X, y).schema, [*of_classes, "tests"]),
         "three": (open_source(X, np.arange(40) % 3).schema, [*of_classes, "tests"]),
         "number": (open_source(X, X[:, 0] / 3).schema, ["cfs", "ridge", "knn", "mrmr", "tests"]),
-        "weights": (weighted, ["cfs", "naive_bayes", "ridge", "mrmr"]),
+        "weights": (weighted, ["cfs", "naive_bayes", "ridge", "mrmr", "tests"]),
         "groups": (open_source(X, y, groups=np.arange(40) // 4).schema, of_classes),
         "time": (open_source(X, y, time=np.arange(40)).schema, of_classes),
         "wide": (wide, ["cfs", "naive_bayes", "mrmr", "tests"]),

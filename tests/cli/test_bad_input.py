@@ -26,6 +26,7 @@ DATA = {
     "one row": ("a,b,y\n1,2,p\n", [], r"1 sample is too few"),
     "a column for kinds that is absent": (GOOD, ["--kinds", "aa=id"], r"kinds contains 'aa', which is not a column"),
     "a weight that is absent": (GOOD, ["--weight", "w"], r"no column 'w' for the weight"),
+    "a kind of no weights": (GOOD, ["--weights", "sampling"], r"the rows have none: pass weight= \(--weight\)"),
 }
 COMMANDS = {
     "study": ["study", "data.csv", "-o", "out.html", "--json", "out.json"],

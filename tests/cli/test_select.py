@@ -104,6 +104,23 @@ def test_output_keeps_rows_without_a_target_and_the_weights(
     assert written["y"].isna().tolist() == [True] + [False] * 29
 
 
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ([], "30 rows count as 5,970. If they correct a sampling design, pass"),
+        (["--weights", "frequency"], "The weights are numbers of equal rows: 30 rows count as 5,970."),
+        (["--weights", "sampling"], "The weights are sampling weights: 30 rows have an effective sample size of"),
+    ],
+)
+def test_a_note_states_what_the_weights_count(
+    tamiz: Callable[..., Result], write: Callable[..., Path], options: list[str], note: str
+) -> None:
+    rows = "".join(f"{i % 2},{i % 7},{100 + 99 * (i % 3)},{'ab'[i % 2]}\n" for i in range(30))
+    done = tamiz("select", write(f"x,z,w,y\n{rows}"), "-t", "y", "--weight", "w", *options)
+    assert note in done.stderr
+    assert done.stdout.splitlines() == ["x"]
+
+
 def test_categories_of_an_arff_file_are_written_as_text(
     tamiz: Callable[..., Result], folder: Path, write: Callable[..., Path]
 ) -> None:

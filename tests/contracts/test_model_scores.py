@@ -23,7 +23,7 @@ from tamiz.models.folds import make_folds
 from tamiz.models.named_models import resolve_model
 from tamiz.models.scoring import resolve_scoring
 from tamiz.sources.factory import as_source
-from tamiz.sources.views import select_rows
+from tamiz.sources.views import select_rows, weight_array
 
 NAMES = [entry.name for entry in registry.of_kind("model")]
 CLASSIFIERS = {
@@ -119,8 +119,8 @@ def test_scores_are_those_of_cross_validate(name, columns, target):
 def test_scores_with_weights_are_those_of_weighted_fits_and_scorers(name, target):
     models = CLASSIFIERS if target == "classes" else REGRESSORS
     X, y = table(target)
-    weight = np.random.default_rng(2).uniform(0.5, 3.0, N)
-    source = as_source(X, y, weight)
+    source = as_source(X, y, np.random.default_rng(2).uniform(0.5, 3.0, N))
+    weight = weight_array(source)
     if name not in models or name == "knn":
         with pytest.raises(DataError, match="accept no weights" if name == "knn" else "needs classes"):
             resolve_model(name, source.schema)

@@ -205,14 +205,15 @@ def test_rankings_by_information_warn_of_selected_columns(criterion):
     RankSelector(IndependenceTest(contingency_test="pearson"), n_features=3).fit(X.drop(columns="patient"), y)
 
 
-def test_parts_of_a_table_and_weights_that_are_not_counts_have_no_warning():
+@pytest.mark.parametrize(
+    "selector", [SubsetSelector(JMI(), Forward(), n_features=2), RankSelector(InformationGain(), n_features=2)]
+)
+def test_rows_count_once_where_information_is_compared_with_chance_but_not_in_parts_of_a_table(selector):
     X, y = table_with_patients()
-    source = select_rows(open_source(X, y), np.arange(0, 300, 2))
-    for selector in (SubsetSelector(JMI(), Forward(), n_features=2), RankSelector(InformationGain(), n_features=2)):
-        assert selector.fit(source).get_support()[0]
-        assert selector.fit(X, y, sample_weight=np.full(300, 0.5)).get_support()[0]
+    assert selector.fit(select_rows(open_source(X, y), np.arange(0, 300, 2))).get_support()[0]
+    for weight in (np.ones(300), np.full(300, 0.5), np.random.default_rng(0).lognormal(size=300)):
         with pytest.warns(TamizWarning, match="'patient'"):
-            selector.fit(X, y, sample_weight=np.ones(300))
+            selector.fit(X, y, sample_weight=weight)
 
 
 def test_many_columns_are_counted_and_not_all_named():
@@ -226,7 +227,7 @@ def test_what_the_correction_cannot_be_computed_from_is_refused():
     X, y = table_with_patients()
     search = {"search": Forward(), "n_features": 2}
     with pytest.raises(DataError, match="needs rows that count as whole numbers"):
-        SubsetSelector(JMI(correction="chance"), **search).fit(X, y, sample_weight=np.full(300, 0.5))
+        SubsetSelector(JMI(correction="chance"), **search).fit(X, y, sample_weight=np.linspace(0.5, 1, 300))
     X.loc[3, "x1"] = None
     with pytest.raises(DataError, match=r"the 1 missing values? of column 'x1' .* Use missing='category'"):
         SubsetSelector(JMI(correction="chance"), **search).fit(X, y)

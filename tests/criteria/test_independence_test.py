@@ -322,8 +322,8 @@ def test_a_relevance_without_p_values_is_refused_with_fdr_and_has_none():
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ({"sample_weight": np.linspace(0.1, 1, 150)}, "the weights of the rows are not whole numbers"),
         ({"groups": np.arange(150) // 2}, "the rows of a group are not independent"),
+        ({"groups": np.arange(150) // 2, "sample_weight": np.linspace(0.1, 1, 150)}, "the rows of a group are not"),
     ],
 )
 def test_without_independent_rows_there_are_scores_but_no_p_values(more, reason):

@@ -351,7 +351,7 @@ def test_whole_weights_repeat_rows_and_others_are_refused(relevance):
     X, y, weight = rng.random((40, 2)), rng.choice([*"ab"], 40), rng.integers(0, 3, 40)
     weighted = scores_of(relevance, X, y, sample_weight=weight)
     np.testing.assert_array_equal(weighted, scores_of(relevance, X.repeat(weight, axis=0), y.repeat(weight)))
-    with pytest.raises(DataError, match=r"compares rows with rows, .* but the weight of row 1 is 0\.5"):
+    with pytest.raises(DataError, match=r"compares rows with rows, .* but 'weight' are sampling weights"):
         scores_of(relevance, X, y, sample_weight=np.r_[1.0, 0.5, np.ones(38)])
     with pytest.raises(DataError, match="requires y"):
         RankSelector(relevance).fit(X)

@@ -236,10 +236,9 @@ def test_few_expected_counts_with_one_output_are_warned_of():
         RankSelector(IndependenceTest()).fit(X, np.column_stack([rare, np.arange(60) % 2]))
 
 
-def test_weights_that_are_not_counts_leave_scores_without_p_values():
-    weight = np.random.default_rng(0).random(100) + 0.1
-    with pytest.warns(UserWarning, match="there are no p-values: the weights"):
-        selector = RankSelector(IndependenceTest()).fit(ROWS, LABELS, sample_weight=weight)
+def test_rows_in_groups_have_scores_without_p_values():
+    with pytest.warns(UserWarning, match="there are no p-values: the rows of a group"):
+        selector = RankSelector(IndependenceTest()).fit(ROWS, LABELS, groups=np.arange(100) // 2)
     assert selector.p_values_ is None
     assert selector.scores_per_output_.shape == (3, 6)
 

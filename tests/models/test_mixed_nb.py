@@ -60,6 +60,8 @@ def test_every_row_gets_the_probabilities_of_the_plain_version(seed, weighted):
     codes = np.column_stack([frame["colour"].cat.codes, frame["flag"].astype(int)])
     model = MixedNB().fit(source)
     found = model.predict_proba(source)
+    # Sampling weights sum to their effective size.
+    weight = weight * weight.sum() / (weight @ weight)
     for row in range(len(y)):
         classes, told = log_shares(numbers, codes, [4, 2], target_array(source), weight, numbers[row], codes[row])
         share = np.exp(told - told.max())

@@ -582,6 +582,8 @@ def _build(
             "classes": [{"name": name, "weight": float(n)} for name, n in zip(classes, counts, strict=True)],
             "target_summary": None,
             "weight_column": None,
+            "weight_kind": None,
+            "total_weight": None,
             "group_column": None,
             "time_column": None,
             **_no_repeats(),

@@ -117,9 +117,12 @@ def test_a_sparse_row_leaves_zeros_and_first_levels_out(write):
 def test_weights_of_rows_are_used_and_reported(write):
     source = open_source(write(WEATHER + "sunny,1,{0.5}\nrainy,2\n{0 rainy, 1 3}, {4}\n'sunny',5, { 2 }\n"))
     (block,) = source.blocks()
-    assert block.weight.tolist() == [0.5, 1, 4, 2]
+    np.testing.assert_allclose(block.weight / block.weight[1], [0.5, 1, 4, 2])
     assert source.schema.weight == "weight"
-    assert source.schema.notes == ("The file contains a weight for 3 of 4 rows; the others have weight 1.",)
+    assert source.schema.notes == (
+        "The weights are sampling weights: 4 rows have an effective sample size of 2.6.",
+        "The file contains a weight for 3 of 4 rows; the others have weight 1.",
+    )
 
 
 def test_other_weights_take_the_place_of_the_files(write):

@@ -55,7 +55,7 @@ def test_a_column_of_an_array_can_be_the_target_or_the_weight():
     assert source.schema.names == ["x0"]
     assert block.numeric[:, 0].tolist() == TABLE[:, 0].tolist()
     assert block.y.tolist() == CLASSES.tolist()
-    assert block.weight.tolist() == weights.tolist()
+    np.testing.assert_allclose(block.weight / block.weight[0], weights / weights[0])
 
 
 def test_one_column_is_not_both_target_and_weight():
@@ -63,24 +63,57 @@ def test_one_column_is_not_both_target_and_weight():
         open_source(TABLE, "x2", weight="x2")
 
 
-def test_weights_that_sum_to_less_than_two_rows_are_scaled_to_a_mean_of_1():
+@pytest.mark.parametrize("factor", [1.0, 0.37, 1e-90, 1e80])
+def test_sampling_weights_of_any_scale_sum_to_the_effective_sample_size(factor):
     weight = np.arange(1.0, 201)
-    source = open_source(TABLE, weight=weight / weight.sum())
-    np.testing.assert_allclose(weight_array(source), weight / weight.mean(), rtol=1e-12)
-    assert "The weights were scaled to a mean of 1, because they sum to 1 over 200 rows." in source.schema.notes
-    assert weight_array(open_source(TABLE, weight=np.full(200, 0.011))).tolist() == [0.011] * 200
+    source = open_source(TABLE, weight=factor * weight, weights="sampling")
+    np.testing.assert_allclose(weight_array(source), weight * weight.sum() / (weight @ weight), rtol=1e-12)
+    assert source.schema.n_effective == pytest.approx(weight.sum() ** 2 / (weight @ weight))
+    note = "The weights are sampling weights: 200 rows have an effective sample size of 150.4."
+    assert note in source.schema.notes
+    equal = open_source(TABLE, weight=np.full(200, factor * 0.011), weights="sampling")
+    assert weight_array(equal).tolist() == [1.0] * 200
+
+
+@pytest.mark.parametrize(
+    ("weight", "kind"), [([1, 2, 0], "frequency"), ([1.0, 2.5, 1], "sampling"), ([1e17, 3.0, 2], "frequency")]
+)
+def test_whole_numbers_are_frequencies_by_default_and_others_sampling_weights(weight, kind):
+    table = TABLE[:3]
+    assert open_source(table, weight=weight).schema.weight_kind == kind
+    assert open_source(table, weight=weight, weights="sampling").schema.weight_kind == "sampling"
+    assert open_source(table).schema.weight_kind is None
+
+
+def test_frequencies_are_whole_numbers():
+    message = r"^row 1: the weight 2\.5 is not a whole number, but .* pass weights='sampling' \(--weights sampling\)\.$"
+    with pytest.raises(ValueError, match=message):
+        open_source(TABLE[:3], weight=[1, 2.5, 0.5], weights="frequency")
+    with pytest.raises(ValueError, match=r"^The weights count 1 sample \(row\) in all"):
+        open_source(TABLE[:3], weight=[0, 1, 0])
+    with pytest.raises(ValueError, match=r"^weights must be one of 'frequency', 'sampling', got 'survey'"):
+        open_source(TABLE[:3], weight=[1, 2, 1], weights="survey")
+    with pytest.raises(ValueError, match=r"^weights='sampling' \(--weights\) states .* pass weight= \(--weight\)\.$"):
+        open_source(TABLE[:3], weights="sampling")
+
+
+def test_whole_numbers_that_make_the_table_many_times_larger_are_reported():
+    weight = np.full(200, 11)
+    question = "200 rows count as 2,200. If they correct a sampling design, pass weights='sampling'"
+    assert question in open_source(TABLE, weight=weight).schema.notes[0]
+    with pytest.warns(UserWarning, match=question):
+        as_source(TABLE, None, weight)
+    # Whoever names the kind is not asked.
+    note = "The weights are numbers of equal rows: 200 rows count as 2,200."
+    assert open_source(TABLE, weight=weight, weights="frequency").schema.notes == (note,)
+    assert "If they" not in open_source(TABLE, weight=np.full(200, 10)).schema.notes[0]
+    assert open_source(TABLE, weight=np.ones(200)).schema.notes == ()
 
 
 @pytest.mark.parametrize("weight", [1e-200, 1e200])
 def test_weights_out_of_reach_are_refused(weight):
     with pytest.raises(ValueError, match=r"^The weights sum to 2e[+-]\d+; the sum must be between 1e-100 and 1e\+100"):
         open_source(TABLE, weight=np.full(200, weight))
-
-
-def test_weights_that_sum_to_less_than_the_rows_are_reported():
-    note = "The weights sum to 100 over 200 rows: a weight of w counts as w rows."
-    assert note in open_source(TABLE, weight=np.full(200, 0.5)).schema.notes
-    assert open_source(TABLE, weight=np.ones(200)).schema.notes == ()
 
 
 def test_a_vector_of_weights_is_checked():

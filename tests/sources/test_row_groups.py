@@ -59,7 +59,10 @@ def test_groups_of_any_size_count_once_and_keep_their_own_weights():
     own = np.random.default_rng(2).uniform(0.5, 2, len(y))
     source = select_rows(open_source(X, y, groups=PATIENT, weight=own), some)
     weight = weight_array(weight_groups_equally(source))
-    np.testing.assert_allclose(np.bincount(PATIENT[some], weight / own[some]), 1.0)
+    np.testing.assert_allclose(np.ptp(np.bincount(PATIENT[some], weight / own[some])), 0.0, atol=1e-12)
+    # The effective number of groups.
+    of_group = np.bincount(PATIENT[some], own[some]) / np.bincount(PATIENT[some])
+    assert weight.sum() == pytest.approx(of_group.sum() ** 2 / (of_group @ of_group))
 
 
 @pytest.mark.parametrize(

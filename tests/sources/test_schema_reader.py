@@ -270,7 +270,9 @@ def test_a_matrix_is_read_by_the_numbers_of_its_columns():
 
 
 def test_a_schema_excludes_other_descriptions_of_the_columns(fitted):
-    with pytest.raises(TypeError, match=r"^schema= defines all columns: omit target, kinds, weight, groups and time"):
+    with pytest.raises(
+        TypeError, match=r"^schema= defines all columns: omit target, kinds, weight, weights, groups and time"
+    ):
         open_source(frame(), kinds={"count": "numeric"}, schema=fitted)
 
 

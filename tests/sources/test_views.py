@@ -90,11 +90,12 @@ def test_a_view_describes_its_rows(source, fresh):
     assert [c.levels for c in view.schema.columns] == [c.levels for c in source.schema.columns]
     assert view.schema.target == source.schema.target
     assert view.schema.n_rows == len(ROWS)
+    assert view.schema.n_effective == pytest.approx(fresh.schema.n_effective)
     assert view.row_numbers.tolist() == ROWS.tolist()
     assert view.groups.tolist() == source.groups[ROWS].tolist()
     assert view.time.tolist() == source.time[ROWS].tolist()
     assert target_array(view).tolist() == target_array(source)[ROWS].tolist()
-    assert weight_array(view).tolist() == FRAME["weight"][ROWS].tolist()
+    np.testing.assert_allclose(weight_array(view), weight_array(fresh), rtol=1e-12)
 
 
 def test_a_view_gives_the_rows_of_the_frame(source):
@@ -217,11 +218,13 @@ def test_rows_without_weight_are_nothing_to_learn_from():
         as_training_source(view)
 
 
-def test_rows_to_learn_from_have_weights_of_mean_1_where_they_sum_to_less_than_two():
+def test_some_rows_have_their_own_effective_size():
     table = open_source(np.eye(4), ["a", "b", "a", "b"], weight=[9, 0.1, 0.2, 0.3])
     view = select_rows(table, np.array([1, 2, 3]))
-    np.testing.assert_allclose(weight_array(as_training_source(view)), [0.5, 1, 1.5], rtol=1e-12)
-    assert as_training_source(table) is table
+    fresh = open_source(np.eye(4)[1:], ["b", "a", "b"], weight=[0.1, 0.2, 0.3])
+    np.testing.assert_allclose(weight_array(view), weight_array(fresh), rtol=1e-12)
+    assert view.schema.n_effective == pytest.approx(fresh.schema.n_effective)
+    assert as_training_source(view) is view
 
 
 def test_rows_that_are_asked_for_twice_come_twice():

@@ -110,9 +110,16 @@ def test_a_number_that_is_nearly_always_at_its_largest_is_in_one_interval_and_is
     )  # fmt: skip
 
 
-def test_rows_that_count_differently_or_hang_together_are_not_tested():
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_equal_weights_change_no_p_value(factor):
     frame, y = classes()
-    for more in ({"weight": np.ones(300)}, {"groups": np.arange(300) // 2}, {"time": np.arange(300)}):
+    weighted, plain = describe_tests(frame, y, weight=np.full(300, factor)), describe_tests(frame, y)
+    np.testing.assert_allclose(np.array(weighted.p_values, float), np.array(plain.p_values, float), rtol=1e-9)
+
+
+def test_rows_that_hang_together_are_not_tested():
+    frame, y = classes()
+    for more in ({"groups": np.arange(300) // 2}, {"time": np.arange(300)}):
         found = uncut(frame, y, **more)
         assert found["test"] is None
         assert found["untestable_reason"] == describe_tests(frame, y, **more).untestable_reason != ""

@@ -48,12 +48,12 @@ def run_tests(source: Source, known: StatisticsCache) -> TableTests | None:
 
     Notes
     -----
-    Tests assume independent rows that count once, so there is none with weights, groups or times.
+    Tests assume independent rows, so there is none with groups or times.
     """
     relevance = IndependenceTest()
     if source.schema.target is None:
         return None
-    reason = untestable_reason(source, weights_are_counts=False)
+    reason = untestable_reason(source)
     if reason:
         return TableTests(relevance, None, reason)
     cache = gather_statistics([relevance], source.reduce, source.schema, known)

@@ -19,7 +19,7 @@ from tamiz.report.records.columns import MeanRank, RankingRecord
 from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import positive_weight_rows, weight_array
+from tamiz.sources.views import positive_weight_rows, resampled_weights
 from tamiz.statistics.base import Floats
 
 
@@ -249,10 +249,9 @@ def rank_intervals(
 
 def bootstrap_ranks(scorers: WeightedScorers, bootstrap: Resampling, seed: int) -> Floats:
     """Return the ranks of the used columns in every sample by every criterion, of shape (n_samples, n_criteria, n_used)."""
-    base = weight_array(scorers.source)
 
     def ranked(counts: Floats) -> Floats:
-        scores = scorers.scores(counts if base is None else counts * base)
+        scores = scorers.scores(resampled_weights(scorers.source, counts))
         return np.array([[average_ranks(one) for one in by_criterion] for by_criterion in scores])
 
     n_rows = scorers.source.schema.n_rows

@@ -257,7 +257,7 @@ def compare_column_pairs(source: Source, columns: list[int], budget: Budget = DE
     table = select_columns(source, columns)
     if size < n:
         table = select_rows(table, sample_including(np.arange(0), n, size, make_rng(0)))
-    association = pair_association(size)
+    association = pair_association(table.schema.n_effective)
     first, second = np.triu_indices(len(columns), 1)
     values = pair_uncertainties(table, association, by_name[first], by_name[second])
     return ColumnPairs(by_name, values, table, association)

@@ -19,7 +19,7 @@ from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 
-_TABLE_OPTIONS = ("target", "kinds", "weight", "groups", "time", "memory", "header")
+_TABLE_OPTIONS = ("target", "kinds", "weight", "weights", "groups", "time", "memory", "header")
 # Kinds that a column of a data frame can be converted to, or dropped for.
 _FRAME_KINDS = ("categorical", "boolean", "text", "id")
 _EXCLUDED_KINDS = ("text", "id")
@@ -171,7 +171,7 @@ class _Script:
         return isinstance(self._arguments["data"], Source)
 
     def _supports_pipeline(self) -> bool:
-        """Whether a data frame can express the selection: it cannot express times, numeric kinds and date parts."""
+        """Whether a data frame can express the selection: it has no times, kinds of weights, numeric kinds and date parts."""
         kinds = self._arguments.get("kinds") or {}
         by_name = self._file is not None and isinstance(kinds, Mapping)
         roles = [self._arguments[role] for role in ("target", "weight", "groups") if role in self._arguments]
@@ -179,7 +179,7 @@ class _Script:
             by_name
             and self._schema.target is not None
             and all(isinstance(role, str) for role in roles)
-            and "time" not in self._arguments
+            and not {"time", "weights"} & self._arguments.keys()
             and not self._schema.split_dates
             and all(kind in _FRAME_KINDS for kind in kinds.values())
         )

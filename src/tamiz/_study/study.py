@@ -47,7 +47,7 @@ from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import split_dates
 from tamiz.sources.factory import open_source
-from tamiz.sources.schema import Kind, Schema
+from tamiz.sources.schema import Kind, Schema, WeightKind
 from tamiz.sources.views import RowNumbers
 
 # Folds of a numeric target test at least 2 rows. Of 6 rows, 4 are left for training, of which 2 folds can be made again.
@@ -60,6 +60,7 @@ def study(
     *,
     kinds: Mapping[str, Kind] | Kind | None = None,
     weight: Any = None,
+    weights: WeightKind | None = None,
     groups: Any = None,
     time: Any = None,
     memory: SizeLike | None = None,
@@ -88,7 +89,7 @@ def study(
 
     Parameters
     ----------
-    data, target, kinds, weight, groups, time, memory, header
+    data, target, kinds, weight, weights, groups, time, memory, header
         As in `open_source`; `data` may be a Source. Dates are split into year, month, weekday and hour (`split_dates`); dates of
         kind "numeric" are seconds since 1970.
     relevances : list of Relevance, default=None
@@ -163,6 +164,7 @@ def study(
         "target": target,
         "kinds": kinds,
         "weight": weight,
+        "weights": weights,
         "groups": groups,
         "time": time,
         "memory": memory,

@@ -171,6 +171,8 @@ def describe_table(source: Source) -> TableRecord:
         classes=classes,
         target_summary=summaries.get(schema.n_columns),
         weight_column=schema.weight,
+        weight_kind=schema.weight_kind,
+        total_weight=schema.total_weight,
         group_column=schema.groups,
         time_column=schema.time,
         target_kind_suggestion=suggest_target_kind(schema),

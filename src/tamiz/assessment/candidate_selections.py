@@ -118,7 +118,7 @@ def default_candidates(
     Notes
     -----
     MRMR and the independence tests choose their number of columns themselves, among all columns: they are no candidates where
-    `n_features` or a column option is set. The tests need independent rows: they are none for rows with weights, groups or times.
+    `n_features` or a column option is set. The tests need independent rows: they are none for rows with groups or times.
     """
     column_options = column_options or {}
     stop = None if max_seconds is None else Seconds(max_seconds)
@@ -144,7 +144,7 @@ def default_candidates(
             by_mrmr = InformativeSelectorAdapter(by_mrmr, missing)
         limit = np.inf if max_seconds is None else max_seconds
         found["mrmr"] = LimitedSelectorAdapter(by_mrmr, mrmr_seconds(schema, schema.n_rows), limit)
-        if schema.weight is None and schema.groups is None and schema.time is None:
+        if schema.groups is None and schema.time is None:
             found["tests"] = RankSelector(IndependenceTest(), fdr=_FDR)
     return {name: selector for name, selector in found.items() if name in _DEFAULTS}
 

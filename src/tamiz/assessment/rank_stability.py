@@ -38,10 +38,10 @@ from tamiz.sources.factory import as_source
 from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.views import (
     positive_weight_rows,
+    resampled_weights,
     select_rows,
     target_array,
     weight_array,
-    whole_weight_array,
     with_weight,
 )
 from tamiz.statistics.base import Floats
@@ -86,8 +86,8 @@ def ranking_stability(
     time : array of shape (n_samples,), default=None
         Samples consist of blocks of n^(1/3) rows that are consecutive in time (moving block bootstrap).
     sample_weight : array of shape (n_samples,), default=None
-        Whole numbers without groups: a row with weight 2 is two rows, of which a sample may contain one. With groups a row is drawn
-        with its group and its weight: `groups=np.arange(n)` draws each row with its weight.
+        A row with frequency weight 2 is two rows, of which a sample may contain one. Rows with sampling weights, and groups, are
+        drawn with their weights: so `groups=np.arange(n)` draws each row with its weight.
     random_state : int, Generator or RandomState, default=0
     n_jobs : int, default=None
         Threads; None uses all cores available to this process. The numbers do not depend on it.
@@ -99,8 +99,8 @@ def ranking_stability(
     Raises
     ------
     DataError
-        When there are fewer than 10 rows or groups, when weights are not whole numbers and there are no groups, when all columns
-        are constant, or when the relevance is not defined on the table or a sample of it.
+        When there are fewer than 10 rows or groups, when all columns are constant, or when the relevance is not defined on the
+        table or a sample of it.
     ValueError
         When a parameter cannot be used.
 
@@ -224,7 +224,6 @@ class _Sampler:
         self._relevance = relevance
         # As in `score_columns`. Weights of groups are those of the table: a group that is drawn twice counts twice.
         self.rows = positive_weight_rows(weight_groups_equally(source) if by_counts else source)
-        self._weight = weight_array(self.rows)
         copies = _numbers_of_copies(self.rows)
         make = make_bootstrap if relevance.supports_bootstrap else make_half_sampling
         resampling = make(self.rows, copies)
@@ -234,7 +233,6 @@ class _Sampler:
         self._single = self.rows
         if copies is not None:
             # A sample contains some of the rows that a weighted row represents: its counts are the weights.
-            self._weight = None
             self._single = with_weight(self.rows, np.ones(len(copies)), str(self.rows.schema.weight))
         self._scorers = WeightedScorers.from_relevances(
             {"": relevance} if relevance.supports_bootstrap else {}, self.rows, n_samples
@@ -253,7 +251,7 @@ class _Sampler:
 
     def _score_weights(self, counts: Floats) -> Floats:
         with capture_warnings():
-            return self._scorers.scores(counts if self._weight is None else counts * self._weight)[:, 0]
+            return self._scorers.scores(resampled_weights(self._single, counts))[:, 0]
 
     def _score_tables(self, counts: Floats) -> Floats:
         return np.array([self._score_table(one.astype(np.intp)) for one in counts])
@@ -276,14 +274,10 @@ class _Sampler:
 
 def _numbers_of_copies(rows: Source) -> Counts | None:
     """Return the number of equal rows that each row is, None if rows are drawn with their weights, or have none."""
-    if rows.groups is not None:
+    weight = weight_array(rows)
+    if weight is None or rows.groups is not None or rows.schema.weight_kind == "sampling":
         return None
-    weight = whole_weight_array(
-        rows,
-        "ranking_stability draws rows one by one",
-        "Pass groups=, such as a number for each row, to draw rows with their weights.",
-    )
-    return None if weight is None else weight.astype(np.int64)
+    return weight.astype(np.int64)
 
 
 def _rank_columns(scores: Floats, candidates: NDArray[np.intp]) -> Floats:

@@ -159,7 +159,7 @@ def recommend_columns(
         regression and 5 nearest neighbours. Naive Bayes is omitted for a numeric target, and the last two if a row has more than
         1,000 numbers and indicators. Two more select in other ways: a forward search by MRMR, of which `SizeSearchCV` chooses 1 to
         24 columns with naive Bayes (ridge regression for a numeric target), less those without information gain about the classes;
-        and `IndependenceTest` with a false discovery rate of 0.05, for independent rows without weights.
+        and `IndependenceTest` with a false discovery rate of 0.05, for independent rows.
     models : list of str, default=None
         Names of models, as in `CrossValidated`. None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest
         for classes, and ridge regression, 5 nearest neighbours and a random forest for a numeric target.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tamiz.graphs.builder import GraphBuilder
     from tamiz.reduction.base import Reducer
     from tamiz.sources.base import Source
-    from tamiz.sources.schema import Column, Kind, Schema
+    from tamiz.sources.schema import Column, Kind, Schema, WeightKind
 
 _DEFAULT_MAPS = ("pca", "mds", "laplacian_eigenmaps", "tsne", "umap")
 # Rows that are compared if no map needs fewer.
@@ -86,6 +86,7 @@ def compare(
     table: Path,
     kinds: dict[str, Kind] | None,
     weight: str | None,
+    weights: WeightKind | None,
     header: bool | None,
     memory: int | None,
     target: str | None,
@@ -124,7 +125,7 @@ def compare(
 
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
         print_read_plan(messenger, table, target, kinds, weight, memory, header=header)
-        source = open_source(table, target, kinds=kinds, weight=weight, memory=memory, header=header)
+        source = open_source(table, target, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header)
         n = source.schema.n_rows
         fitted_schema = replace(source.schema, n_rows=n if map_rows is None else min(n, map_rows))
         reducers = _make_reducers(maps, fitted_schema, dissimilarity.name, n_components, seed, builder)

@@ -215,6 +215,12 @@ _COLUMNS = (
         "Free text and ids are excluded. Repeatable.",
     ),
     click.option("--weight", metavar="COLUMN", help="The column that contains the weight of each row."),
+    click.option(
+        "--weights",
+        type=click.Choice(["frequency", "sampling"]),
+        help="frequency: a weight is a number of equal rows; sampling: weights correct a sampling design, and only their ratios "
+        "matter.  [default: frequency for whole numbers]",
+    ),
 )
 _MISSING = click.option(
     "--missing",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tamiz.criteria.base import Relevance
     from tamiz.graphs.builder import GraphBuilder
     from tamiz.sources.base import Source
-    from tamiz.sources.schema import Kind, Schema
+    from tamiz.sources.schema import Kind, Schema, WeightKind
     from tamiz.statistics.base import Floats
     from tamiz.statistics.multiple_testing import Correction
 
@@ -101,6 +101,7 @@ def rank(
     target: str | None,
     kinds: dict[str, Kind] | None,
     weight: str | None,
+    weights: WeightKind | None,
     missing: str,
     memory: int | None,
     header: bool | None,
@@ -145,7 +146,9 @@ def rank(
         criteria_of = lambda schema: [choose_criterion(entries, schema, missing)[1]]  # noqa: E731
         print_read_plan(messenger, table, target, kinds, weight, memory, criteria_of, group=group, header=header)
         source = split_dates(
-            open_source(table, target, kinds=kinds, weight=weight, groups=group, memory=memory, header=header)
+            open_source(
+                table, target, kinds=kinds, weight=weight, weights=weights, groups=group, memory=memory, header=header
+            )
         )
         entry, criterion = choose_criterion(entries, source.schema, missing)
         rows = set_graph(criterion, source, graph, messenger)

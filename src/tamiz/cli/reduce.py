@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tamiz.graphs.builder import GraphBuilder
     from tamiz.reduction.base import Reducer
     from tamiz.sources.base import Source
-    from tamiz.sources.schema import Kind, Schema
+    from tamiz.sources.schema import Kind, Schema, WeightKind
 
 _DEFAULT_DISSIMILARITY = "seuclidean"
 # The table itself is the matrix of distances.
@@ -159,6 +159,7 @@ def reduce(
     target: str | None,
     kinds: dict[str, Kind] | None,
     weight: str | None,
+    weights: WeightKind | None,
     memory: int | None,
     header: bool | None,
     method: str,
@@ -213,6 +214,7 @@ def reduce(
                 target,
                 kinds,
                 weight,
+                weights,
                 memory,
                 header,
                 needs_classes=builder is not None and builder.needs_classes,
@@ -263,6 +265,7 @@ def _open_rows(
     target: str | None,
     kinds: dict[str, Kind] | None,
     weight: str | None,
+    weights: WeightKind | None,
     memory: int | None,
     header: bool | None,
     *,
@@ -275,9 +278,11 @@ def _open_rows(
     from tamiz.sources.views import select_columns
 
     if needs_classes:
-        return open_source(table, target, kinds=kinds, weight=weight, memory=memory, header=header)
+        return open_source(table, target, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header)
     required = () if target is None else (target,)
-    source = open_without_target(table, required, kinds=kinds, weight=weight, memory=memory, header=header)
+    source = open_without_target(
+        table, required, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header
+    )
     if target is None:
         return source
     names = source.schema.names

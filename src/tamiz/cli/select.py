@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tamiz.search.runner import SearchPlan
     from tamiz.selection.repetition_plan import RepetitionPlan
     from tamiz.selection.selector import Selector
-    from tamiz.sources.schema import Kind
+    from tamiz.sources.schema import Kind, WeightKind
 
 # A longer run of a selection with error control, and a longer assessment, are announced.
 _LONG_SECONDS = 60.0
@@ -71,6 +71,7 @@ def select(
     target: str | None,
     kinds: dict[str, Kind] | None,
     weight: str | None,
+    weights: WeightKind | None,
     missing: MissingRule,
     memory: int | None,
     header: bool | None,
@@ -120,7 +121,15 @@ def select(
     with messenger.capture_messages(), parallel.thread_session(jobs):
         print_read_plan(messenger, table, target, kinds, weight, memory, group=group, time=time, header=header)
         opened = open_source(
-            table, target, kinds=kinds, weight=weight, groups=group, time=time, memory=memory, header=header
+            table,
+            target,
+            kinds=kinds,
+            weight=weight,
+            weights=weights,
+            groups=group,
+            time=time,
+            memory=memory,
+            header=header,
         )
         source = split_dates(opened)
         selector = method.make_selector(source.schema)

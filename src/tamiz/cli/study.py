@@ -142,6 +142,7 @@ def study(
     with messenger.capture_messages():
         of_table = {name: shared_options[name] for name in ("kinds", "weight", "memory", "header")}
         print_read_plan(messenger, table, target, **of_table, group=group, time=shared_options["time"])
+        of_table["weights"] = shared_options["weights"]
         if dry_run:
             from tamiz import open_source
             from tamiz.runtime import parallel

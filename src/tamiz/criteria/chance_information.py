@@ -69,8 +69,8 @@ class ExpectedInformation:
     def __init__(self, class_counts: Floats, starts: NDArray[np.int64], *, conditional: bool) -> None:
         if not _are_whole(class_counts):
             raise DataError(
-                "correction='chance' needs rows that count as whole numbers, but the weights of the rows, or of rows in groups, "
-                "are fractions. Use correction='none' (--correction none)."
+                "correction='chance' needs rows that count as whole numbers, but those of sampling weights and of groups count as "
+                "fractions. Use correction='none' (--correction none)."
             )
         counts = class_counts.astype(np.int64)
         self._starts = starts

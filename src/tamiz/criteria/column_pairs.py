@@ -49,7 +49,7 @@ def count_common_rows(source: Source, columns: Sequence[int]) -> NDArray[np.int6
     return counts
 
 
-def pair_association(n_rows: int) -> SymmetricUncertainty:
+def pair_association(n_rows: float) -> SymmetricUncertainty:
     """Return the measure of pairs of columns: numbers are cut into intervals of equal frequency, without the target.
 
     MDL would leave some columns in one interval, where even a column and its copy have a symmetric uncertainty of 0.
@@ -57,8 +57,8 @@ def pair_association(n_rows: int) -> SymmetricUncertainty:
     return SymmetricUncertainty(discretization=EqualFrequency(_n_intervals(n_rows)))
 
 
-def _n_intervals(n_rows: int) -> int:
-    return min(_MAX_BINS, max(_MIN_BINS, math.isqrt(n_rows // _MIN_ROWS_PER_CELL)))
+def _n_intervals(n_rows: float) -> int:
+    return min(_MAX_BINS, max(_MIN_BINS, math.isqrt(int(n_rows) // _MIN_ROWS_PER_CELL)))
 
 
 def target_uncertainties(source: Source, missing: MissingRule = "distribute") -> Floats:
@@ -195,7 +195,9 @@ def chance_corrected_uncertainties(
     assert isinstance(rule, EqualFrequency)
     sizes = np.full(source.schema.n_columns, rule.n_bins)
     sizes[list(levels)] = list(levels.values())
-    crowded = sizes[first] * sizes[second] > _common_rows_of_pairs(source, first, second) / _MIN_ROWS_PER_CELL
+    schema = source.schema
+    n_common = _common_rows_of_pairs(source, first, second) * (schema.n_effective / schema.n_rows)
+    crowded = sizes[first] * sizes[second] > n_common / _MIN_ROWS_PER_CELL
     doubtful = np.flatnonzero(crowded & (uncertainties >= threshold))
     if not len(doubtful):
         return uncertainties

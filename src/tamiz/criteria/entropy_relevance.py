@@ -17,7 +17,7 @@ from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_columns
+from tamiz.sources.views import select_columns, unweighted_sample
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.coded_tables import WeightedTable
 from tamiz.statistics.contingency import ContingencyTables
@@ -96,6 +96,8 @@ class EntropyRelevance(StatisticRelevance):
     def count_classes(self, tables: Sequence[Source], columns: Sequence[int]) -> dict[int, list[Floats]]:
         """Return the rows of every value in every class of each output, of those of the columns that have many values.
 
+        Rows with sampling weights count once each: chance depends on their number.
+
         Parameters
         ----------
         tables : sequence of Source
@@ -112,7 +114,7 @@ class EntropyRelevance(StatisticRelevance):
         if not many:
             return counts
         for table in tables:
-            view = select_columns(weight_groups_equally(table), many)
+            view = select_columns(weight_groups_equally(unweighted_sample(table)), many)
             cache = gather_statistics([self], view.reduce, view.schema)
             counted = cache[self._contingency_tables(self._coder(view.schema), cache, view.schema)].tables
             for j, values in zip(view.schema.used.tolist(), counted, strict=True):

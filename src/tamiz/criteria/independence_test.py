@@ -90,8 +90,9 @@ class IndependenceTest(StatisticRelevance):
     With a target of L columns the p-value is the smallest of the L tests times L, at most 1 (Bonferroni over the outputs): a test
     of the hypothesis that the column is independent of each output. The statistic is that of the smallest p-value.
 
-    A row with weight 2 counts as two equal rows. p-values assume independent rows that count once; with weights that are not whole
-    numbers, with groups of several rows, and with rows in time, `RankSelector` computes the scores for a ranking, but no p-values.
+    A row with frequency weight 2 counts as two equal rows, and rows with sampling weights count as their effective sample size,
+    :math:`(\sum w)^2 / \sum w^2`. p-values assume independent rows; with groups of several rows, and with rows in time,
+    `RankSelector` computes the scores for a ranking, but no p-values.
     A small p-value is evidence of dependence, not of a strong one: with many rows, weak effects have small p-values.
 
     References

@@ -39,8 +39,8 @@ class MultiSURF(RowComparison):
     Raises
     ------
     DataError
-        When the table has no target, or a row weight is not a whole number: a row of weight 2 is two equal rows, each the other's
-        nearest hit.
+        When the table has no target, or rows have sampling weights: a row of frequency weight 2 is two equal rows, each the
+        other's nearest hit.
 
     Notes
     -----

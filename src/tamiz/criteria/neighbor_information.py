@@ -66,8 +66,8 @@ class MutualInformation(RowRelevance):
     Raises
     ------
     DataError
-        When there is no target, or a row weight is not a whole number: a row of weight 2 is two equal rows, each the other's
-        nearest neighbour.
+        When there is no target, or rows have sampling weights: a row of frequency weight 2 is two equal rows, each the
+        other's nearest neighbour.
 
     Notes
     -----

@@ -61,8 +61,8 @@ class ReliefF(RowComparison):
     Raises
     ------
     DataError
-        When the table has no target, or a row weight is not a whole number: a row of weight 2 is two equal rows, each the other's
-        nearest hit.
+        When the table has no target, or rows have sampling weights: a row of frequency weight 2 is two equal rows, each the
+        other's nearest hit.
 
     Notes
     -----

@@ -22,7 +22,7 @@ from tamiz.selection.selector import Selector
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import weight_groups_equally
-from tamiz.sources.views import as_training_source, select_rows, target_array, weight_array
+from tamiz.sources.views import as_training_source, resampled_weights, select_rows, target_array
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Masks
 
@@ -130,13 +130,12 @@ class RelevanceHalves(HalfSelection):
         assert n_features is not None
         size = int(np.clip(_BATCH_VALUES // (2 * self._source.schema.n_rows), 1, _BATCH_PAIRS))
         batches = iter(lambda: list(islice(pairs, size)), [])
-        base = weight_array(self._source)
 
         def score(batch: list[Masks]) -> Floats:
             weights = np.concatenate(batch).astype(np.float64)
             if self._scorers.names:
                 with capture_warnings():
-                    return self._scorers.scores(weights if base is None else weights * base)[:, 0, self._position]
+                    return self._scorers.scores(resampled_weights(self._source, weights))[:, 0, self._position]
             return np.array([self._score_rows(half) for half in weights])
 
         n_batches = -(-n_pairs // size)

@@ -186,8 +186,10 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         """Compute the fitted attributes from counts; `labels` are those of the whole table, which may have more classes."""
         target = counts.schema.target or Column("y", "categorical")
         levels = tuple(str(level_text(label)) for label in labels.tolist())
-        self.schema_ = replace(counts.schema, target=replace(target, levels=levels))
-        self._counts = replace(counts, schema=self.schema_)
+        self._counts = replace(counts, schema=replace(counts.schema, target=replace(target, levels=levels)))
+        counts = self._counts.as_row_numbers()
+        total = None if counts.schema.weight_kind is None else float(counts.weight.sum())
+        self.schema_ = replace(counts.schema, total_weight=total)
         self.classes_, self.class_count_ = classes, counts.weight
         prior = counts.weight + self.alpha
         self.class_prior_ = prior / prior.sum()

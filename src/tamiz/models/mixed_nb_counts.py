@@ -19,7 +19,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source, open_batch
 from tamiz.sources.in_memory import from_array_api
 from tamiz.sources.schema import Column, Schema, sort_levels
-from tamiz.sources.table import check_weights
+from tamiz.sources.table import to_row_numbers
 from tamiz.sources.views import target_array, with_target, with_weight
 from tamiz.statistics.base import Floats
 from tamiz.statistics.contingency import Coding, ContingencyTables
@@ -45,7 +45,7 @@ def open_labelled_source(X: Any, y: Any, sample_weight: Any) -> tuple[Source, ND
         raise DataError(f"y has 1 class, {labels[0]!s}, in all {len(y):,} rows; at least 2 are needed.")
     names = pa.array([str(k) for k in range(len(labels))])
     target = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)])
-    return as_source(X, target, sample_weight), labels
+    return _with_raw_weight(as_source(X, target, sample_weight), sample_weight), labels
 
 
 def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], known_schema: Schema | None) -> Source:
@@ -58,13 +58,16 @@ def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], known_
     codes = _class_codes(_check_labels(y), classes)
     source = open_batch(X, {} if known_schema is None else known_kinds(known_schema))
     check_consistent_length(codes, np.empty(source.schema.n_rows))
-    source = with_target(source, codes)
+    return _with_raw_weight(with_target(source, codes), sample_weight)
+
+
+def _with_raw_weight(source: Source, sample_weight: Any) -> Source:
+    """Return a view with unscaled weights, because sampling weights of all batches have one scale."""
     if sample_weight is None:
         return source
     weight = column_or_1d(from_array_api(sample_weight), dtype=np.float64)
-    check_consistent_length(codes, weight)
-    check_weights(weight, lambda at: f"row {at}")
-    return with_weight(source, weight, "sample_weight")
+    check_consistent_length(weight, np.empty(source.schema.n_rows))
+    return with_weight(source, weight, "sample_weight", to_row_numbers(weight, None, lambda at: f"row {at}")[1])
 
 
 def _class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
@@ -104,12 +107,15 @@ class MixedCounts:
         Weight, mean, sum of squares about the mean, minimum and maximum of `schema.numeric`.
     tables : tuple of ndarray of shape (n_levels, n_classes)
         Weight of every level, for each of `schema.categorical`.
+    squared_weight : float
+        Sum of the squared weights of the rows.
     """
 
     schema: Schema
     weight: Floats
     moments: Floats
     tables: tuple[Floats, ...]
+    squared_weight: float
 
     @classmethod
     def of(cls, source: Source, n_classes: int) -> MixedCounts:
@@ -124,6 +130,20 @@ class MixedCounts:
             np.bincount(target_array(source), weights, n_classes).astype(np.float64),
             np.stack([getattr(moments, name) for name in _FIELDS]),
             tuple(table[:-1, :-1] for table in tables.tables),
+            float(np.square(weights).sum()),
+        )
+
+    def as_row_numbers(self) -> MixedCounts:
+        """Return the counts with sampling weights scaled to a sum of the effective sample size of all rows."""
+        if self.schema.weight_kind != "sampling":
+            return self
+        factor = float(self.weight.sum()) / self.squared_weight
+        scaled = np.array([factor, 1.0, factor, 1.0, 1.0])[:, None, None]
+        return replace(
+            self,
+            weight=factor * self.weight,
+            moments=scaled * self.moments,
+            tables=tuple(factor * table for table in self.tables),
         )
 
     def select_classes(self, codes: NDArray[np.intp]) -> MixedCounts:
@@ -140,7 +160,9 @@ class MixedCounts:
         pairs = zip(self.schema.columns, other.schema.columns, strict=True)
         columns = tuple(_merge_columns(mine, theirs) for mine, theirs in pairs)
         n_rows = self.schema.n_rows + other.schema.n_rows
-        schema = replace(self.schema, columns=columns, n_rows=n_rows)
+        kinds = self.schema.weight_kind, other.schema.weight_kind
+        kind = "sampling" if "sampling" in kinds else kinds[0] or kinds[1]
+        schema = replace(self.schema, columns=columns, n_rows=n_rows, weight_kind=kind)
         moments = self._moments(schema).merge(other._moments(schema))
         # Two batches that are constant may have different values.
         one_value = moments.minimum.min(axis=0, initial=np.inf) == moments.maximum.max(axis=0, initial=-np.inf)
@@ -153,6 +175,7 @@ class MixedCounts:
             self.weight + other.weight,
             np.stack([getattr(moments, name) for name in _FIELDS]),
             tuple(mine + theirs for mine, theirs in tables),
+            self.squared_weight + other.squared_weight,
         )
 
     def _moments(self, schema: Schema) -> ClassMoments:

@@ -36,11 +36,7 @@ from tamiz.sources.views import (
     positive_weight_row_numbers,
     select_rows,
     weight_array,
-    with_weight,
 )
-
-# With a smaller sum of the weights of a fold's training rows, the weights of the table are scaled to a mean of 1.
-_MIN_TRAIN_WEIGHT = 2.0
 
 
 def make_task(
@@ -86,10 +82,6 @@ def make_task(
         folds = folds.among(rows)
     check_scoring_target(scorer, source.schema, target)
     _check_folds(folds, estimator, target)
-    if weight is not None and min(weight[fold.train].sum() for fold in folds) < _MIN_TRAIN_WEIGHT:
-        # As numbers of rows such weights are meaningless, only their ratios matter (`tamiz.sources.table.scale_weights`).
-        weight = weight / weight.mean()
-        source = with_weight(source, weight, str(source.schema.weight))
     return CVTask(
         set_random_state(clone(model.estimator_for(min(len(fold.train) for fold in folds))), seed),
         source,

@@ -206,12 +206,23 @@ def _facts(table: TableRecord) -> list[tuple[str, str]]:
     facts.append(("Constant columns", join_column_names(constant) if constant else "none"))
     facts += _duplicate_facts(table)
     if table.weight_column is not None:
-        facts.append(("Row weights", f"from the column {shorten(table.weight_column, 40)}"))
+        facts.append(("Row weights", f"from the column {shorten(table.weight_column, 40)}{_weight_size(table)}"))
     if table.group_column is not None:
         facts.append(("Groups of rows", f"from the column {shorten(table.group_column, 40)}"))
     if table.time_column is not None:
         facts.append(("Time of rows", f"from the column {shorten(table.time_column, 40)}"))
     return [fact for fact in facts if fact[1]]
+
+
+def _weight_size(table: TableRecord) -> str:
+    """Return what the weights are, and the number of rows that they stand for."""
+    if table.total_weight is None:
+        return ""
+    if table.weight_kind == "sampling":
+        return (
+            f", sampling weights: {table.n_rows_used:,} rows have an effective sample size of {table.total_weight:,.1f}"
+        )
+    return f", numbers of equal rows: {table.n_rows_used:,} rows count as {table.total_weight:,.10g}"
 
 
 def _class_balance(table: TableRecord) -> dict[str, Any] | None:

@@ -72,8 +72,8 @@ class RankSelector(Selector):
         For scores that are means over folds and random draws, such as `PermutationImportance`, their standard deviations.
     p_values_, adjusted_p_values_, statistics_ : ndarray of shape (n_columns,) or None
         p-values of `IndependenceTest`, as they are and adjusted, and its test statistics; None with a relevance without p-values,
-        and where they are not valid, with a warning: rows with weights that are not whole numbers, in groups or in time. A column
-        that cannot be tested has p-value 1 and statistic NaN, and does not count in the adjustment; an excluded one has NaN.
+        and where they are not valid, with a warning: rows in groups or in time. A column that cannot be tested has p-value 1 and
+        statistic NaN, and does not count in the adjustment; an excluded one has NaN.
     relevance_ : Relevance
         The relevance as it was used.
     scores_per_output_ : ndarray of shape (n_outputs, n_columns) or None
@@ -153,7 +153,7 @@ class RankSelector(Selector):
             Ignored by a relevance that needs no target. Several columns are allowed for a relevance that is computed from
             statistics, such as `InformationGain` or `IndependenceTest`; no value may then be missing.
         sample_weight : array of shape (n_samples,), default=None
-            A row with weight 2 counts as two equal rows.
+            A row with whole weight 2 counts as two equal rows; of weights that are no whole numbers only the ratios matter.
         groups : array of shape (n_samples,), default=None
             Where the target is constant in every group, each group counts as one row in scores that are computed from statistics;
             relevances that read rows ignore the groups.
@@ -207,7 +207,7 @@ class RankSelector(Selector):
         """Return why p-values are not valid, "" where they are or the relevance has none; an error with `fdr`, else a warning."""
         if not self.relevance_.offers_p_values:
             return ""
-        reason = untestable_reason(source, weights_are_counts=True)
+        reason = untestable_reason(source)
         if reason and self.fdr is not None:
             raise DataError(
                 f"p-values are not valid because {reason}, so columns cannot be selected by fdr={self.fdr}. "

@@ -107,7 +107,7 @@ class RedundancyFilter(Selector):
     forward selection until their R2 reaches the threshold, or 1 for an exact relation, without those that are not needed for it.
 
     With row weights, sums are weighted, as if rows were repeated; the number of intervals and the correction for chance depend on
-    the number of rows.
+    the sum of frequency weights, and on the effective sample size of sampling weights.
 
     Cost O(n p^2) for p columns, and O(p k^2) for k kept ones with "linear".
 
@@ -179,7 +179,7 @@ class RedundancyFilter(Selector):
         y : array of shape (n_samples,), default=None
             Ignored where a relevance needs none, and by default where it is constant or has several columns.
         sample_weight : array of shape (n_samples,), default=None
-            A row with weight 2 counts as two equal rows.
+            A row with whole weight 2 counts as two equal rows; of weights that are no whole numbers only the ratios matter.
         groups : array of shape (n_samples,), default=None
             For the relevance, as in `RankSelector`.
         """
@@ -256,7 +256,7 @@ def _chance_warnings(
     n_determining = [len(by) for i, by in enumerate(determined) if by and is_number[i] and is_number[by[0]]]
     if not n_determining:
         return []
-    n_rows, n_numeric = source.schema.n_rows, sum(is_number[i] for i in kept.tolist())
+    n_rows, n_numeric = round(source.schema.n_effective), sum(is_number[i] for i in kept.tolist())
     n_by_one = n_determining.count(1)
     warnings = []
     n_least = min((n for i, n in enumerate(n_common) if n and is_number[i]), default=n_rows)
@@ -289,6 +289,8 @@ def _pair_chance(measure: str, n_rows: int, n_columns: int, threshold: float) ->
     """Return the probability that the association of noise with one of n independent numeric columns is above the threshold."""
     if measure == "symmetric_uncertainty":
         # Few rows are cut into two halves, which are equal by chance, also if they are exchanged and of equal size.
+        # Of 1,000 rows the probability is 1e-300.
+        n_rows = min(n_rows, 1000)
         chance = (2 - n_rows % 2) / comb(n_rows, n_rows // 2)
     else:
         r2 = threshold if measure == "linear" else threshold**2
@@ -343,7 +345,7 @@ class _ColumnAssociations:
         if len(first):
             table = select_columns(source, varied.tolist())
             columns = varied[first], varied[second]
-            association = pair_association(source.schema.n_rows)
+            association = pair_association(source.schema.n_effective)
             values = pair_uncertainties(table, association, *columns)
             corrected = chance_corrected_uncertainties(table, association, *columns, values, self.threshold)
             values = recut_uncertainties(table, *columns, values, corrected, self.threshold)

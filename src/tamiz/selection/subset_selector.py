@@ -233,7 +233,7 @@ class SubsetSelector(Selector):
             `CrossValidated` with a model that predicts all of them at once, and for merits of the information family, such as
             `JMI`, which are computed from the means over the columns of y.
         sample_weight : array of shape (n_samples,), default=None
-            A row with weight 2 counts as two equal rows.
+            A row with whole weight 2 counts as two equal rows; of weights that are no whole numbers only the ratios matter.
         groups : array of shape (n_samples,), default=None
             A merit with folds keeps all rows of a group in the same fold. For a merit that is computed from counts, such as CFS,
             each group counts as one row where the target is constant in every group.
@@ -302,7 +302,7 @@ class SubsetSelector(Selector):
         if not has_target or len(selected) in {0, len(free)} or effort > _TOO_LONG_SEARCH:
             return None
         with capture_warnings():
-            if not untestable_reason(job.source, weights_are_counts=True):
+            if not untestable_reason(job.source):
                 tests = score_columns(IndependenceTest(test="rank"), select_columns(job.source, selected)).tests
                 assert tests is not None
                 if np.where(tests.few_expected, 0.0, tests.log_p).min() <= np.log(_SIGNIFICANT / len(free)):

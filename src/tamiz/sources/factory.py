@@ -21,11 +21,12 @@ from scipy import sparse
 from tamiz.exceptions import DataError
 from tamiz.runtime.memory import SizeLike, limit_memory, parse_size
 from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice
 from tamiz.sources import registry
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import merge_date_parts, split_dates_like
 from tamiz.sources.in_memory import column_loader, eager_frame, is_frame, open_array, open_frame, to_raw_column
-from tamiz.sources.schema import Kind, Schema
+from tamiz.sources.schema import WEIGHT_KINDS, Kind, Schema, WeightKind
 from tamiz.sources.schema_reader import SchemaReader, encode_known_column
 from tamiz.sources.sparse import SparseTable, open_sparse
 from tamiz.sources.table import OpenOptions, TableSource
@@ -37,13 +38,14 @@ def open_source(
     *,
     kinds: Mapping[str, Kind] | Kind | None = None,
     weight: Any = None,
+    weights: WeightKind | None = None,
     groups: Any = None,
     time: Any = None,
     memory: SizeLike | None = None,
     schema: Schema | None = None,
     header: bool | None = None,
 ) -> Source:
-    """Open a table: a file, an array, a sparse matrix or a data frame.
+    r"""Open a table: a file, an array, a sparse matrix or a data frame.
 
     Parameters
     ----------
@@ -58,8 +60,11 @@ def open_source(
         "numeric", "categorical", "boolean", "date", "text" or "id", instead of the inferred kind. Columns of kind "text" and "id"
         are excluded. A date of kind "numeric" is a number, in seconds since 1970, that `split_dates` does not split.
     weight : str or array of shape (n_samples,), default=None
-        The name of a column with the weight of each row, or the weights. A weight of w equals w copies of the row; weights with a
-        sum below 2, such as those normalised to sum 1, are scaled to a mean of 1.
+        The name of a column with the weight of each row, or the weights.
+    weights : {"frequency", "sampling"}, default=None
+        "frequency": a weight of w equals w copies of the row. "sampling": weights correct a sampling design, as those of a survey
+        do. Their scale has no effect: the rows count as :math:`(\sum w)^2 / \sum w^2` rows, the effective sample size (Kish 1965),
+        in tests, description lengths and variances. None is "frequency" if all weights are whole numbers.
     groups : str or array of shape (n_samples,), default=None
         The name of a column with the group of each row, such as a patient, or the groups. Rows of a group stay in one fold.
     time : str or array of shape (n_samples,), default=None
@@ -101,8 +106,8 @@ def open_source(
     ('a', 'b')
     """
     if schema is not None:
-        if any(argument is not None for argument in (target, kinds, weight, groups, time)):
-            raise TypeError("schema= defines all columns: omit target, kinds, weight, groups and time.")
+        if any(argument is not None for argument in (target, kinds, weight, weights, groups, time)):
+            raise TypeError("schema= defines all columns: omit target, kinds, weight, weights, groups and time.")
         return open_with_reader(data, SchemaReader(schema), memory=memory, header=header)
     options = OpenOptions(
         _role_column(target, "target"),
@@ -111,6 +116,7 @@ def open_source(
         _role_column(groups, "group"),
         _role_column(time, "time"),
         header=header,
+        weights=_check_weight_kind(weights),
     )
     return _open_with_limit(data, options, memory)
 
@@ -121,6 +127,7 @@ def open_without_target(
     *,
     kinds: Mapping[str, Kind] | None = None,
     weight: str | None = None,
+    weights: WeightKind | None = None,
     memory: SizeLike | None = None,
     header: bool | None = None,
 ) -> Source:
@@ -129,7 +136,11 @@ def open_without_target(
     `known_columns` are names of columns that the table contains, such as the target; they help to recognise the layout of a file.
     """
     options = OpenOptions(
-        weight=weight, kinds=_check_kinds(kinds), header=header, expected_columns=tuple(known_columns)
+        weight=weight,
+        kinds=_check_kinds(kinds),
+        header=header,
+        expected_columns=tuple(known_columns),
+        weights=_check_weight_kind(weights),
     )
     return _open_with_limit(data, options, memory)
 
@@ -204,19 +215,23 @@ def as_source(
             raise TypeError(
                 f"{name} must be the {values}, got the name {argument!r}: fit on open_source(X, {role}={argument!r})."
             )
-    if not allow_infinite:
-        return open_source(X, y, weight=sample_weight, groups=groups, time=time)
     options = OpenOptions(
         *(_role_column(y, "target"), _role_column(sample_weight, "weight")),
         groups=_role_column(groups, "group"),
         time=_role_column(time, "time"),
-        allow_infinite=True,
+        allow_infinite=allow_infinite,
     )
-    return _open_with_limit(X, options, None)
+    source = _open_with_limit(X, options, None)
+    warn_user(source.schema.large_weight_notes)
+    return source
 
 
 def _role_column(values: Any, name: str) -> Any:
     return values if values is None or isinstance(values, str) else to_raw_column(values, name)
+
+
+def _check_weight_kind(weights: Any) -> Any:
+    return weights if weights is None else check_choice("weights", weights, WEIGHT_KINDS)
 
 
 def _check_kinds(kinds: Any) -> Any:

@@ -29,7 +29,7 @@ from tamiz.sources.kinds import (
 from tamiz.sources.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.schema import Column
 from tamiz.sources.small_spreads import SMALLEST_SPREAD, small_spread, small_spread_warnings
-from tamiz.sources.table import OpenOptions, TableSource, build_table, check_weights, frame_columns_at, is_every_row
+from tamiz.sources.table import OpenOptions, TableSource, build_table, frame_columns_at, is_every_row, to_row_numbers
 from tamiz.sources.text_values import as_exact_integers
 
 # Rows from which is inferred whether a column of Python objects has repeated words.
@@ -440,5 +440,4 @@ def weight_vector(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64
     weight = to_numbers(to_raw_column(sample_weight, "sample_weight"), describe_row)
     if len(weight) != n:
         raise DataError(f"sample_weight has {len(weight)} values for {n}: inconsistent numbers of samples.")
-    check_weights(weight, describe_row)
-    return np.ascontiguousarray(weight, dtype=np.float64)
+    return to_row_numbers(weight, None, describe_row)[0]

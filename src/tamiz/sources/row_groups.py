@@ -47,28 +47,28 @@ def weight_groups_equally(source: Source) -> Source:
         return source
     weight = 1.0 / np.bincount(groups)[groups]
     own = weight_array(source)
-    name = f"1 / rows of {source.schema.groups!r}"
-    return with_weight(source, weight if own is None else weight * own, name)
+    if own is not None:
+        weight *= own
+    if source.schema.weight_kind == "sampling":
+        # The effective sample size is that of the groups: `scale_to_effective_size` of their weights.
+        of_group = np.bincount(groups, weight)
+        weight *= of_group.sum() / np.square(of_group).sum()
+    return with_weight(source, weight, f"1 / rows of {source.schema.groups!r}")
 
 
-def untestable_reason(source: Source, *, weights_are_counts: bool) -> str:
-    """Return why p-values are not valid, "" where they are: tests need independent rows that count once.
+def untestable_reason(source: Source) -> str:
+    """Return why p-values are not valid, "" where they are: tests need independent rows.
+
+    Rows with frequency weights are as many independent rows; those with sampling weights are tested as their effective number.
 
     Parameters
     ----------
     source : Source
-    weights_are_counts : bool
-        Whether whole-number weights are the numbers of equal rows; otherwise no weights are.
     """
     if source.groups is not None and _has_repeated_groups(source.groups):
         return "the rows of a group are not independent"
     if source.time is not None:
         return "rows in time are not independent"
-    weight = weight_array(source)
-    if weight is not None and not weights_are_counts:
-        return "the rows have weights"
-    if weight is not None and not bool((weight == np.floor(weight)).all()):
-        return "the weights of the rows are not whole numbers"
     return ""
 
 

@@ -13,10 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.runtime.user_warnings import list_names, quote_name
-from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, ListOf, Nullable, OneOf, Strings
+from tamiz.storage.invariants import (
+    Condition,
+    InstanceOf,
+    Integer,
+    Invariants,
+    ListOf,
+    Nullable,
+    Number,
+    OneOf,
+    Strings,
+)
 
 Kind = Literal["numeric", "categorical", "boolean", "date", "text", "id"]
 KINDS: tuple[Kind, ...] = ("numeric", "categorical", "boolean", "date", "text", "id")
+WeightKind = Literal["frequency", "sampling"]
+WEIGHT_KINDS: tuple[WeightKind, ...] = ("frequency", "sampling")
+# Frequency weights with a larger mean may be sampling weights that were rounded.
+_MAX_MEAN_FREQUENCY = 10
 
 # Numbers as they are written in tables: without Python's underscores between digits, and finite.
 _NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -105,6 +119,10 @@ class Schema:
         Sentences that explain how the table was read.
     groups, time : str or None
         The names of the groups and of the times of the rows; None if there are none.
+    weight_kind : {"frequency", "sampling"} or None
+        Whether a weight is a number of equal rows, or corrects a sampling design; None if rows have no weights.
+    total_weight : float or None
+        The sum of frequency weights, the effective sample size of sampling weights; None if rows have no weights.
     """
 
     columns: tuple[Column, ...]
@@ -115,6 +133,9 @@ class Schema:
     notes: tuple[str, ...] = ()
     groups: str | None = None
     time: str | None = None
+    # Not in the repr, which `Source.fingerprint` hashes: the weights are hashed.
+    weight_kind: WeightKind | None = field(default=None, repr=False)
+    total_weight: float | None = field(default=None, repr=False)
 
     invariants: ClassVar[Invariants] = {
         "columns": (
@@ -128,7 +149,35 @@ class Schema:
         "notes": Strings(),
         "groups": Nullable(InstanceOf(str)),
         "time": Nullable(InstanceOf(str)),
+        "weight_kind": Nullable(OneOf(*WEIGHT_KINDS)),
+        "total_weight": Nullable(Number(0.0)),
     }
+
+    @property
+    def n_effective(self) -> float:
+        """The number of rows that the rows count as: `total_weight`, or `n_rows` without weights."""
+        return self.n_rows if self.total_weight is None else self.total_weight
+
+    @property
+    def weight_notes(self) -> list[str]:
+        """A sentence on what the weights count; empty if rows have none, or if each row counts once."""
+        if self.weight_kind is None or (self.weight_kind == "frequency" and self.n_effective == self.n_rows):
+            return []
+        if self.weight_kind == "sampling":
+            return [
+                f"The weights are sampling weights: {self.n_rows:,} rows have an effective sample size of {self.n_effective:,.1f}."
+            ]
+        return [f"The weights are numbers of equal rows: {self.n_rows:,} rows count as {self.n_effective:,.10g}."]
+
+    @property
+    def large_weight_notes(self) -> list[str]:
+        """What to do if frequency weights, of which the table is many times larger, are sampling weights; empty otherwise."""
+        if self.weight_kind != "frequency" or self.n_effective <= _MAX_MEAN_FREQUENCY * self.n_rows:
+            return []
+        return [
+            f"The weights are whole numbers, so {self.n_rows:,} rows count as {self.n_effective:,.10g}. If they correct a sampling "
+            "design, pass weights='sampling' to open_source (--weights sampling)."
+        ]
 
     @property
     def dropped_row_notes(self) -> list[str]:

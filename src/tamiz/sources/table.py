@@ -25,7 +25,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.kinds import EncodedColumn, encode_column, encode_target, to_numbers
 from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.role_values import Times, class_labels, group_codes, time_values
-from tamiz.sources.schema import KINDS, Column, Kind, Schema
+from tamiz.sources.schema import KINDS, Column, Kind, Schema, WeightKind
 from tamiz.sources.schema_reader import SchemaReader
 from tamiz.sources.small_spreads import small_spread_warnings
 from tamiz.statistics.base import Block, Codes, Floats, is_missing
@@ -122,6 +122,8 @@ class OpenOptions:
     ----------
     target, weight, groups, time : str, RawColumn or None
         The name of a column, or values that were passed beside the table.
+    weights : {"frequency", "sampling"} or None
+        What the weights are; None decides from their values.
     kinds : mapping of column name to kind, or one kind for every column but the target, or None
     is_head : bool
         Whether the table consists of the first rows of a longer table and only its schema is needed: a constant target and weights
@@ -152,6 +154,7 @@ class OpenOptions:
     expected_columns: tuple[str, ...] = ()
     allow_infinite: bool = False
     frame_data: Any = None
+    weights: WeightKind | None = None
 
     @property
     def known_columns(self) -> list[str]:
@@ -215,7 +218,7 @@ def build_table(
     def describe_kept_row(at: int) -> str:
         return describe_row(int(rows[at]) if rows is not None else at)
 
-    weight, weight_notes = _read_weight(load_column, options, rows, describe_kept_row)
+    weight, weight_kind = _read_weight(load_column, options, rows, describe_kept_row)
     with MemoryGate().reserve(column_memory, "Reading groups and times", _WHOLE_COLUMN_ADVICE):
         groups, group_names, time = (
             (None, (), None)
@@ -253,17 +256,20 @@ def build_table(
     columns, values, warnings = _encode_all(features, encode_feature, n, target)
     if not options.is_head:
         warn_user(warnings)
-    notes = (*_target_notes(target), *weight_notes, *_constant_column_notes(columns))
     schema = Schema(
         tuple(columns),
         n,
         target.column if target else None,
         _role_name(options.weight),
         n_dropped,
-        notes,
+        (),
         _role_name(options.groups),
         _role_name(options.time),
+        weight_kind,
+        None if weight is None else float(weight.sum()),
     )
+    weight_notes = (options.weights is None and schema.large_weight_notes) or schema.weight_notes
+    schema = replace(schema, notes=(*_target_notes(target), *weight_notes, *_constant_column_notes(columns)))
     source = TableSource(
         schema, values, target.values if target else None, weight, rows, make_frame, column_names=names
     )
@@ -416,15 +422,20 @@ def _read_weight(
     options: OpenOptions,
     rows: NDArray[np.intp] | None,
     describe_row: Callable[[int], str],
-) -> tuple[Floats | None, tuple[str, ...]]:
-    """Return the weights of the rows and the notes about them."""
+) -> tuple[Floats | None, WeightKind | None]:
+    """Return the weights of the rows, and their kind."""
+    if options.weight is None and options.weights is not None:
+        raise DataError(
+            f"weights={options.weights!r} (--weights) states what the weights are, but the rows have none: pass weight= (--weight)."
+        )
     if options.weight is None or options.is_head:
-        return None, ()
+        return None, None
     raw = load_column(options.weight) if isinstance(options.weight, str) else options.weight
     values = to_numbers(raw if rows is None else raw.take(rows), describe_row)
-    total = check_weights(values, describe_row)
-    weight = scale_weights(np.ascontiguousarray(values, dtype=np.float64), total)
-    return weight, _weight_notes(total, len(weight))
+    weight, kind = to_row_numbers(values, options.weights, describe_row)
+    if np.count_nonzero(weight) < _MIN_ROWS and weight.sum() < _MIN_ROWS:
+        raise DataError(f"The weights count 1 sample (row) in all; at least {_MIN_ROWS} are needed.")
+    return weight, kind
 
 
 def check_enough_rows(n: int) -> None:
@@ -433,26 +444,52 @@ def check_enough_rows(n: int) -> None:
         raise DataError(f"The table has {n} sample (row); at least {_MIN_ROWS} are needed.")
 
 
-def scale_weights(weight: Floats, total: float) -> Floats:
-    """Scale weights with a sum below 2 to a mean of 1: as numbers of rows they are meaningless, only their ratios matter."""
-    return weight * (len(weight) / total) if total < _MIN_ROWS else weight
+def to_row_numbers(
+    values: NDArray[np.floating[Any]], kind: WeightKind | None, describe_row: Callable[[int], str]
+) -> tuple[Floats, WeightKind]:
+    """Return the numbers of rows that rows of these weights count as, and the kind of the weights.
 
+    Frequency weights are such numbers. Sampling weights are scaled to a sum of the effective sample size, so that all counts,
+    degrees of freedom and description lengths are those of as many rows. By default whole numbers are frequencies.
 
-def check_weights(values: NDArray[np.floating[Any]], describe_row: Callable[[int], str]) -> float:
-    """Return the sum of the weights; raise a DataError for a negative or infinite weight and for a sum that is 0 or too large."""
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any():
-        at = int(np.flatnonzero(bad)[0])
-        raise DataError(f"{describe_row(at)}: the weight {values[at]} is not a number of at least 0.")
-    if not values.any():
+    Raises
+    ------
+    DataError
+        For a negative or infinite weight, for a fraction among frequencies, and for a sum that is 0 or too large.
+    """
+    weight = np.ascontiguousarray(values, dtype=np.float64)
+    if len(bad := np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))):
+        raise DataError(f"{describe_row(int(bad[0]))}: the weight {values[bad[0]]} is not a number of at least 0.")
+    if not weight.any():
         raise DataError("Every weight is zero; at least one must be positive.")
+    fractional = np.flatnonzero(weight != np.floor(weight))
+    if kind == "frequency" and len(fractional):
+        raise DataError(
+            f"{describe_row(int(fractional[0]))}: the weight {weight[fractional[0]]:g} is not a whole number, but frequency "
+            "weights are numbers of equal rows. If they correct a sampling design, pass weights='sampling' (--weights "
+            "sampling)."
+        )
     with np.errstate(over="ignore"):
-        total = float(values.sum())
+        total = float(weight.sum())
     if not _MIN_WEIGHT_SUM <= total <= _MAX_WEIGHT_SUM:
         raise DataError(
             f"The weights sum to {total:.6g}; the sum must be between {_MIN_WEIGHT_SUM:g} and {_MAX_WEIGHT_SUM:g}. Rescale them."
         )
-    return total
+    if kind == "sampling" or (kind is None and len(fractional)):
+        return scale_to_effective_size(weight), "sampling"
+    return weight, "frequency"
+
+
+def scale_to_effective_size(weight: Floats) -> Floats:
+    r"""Scale weights to a sum of Kish's effective sample size, :math:`(\sum w)^2 / \sum w^2`; equal weights become 1.
+
+    References
+    ----------
+    Kish (1965), Survey Sampling, section 11.7.
+    """
+    shares = weight / weight.max()
+    scaled: Floats = shares * (shares.sum() / np.square(shares).sum())
+    return scaled
 
 
 def _target_notes(target: EncodedColumn | None) -> tuple[str, ...]:
@@ -476,11 +513,3 @@ def _constant_column_notes(columns: Sequence[Column]) -> tuple[str, ...]:
         f"Column {used[0].name!r} is constant" if len(used) == 1 else f"All {len(used):,} used columns are constant"
     )
     return (f"{subject}, so that rows cannot be distinguished.",)
-
-
-def _weight_notes(total: float, n: int) -> tuple[str, ...]:
-    if total < _MIN_ROWS:
-        return (f"The weights were scaled to a mean of 1, because they sum to {total:.6g} over {n:,} rows.",)
-    if total < n:
-        return (f"The weights sum to {total:.6g} over {n:,} rows: a weight of w counts as w rows.",)
-    return ()

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tamiz.exceptions import DataError
 from tamiz.sources.base import Source
 from tamiz.sources.column_storage import RowSubsetColumn
-from tamiz.sources.schema import Column
-from tamiz.sources.table import check_enough_rows, check_weights, scale_weights
+from tamiz.sources.schema import Column, WeightKind
+from tamiz.sources.table import check_enough_rows, scale_to_effective_size
 from tamiz.statistics.base import Block, is_missing
 
 RowNumbers = NDArray[np.intp]
@@ -34,7 +34,7 @@ def select_rows(source: Source, rows: RowNumbers) -> Source:
     ----------
     source : Source
     rows : ndarray of row numbers of the source, ascending
-        A row may occur more than once.
+        A row may occur more than once. Sampling weights are scaled to the effective sample size of these rows.
     """
     return _RowSubset(source, rows)
 
@@ -68,9 +68,18 @@ def with_target(source: Source, y: NDArray[Any], target: Column | None = None) -
     return _WithTarget(source, y, target or source.schema.target)
 
 
-def with_weight(source: Source, weight: NDArray[np.float64], name: str) -> Source:
-    """Return a view with other weights; `name` is their name in the schema and in messages."""
-    return _WithWeight(source, weight, name)
+def with_weight(source: Source, weight: NDArray[np.float64], name: str, kind: WeightKind = "frequency") -> Source:
+    """Return a view with other weights, as numbers of rows; `name` is their name in the schema and in messages."""
+    return _WithWeight(source, weight, name, kind)
+
+
+def unweighted_sample(source: Source) -> Source:
+    """Return a view in which every row of positive sampling weight counts once; a table without such weights as it is."""
+    if source.schema.weight_kind != "sampling":
+        return source
+    weight = weight_array(source)
+    assert weight is not None
+    return with_weight(source, (weight > 0).astype(np.float64), str(source.schema.weight))
 
 
 def target_array(source: Source) -> NDArray[Any]:
@@ -85,19 +94,18 @@ def weight_array(source: Source) -> NDArray[np.float64] | None:
     return np.concatenate([block.weight_or_ones for block in source.blocks([])])
 
 
-def whole_weight_array(source: Source, reason: str, advice: str) -> NDArray[np.float64] | None:
-    """Return the weight of each row where a weight is a number of equal rows, None if rows have no weights.
-
-    Raise a DataError for a weight that is not a whole number: after `reason`, why it must be one, and before `advice`.
-    """
-    weight = weight_array(source)
-    if weight is not None and len(fractional := np.flatnonzero(weight != np.floor(weight))):
-        first = fractional[0]
-        raise DataError(
-            f"{reason}, so a weight must be the number of equal rows, but the weight of row {source.row_numbers[first]} is "
-            f"{weight[first]:g}. {advice}"
-        )
-    return weight
+def resampled_weights(source: Source, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights of samples in which rows occur `counts` times, both of shape (n_samples, n_rows)."""
+    base = weight_array(source)
+    if base is None:
+        return counts
+    weights = counts * base
+    # As in `select_rows`.
+    return (
+        weights
+        if source.schema.weight_kind != "sampling"
+        else weights * (weights.sum(axis=1) / (weights @ base))[:, None]
+    )
 
 
 def positive_weight_row_numbers(source: Source) -> RowNumbers:
@@ -125,15 +133,13 @@ def has_all_rows(source: Source) -> bool:
 
 
 def as_training_source(source: Source) -> Source:
-    """Return training rows, with weights of a sum below 2 scaled to a mean of 1.
+    """Return training rows.
 
     Raise a DataError if there are fewer than 2 rows, if all weights are 0, or if the target is constant.
     """
     check_enough_rows(source.schema.n_rows)
-    weight = weight_array(source)
-    if weight is not None:
-        scaled = scale_weights(weight, check_weights(weight, lambda at: f"row {source.row_numbers[at]}"))
-        source = source if scaled is weight else with_weight(source, scaled, str(source.schema.weight))
+    if source.schema.n_effective == 0:
+        raise DataError("Every weight is zero; at least one must be positive.")
     y = target_array(source)
     if (y == y[0]).all():
         target = source.schema.target
@@ -183,7 +189,9 @@ class _RowSlice(_View):
         rows = slice(start, stop)
         self.groups = None if table.groups is None else table.groups[rows]
         self.time = None if table.time is None else table.time[rows]
-        self.schema = replace(table.schema, n_rows=stop - start, n_dropped=0, notes=())
+        weight = weight_array(table)
+        total = None if weight is None else float(weight[rows].sum())
+        self.schema = replace(table.schema, n_rows=stop - start, n_dropped=0, notes=(), total_weight=total)
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         """Yield the rows in the blocks of the table that contain them."""
@@ -286,10 +294,10 @@ class _WithTarget(_View):
 
 
 class _WithWeight(_View):
-    def __init__(self, table: Source, weight: NDArray[np.float64], name: str) -> None:
+    def __init__(self, table: Source, weight: NDArray[np.float64], name: str, kind: WeightKind) -> None:
         super().__init__(table)
         self._weight = weight
-        self.schema = replace(table.schema, weight=name)
+        self.schema = replace(table.schema, weight=name, weight_kind=kind, total_weight=float(weight.sum()))
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         """Yield the rows with the other weights."""
@@ -306,10 +314,17 @@ class _RowSubset(_View):
         used = table.schema.used.tolist()
         row_bytes = sum(values.dtype.itemsize for values in next(iter(table.blocks(used))).values.values())
         in_memory = row_bytes * len(rows) <= _MAX_MEMORY_BYTES
+        weight = weight_array(table)
+        self._weight = None if weight is None else weight[rows]
+        if self._weight is not None and self._weight.any() and table.schema.weight_kind == "sampling":
+            self._weight = scale_to_effective_size(self._weight)
         blocks = list(self._read_blocks(used, in_memory=in_memory))
         self._cached_blocks = blocks if in_memory else None
         columns = _describe_columns(table.schema.columns, blocks, len(rows))
-        self.schema = replace(table.schema, columns=columns, n_rows=len(rows), n_dropped=0, notes=())
+        total = None if self._weight is None else float(self._weight.sum())
+        self.schema = replace(
+            table.schema, columns=columns, n_rows=len(rows), n_dropped=0, notes=(), total_weight=total
+        )
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         """Yield the rows in as many blocks as the table has."""
@@ -327,8 +342,9 @@ class _RowSubset(_View):
             at = self._rows[first:end] - block.rows.start
             matrix, values = _take_rows(block, at, in_memory=in_memory)
             y = None if block.y is None else block.y[at]
-            weight = None if block.weight is None else block.weight[at]
-            yield Block(range(done, done + len(at)), values, y, weight, matrix)
+            here = range(done, done + len(at))
+            weight = None if self._weight is None else self._weight[here.start : here.stop]
+            yield Block(here, values, y, weight, matrix)
             done += len(at)
 
     def frame(self, columns: Sequence[int] | None = None, rows: RowNumbers | None = None) -> Any:

@@ -19,7 +19,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.in_memory import weight_vector
 from tamiz.sources.kinds import LARGEST_NUMBER
-from tamiz.sources.table import check_enough_rows, scale_weights
+from tamiz.sources.table import check_enough_rows
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, Integer, Invariants, ListOf, Strings
 
@@ -99,8 +99,7 @@ class SparseTableRows(CentredRows):
         self.source = _check_sparse_rows(matrix)
         self.n_rows, self.n_coordinates = self.source.shape
         check_enough_rows(self.n_rows)
-        given = weight_vector(weight, self.n_rows)
-        self._weight = scale_weights(given, float(given.sum()))
+        self._weight = weight_vector(weight, self.n_rows)
         self._total_weight = float(self._weight.sum())
         self._standardize = standardize
         self.density = self.source.nnz / max(self.n_rows * self.n_coordinates, 1)

@@ -104,6 +104,8 @@ class TableRecord:
     classes: tuple[ClassWeight, ...]
     target_summary: NumberSummary | None
     weight_column: str | None
+    weight_kind: Literal["frequency", "sampling"] | None
+    total_weight: float | None
     group_column: str | None
     time_column: str | None
     target_kind_suggestion: KindSuggestion | None
