@@ -105,7 +105,9 @@ def mixed(n_rows: int, seed: int = 0) -> pd.DataFrame:
     table["last_seen"] = table["joined"] + rng.integers(1, 400, n_rows).astype("timedelta64[D]")
     frame = pd.DataFrame(table)
     for name, share in zip(
-        ("income", "savings", "score", "group_6", "group_20", "last_seen"), (0.02, 0.2, 0.05, 0.1, 0.04, 0.08), strict=True
+        ("income", "savings", "score", "group_6", "group_20", "last_seen"),
+        (0.02, 0.2, 0.05, 0.1, 0.04, 0.08),
+        strict=True,
     ):
         frame.loc[rng.random(n_rows) < share, name] = None
     frame["outcome"] = np.where(outcome == 1, "yes", "no")
