@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numba
 import pytest
+from numba.core.base import BaseContext
 from numba.types import float64
 
+from tamiz import kernels
 from tamiz.kernels import _compilation, jit, sparse_graphs
 from tamiz.kernels._compilation import all_kernels, default_kernels
 
@@ -97,6 +99,37 @@ def test_every_listed_kernel_exists_and_has_known_targets():
     assert all(targets and set(targets) <= {"classes", "number", "none"} for _, *targets in listed)
 
 
+def half(x):
+    return 0.5 * x
+
+
+@pytest.mark.parametrize("reads_machine_code", [True, False])
+def test_a_kernel_on_disk_is_loaded_without_registering_what_only_compilation_needs(
+    monkeypatch, tmp_path, reads_machine_code
+):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernels, "_READS_MACHINE_CODE", reads_machine_code)
+    assert jit(float64(float64))(half)(3.0) == 1.5
+    n_refreshes, refresh = 0, BaseContext.refresh
+
+    def counted_refresh(context):
+        nonlocal n_refreshes
+        n_refreshes += 1
+        refresh(context)
+
+    monkeypatch.setattr(BaseContext, "refresh", counted_refresh)
+    kernel = jit(float64(float64))(half)
+    assert kernel(5.0) == 2.5
+    assert sum(kernel.compiled.stats.cache_hits.values()) == 1
+    assert (n_refreshes == 0) == reads_machine_code
+    with pytest.raises(TypeError):
+        kernel("5")
+
+
+def test_the_tested_versions_of_numba_include_the_installed_one():
+    assert kernels._READS_MACHINE_CODE
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_slp_vectorisation_is_on_while_the_kernel_is_compiled_and_only_then(monkeypatch, fails):
     settings = []
@@ -107,6 +140,7 @@ def test_slp_vectorisation_is_on_while_the_kernel_is_compiled_and_only_then(monk
             raise ValueError("no compiler")
         return lambda function: function
 
+    monkeypatch.setattr(kernels, "_READS_MACHINE_CODE", False)
     monkeypatch.setattr(numba.config, "SLP_VECTORIZE", 0)
     monkeypatch.setattr(numba, "njit", njit)
     for slp in (True, False):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
-from sklearn.metrics import silhouette_score
+from sklearn.metrics import pairwise_distances, silhouette_score
 
 from tamiz._study.sampling import MAX_EXACT_POINTS, sample_including
 from tamiz.exceptions import DataError
@@ -83,13 +83,13 @@ def _encode_points(source: Source) -> Floats:
 
 def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> tuple[KMeans, float] | None:
     """Return the clustering with the largest mean silhouette, and the silhouette; None if no two rows differ."""
-    n_distinct = len(np.unique(points, axis=0))
+    n_distinct, distances = len(np.unique(points, axis=0)), pairwise_distances(points)
     best: tuple[KMeans, float] | None = None
     for k in range(2, min(_MAX_CLUSTERS, n_distinct - 1) + 1):
         model = KMeans(k, n_init=_N_INIT, random_state=seed % 2**32).fit(points, sample_weight=weight)
         if len(np.unique(model.labels_)) < k:
             continue
-        silhouette = float(silhouette_score(points, model.labels_))
+        silhouette = float(silhouette_score(distances, model.labels_, metric="precomputed"))
         if best is None or silhouette > best[1]:
             best = model, silhouette
     return best
