@@ -235,7 +235,7 @@ def test_without_matplotlib_the_maps_are_made_and_the_plot_states_what_is_missin
 
     monkeypatch.setattr(optional_imports, "version", missing)
     grid = sweep_eigenmaps(X20, n_neighbors=[6], t=[5])
-    with pytest.raises(ImportError, match=r"^Drawing needs matplotlib 3\.8 or later, which is not installed\."):
+    with pytest.raises(ImportError, match=r"^Drawing needs matplotlib 3\.8\.4 or later, which is not installed\."):
         grid.plot()
 
 

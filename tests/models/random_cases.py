@@ -8,6 +8,7 @@ from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, Stratifi
 
 from tamiz.criteria import CrossValidated
 from tamiz.sources.factory import as_source
+from tamiz.sources.table import to_row_numbers
 from tamiz.subsets.candidates import Candidates
 
 
@@ -39,6 +40,11 @@ def drawn_weight(rng, n):
     return [None, rng.integers(1, 4, n).astype(float), rng.random(n) + 0.1][int(rng.integers(3))]
 
 
+def counted(weight):
+    """Return weights as the numbers of rows that they count as, which the fits receive."""
+    return None if weight is None else to_row_numbers(weight, None, str)[0]
+
+
 def refitted(estimator, X, y, cv, scoring=None, weight=None):
     """Return the scores of scikit-learn's cross-validation, with weights in the fit and in the score."""
     if weight is None:
@@ -48,7 +54,7 @@ def refitted(estimator, X, y, cv, scoring=None, weight=None):
         scorer = check_scoring(asked, scoring).set_score_request(sample_weight=True) if scoring else None
         if scorer is None:
             asked.set_score_request(sample_weight=True)
-        return cross_val_score(asked, X, y, cv=cv, scoring=scorer, params={"sample_weight": weight})
+        return cross_val_score(asked, X, y, cv=cv, scoring=scorer, params={"sample_weight": counted(weight)})
 
 
 def flipped(rng, mask):

@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tests.models.random_cases import counted
 
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
@@ -97,7 +98,7 @@ def test_with_scikit_learns_orders_the_importances_are_its_own(estimator, scorin
         weight = rng.random(len(y)) + 0.1 if weighted else None
         mask = np.isin(np.arange(X.shape[1]), columns)
         ours = importances(X, y, estimator, mask=mask, cv=folds, scoring=scoring, weight=weight)
-        theirs = plain(estimator, X[:, columns], y, folds, scoring, 3, weight)
+        theirs = plain(estimator, X[:, columns], y, folds, scoring, 3, counted(weight))
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 

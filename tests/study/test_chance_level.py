@@ -72,10 +72,10 @@ def test_a_selected_column_at_chance_level_is_warned_of_once():
     X, y = table("plain", seed=1)
     result = tamiz.study(X, y, relevances=[], maps=[], assess=False, points=False)
     assert "patient" in result.record.subset.columns
-    (warning,) = [one for one in result.record.warnings if "chance" in one]
+    (warning,) = [one for one in result.record.warnings if "above chance" in one]
     assert re.match(r"CFS: the information about the target of 'patient' \(100 values, .* is not above chance", warning)
     by_jmi = tamiz.study(X, y, merit=JMI(), relevances=[], maps=[], assess=False, points=False)
-    assert len([one for one in by_jmi.record.warnings if "chance" in one]) == (
+    assert len([one for one in by_jmi.record.warnings if "above chance" in one]) == (
         "patient" in by_jmi.record.subset.columns
     )
 

@@ -248,11 +248,11 @@ def quality(
     kruskal_stress       0.040
     correlation          0.998
     rank_correlation     0.996
-    trustworthiness      0.986
+    trustworthiness      0.987
     continuity           0.993
-    neighborhood_recall  0.799
-    map_rank_error       0.033
-    data_rank_error      0.021
+    neighborhood_recall  0.800
+    map_rank_error       0.032
+    data_rank_error      0.023
     rank_agreement       0.692
     label_accuracy       0.960
     """

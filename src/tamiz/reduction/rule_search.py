@@ -186,7 +186,7 @@ class RuleSearch:
         of_rows = [
             self._numbers[j].bin_rows(cuts[j], missing_bin)
             if j in cuts
-            else np.where(codes < 0, missing_bin, codes).astype(np.intp)
+            else np.where(codes < 0, missing_bin, codes.astype(np.intp))
             for j, codes in enumerate(self._columns)
         ]
         return _Bins(np.array(of_rows), np.array(sizes), missing_bin, np.array(sorted(cuts), dtype=np.intp))
