@@ -57,7 +57,6 @@ def model_effect(n_columns: int = 13) -> dict[str, Any]:
             for scoring, nothing in (("accuracy", 0.4), ("f1_macro", 0.19), ("roc_auc_ovr_weighted", 0.5))
         ],
         "notes": ["9 folds in place of 10: what a fold would test is too little."],
-        "chance": "",
     }
 
 
@@ -99,6 +98,7 @@ def recommendation(names: list[str], kept: list[str]) -> dict[str, Any]:
         "largest_loss": 0.03,
         "negligible_loss": 0.01,
         "notes": ["9 folds in place of 10: what a fold would test is too little."],
+        "chance": "",
     }
 
 
