@@ -22,6 +22,8 @@ from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Forward
 from tamiz.sources import column_storage
 
+from .test_reduce import read_csv
+
 MAPS = {
     "PCA": ["--method", "pca"],
     "PCA with gaps as its components fill them": ["--method", "pca", "--missing", "iterative"],
@@ -225,13 +227,13 @@ def test_every_format_is_read_and_written(
     done = tamiz("apply", mapped, f"t.{ending}", "--keep", "key", "-o", f"o.{ending}")
     assert (done.exit_code, done.stdout) == (0, ""), done.stderr
     readers = {
-        "csv": pd.read_csv,
-        "tsv": lambda path: pd.read_csv(path, sep="\t"),
+        "csv": read_csv,
+        "tsv": partial(read_csv, sep="\t"),
         "parquet": pd.read_parquet,
         "arrow": pd.read_feather,
     }
     found = readers[ending](folder / f"o.{ending}")
-    expected = pd.read_csv(folder / "map.csv")
+    expected = read_csv(folder / "map.csv")
     assert found["key"].tolist() == rows["key"].tolist()
     pd.testing.assert_frame_equal(found.drop(columns="key"), expected, check_exact=True)
 
