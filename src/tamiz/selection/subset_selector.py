@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,12 +17,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria.base import Merit, MultiOutputMerit
+from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_merit_and_search,
     resolve_merit,
     resolve_search,
 )
+from tamiz.models.estimators import check_metadata
 from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
@@ -38,7 +41,7 @@ from tamiz.sources.date_parts import expand_dates
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import has_all_rows
+from tamiz.sources.views import has_all_rows, with_metadata
 from tamiz.storage.invariants import (
     BoolArray,
     InstanceOf,
@@ -200,7 +203,7 @@ class SubsetSelector(Selector):
     def _criterion(self) -> Merit | None:
         return resolve_merit(self.merit)
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, **params: Any) -> Self:
         """Search.
 
         Parameters
@@ -215,9 +218,13 @@ class SubsetSelector(Selector):
         groups : array of shape (n_samples,), default=None
             A merit with folds keeps all rows of a group in the same fold. For a merit that is computed from counts, such as CFS,
             each group counts as one row where the target is constant in every group.
+        **params
+            Further values of the rows, which the merit's estimator requests by `set_fit_request` or its scorer by
+            `set_score_request`; metadata routing of scikit-learn must be enabled.
         """
+        check_metadata(f"{type(self).__name__}.fit()", self.metadata_readers(), params)
         with parallel.thread_session(self.n_jobs):
-            job, merit = self._make_job(X, y, sample_weight, groups, self.random_state)
+            job, merit = self._make_job(X, y, sample_weight, groups, self.random_state, params)
             journal = None
             if self.journal is not None:
                 journal = Journal(self.journal, _journal_identity(job, merit), job.problem.n_columns)
@@ -242,6 +249,11 @@ class SubsetSelector(Selector):
         if archive.best is None and not archive.interrupted and len(archive) and np.isneginf(archive.merits).all():
             raise DataError(f"No evaluated set has a score. {' '.join(job.evaluator.notes())}".strip())
         return self._store_result(archive)
+
+    def metadata_readers(self) -> list[tuple[Any, str]]:
+        """Return the estimators and scorers that read metadata of the rows, each with the method that reads them."""
+        merit = resolve_merit(self.merit)
+        return [(merit.estimator, "fit"), (merit.scoring, "score")] if isinstance(merit, CrossValidated) else []
 
     def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
         """Return the best evaluated set of each size; sizes of which no set was evaluated are not in the dict."""
@@ -340,7 +352,15 @@ class SubsetSelector(Selector):
             job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
             return job.plan(self.stop)
 
-    def _make_job(self, X: Any, y: Any, sample_weight: Any, groups: Any, random_state: Seed) -> tuple[SearchJob, Merit]:
+    def _make_job(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        random_state: Seed,
+        metadata: Mapping[str, Any] = MappingProxyType({}),
+    ) -> tuple[SearchJob, Merit]:
         """Return the search prepared for a table, and its merit."""
         merit, search = resolve_merit(self.merit), resolve_search(self.search)
         if self.stop is not None and not isinstance(self.stop, StoppingRule):
@@ -349,7 +369,7 @@ class SubsetSelector(Selector):
         outputs = read_multioutput(y) if isinstance(merit, MultiOutputMerit) and merit.supports_multioutput else None
         target = y if outputs is None and (self._reads_target or isinstance(X, Source)) else None
         infinite = merit is not None and merit.allow_infinite
-        source = as_source(X, target, sample_weight, groups=groups, allow_infinite=infinite)
+        source = with_metadata(as_source(X, target, sample_weight, groups=groups, allow_infinite=infinite), metadata)
         schema = source.schema
         merit, search = choose_merit_and_search(merit, search, schema)
         problem, duplicates = self._make_problem(source, search)
