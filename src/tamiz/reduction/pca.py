@@ -214,7 +214,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
             )
             embedding = rows.project(found.directions)
         if self.whiten:
-            embedding /= _standard_deviations(found.variances, rows.n_coordinates).astype(embedding.dtype)
+            embedding /= standard_deviations(found.variances, rows.n_coordinates).astype(embedding.dtype)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         self._set_fitted(found, rows.encoder, rows.total_weight, rows.variances)
@@ -350,7 +350,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         with parallel.thread_session():
             coordinates = self._row_encoder.project(self._row_encoder.read(X), self.components_)
         if self.whiten:
-            scale = _standard_deviations(self.explained_variance_, self.components_.shape[1])
+            scale = standard_deviations(self.explained_variance_, self.components_.shape[1])
             coordinates /= scale.astype(coordinates.dtype)
         return self._match_dtype(coordinates, X)
 
@@ -399,7 +399,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         return self.n_components_
 
 
-def _standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
+def standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
     """Return the standard deviations of components, infinite for variances at rounding level."""
     return np.where(variances > rounding_variance(variances, n_coordinates), np.sqrt(variances), np.inf)
 
