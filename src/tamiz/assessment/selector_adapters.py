@@ -98,7 +98,7 @@ def adapt_selector(selector: Any) -> SelectorAdapter:
 
 def metadata_readers(selector: Any) -> list[tuple[Any, str]]:
     """Return what reads metadata of the rows in the fit of a selector, each with the method that reads them."""
-    return selector.metadata_readers() if isinstance(selector, Selector) else [(selector, "fit")]
+    return selector._metadata_readers() if isinstance(selector, Selector) else [(selector, "fit")]
 
 
 class _SubsetSelectorAdapter(SelectorAdapter):

@@ -58,14 +58,14 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def _criterion(self) -> Any:
         """Return the criterion, None where the table decides."""
 
-    def metadata_readers(self) -> list[tuple[Any, str]]:
+    def _metadata_readers(self) -> list[tuple[Any, str]]:
         """Return the estimators and scorers that read metadata of the rows, each with the method that reads them."""
         return []
 
     def get_metadata_routing(self) -> Any:
         """Return what fit requests: its own parameters, and the metadata that its estimator and its scorer request."""
         request = super().get_metadata_routing()
-        for reader, method in self.metadata_readers():
+        for reader, method in self._metadata_readers():
             for name in _requested_names(get_routing_for_object(reader), method) - {"sample_weight", "groups"}:
                 request.fit.add_request(param=name, alias=True)
         return request

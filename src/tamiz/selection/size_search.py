@@ -159,9 +159,9 @@ class SizeSearchCV(Selector):
     def _criterion(self) -> Any:
         return self._checked_selector()._criterion()
 
-    def metadata_readers(self) -> list[tuple[Any, str]]:
+    def _metadata_readers(self) -> list[tuple[Any, str]]:
         """Return the estimators and scorers that read metadata of the rows, each with the method that reads them."""
-        return [(self.estimator, "fit"), (self.scoring, "score"), *self._checked_selector().metadata_readers()]
+        return [(self.estimator, "fit"), (self.scoring, "score"), *self._checked_selector()._metadata_readers()]
 
     def _checked_selector(self) -> RankSelector | SubsetSelector:
         if not isinstance(self.selector, RankSelector | SubsetSelector):
@@ -190,7 +190,7 @@ class SizeSearchCV(Selector):
         **params
             Further values of the rows, as for `SubsetSelector.fit`: for the estimator, its scorer and the selector's merit.
         """
-        check_metadata(f"{type(self).__name__}.fit()", self.metadata_readers(), params)
+        check_metadata(f"{type(self).__name__}.fit()", self._metadata_readers(), params)
         check_choice("rule", self.rule, _RULES)
         sizes = self._check_sizes()
         with parallel.thread_session(self.n_jobs):

@@ -222,7 +222,7 @@ class SubsetSelector(Selector):
             Further values of the rows, which the merit's estimator requests by `set_fit_request` or its scorer by
             `set_score_request`; metadata routing of scikit-learn must be enabled.
         """
-        check_metadata(f"{type(self).__name__}.fit()", self.metadata_readers(), params)
+        check_metadata(f"{type(self).__name__}.fit()", self._metadata_readers(), params)
         with parallel.thread_session(self.n_jobs):
             job, merit = self._make_job(X, y, sample_weight, groups, self.random_state, params)
             journal = None
@@ -250,7 +250,7 @@ class SubsetSelector(Selector):
             raise DataError(f"No evaluated set has a score. {' '.join(job.evaluator.notes())}".strip())
         return self._store_result(archive)
 
-    def metadata_readers(self) -> list[tuple[Any, str]]:
+    def _metadata_readers(self) -> list[tuple[Any, str]]:
         """Return the estimators and scorers that read metadata of the rows, each with the method that reads them."""
         merit = resolve_merit(self.merit)
         return [(merit.estimator, "fit"), (merit.scoring, "score")] if isinstance(merit, CrossValidated) else []
