@@ -126,6 +126,7 @@ def _add_linear_map(scope: Any, container: Any, model: PCA | ICA, rows: str, out
 def _numeric_columns(model: PCA | ICA) -> list[int]:
     """Return the columns that the map reads; raise DataError unless each of them is one number."""
     schema = model.schema_
+    assert schema is not None
     columns = schema.used.tolist()
     for j in columns:
         if schema.columns[j].kind != "numeric":
