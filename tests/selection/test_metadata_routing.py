@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from tamiz import RankSelector, SizeSearchCV, SubsetSelector, selection_report
 from tamiz.assessment import compare_columns
 from tamiz.criteria import CrossValidated, FisherScore
+from tamiz.exceptions import DataError
 from tamiz.search import Backward, Forward, RecursiveElimination
 
 N = 120
@@ -65,8 +66,15 @@ def wanted(columns, estimator, scoring, params):
 
 
 @pytest.mark.filterwarnings("ignore:1 row without a target")
-@pytest.mark.parametrize("table", ["array", "frame", "missing-targets"])
-@pytest.mark.parametrize("values", [PRICE, PRICE.tolist(), pd.Series(PRICE, index=np.arange(N)[::-1])])
+@pytest.mark.parametrize(
+    ("table", "values"),
+    [
+        ("array", PRICE),
+        ("array", PRICE.tolist()),
+        ("frame", pd.Series(PRICE, index=np.arange(N)[::-1])),
+        ("missing-targets", PRICE),
+    ],
+)
 def test_metadata_reach_the_fits_and_scores_of_a_wrapper(table, values):
     rows, y = (pd.DataFrame(X), Y) if table == "frame" else (X, Y)
     if table == "missing-targets":
@@ -92,6 +100,21 @@ def test_only_requested_metadata_are_passed_and_values_without_rows_are_unchange
     assert selector.merit_ == pytest.approx(scores.mean())
 
 
+def test_other_sets_and_a_journal_need_the_same_metadata(tmp_path):
+    def search():
+        merit = CrossValidated(model(), FOLDS, scorer())
+        return SubsetSelector(merit, Forward(), n_features=(1, 1), journal=tmp_path / "journal")
+
+    selector = search().fit(X, Y, price=PRICE)
+    columns = np.array([False, True, False, True, True])
+    (merit,) = selector.merits([columns], X, Y, price=PRICE)
+    assert merit == pytest.approx(wanted(columns, model(), scorer(), {"price": PRICE}).mean())
+    assert "evaluations" in str(selector.plan(X, Y, price=PRICE))
+    assert search().fit(X, Y, price=PRICE).merit_ == selector.merit_
+    with pytest.raises(DataError, match="journal"):
+        search().fit(X, Y, price=PRICE + 1)
+
+
 def test_an_alias_reaches_the_step_of_a_pipeline_in_a_pipeline():
     inner = make_pipeline(StandardScaler(), PricedModel().set_fit_request(price="cost"))
     selector = SubsetSelector(CrossValidated(inner, FOLDS), Forward(), n_features=2)
@@ -102,15 +125,17 @@ def test_an_alias_reaches_the_step_of_a_pipeline_in_a_pipeline():
 
 
 def test_sizes_are_those_of_rfecv_with_the_same_metadata():
-    theirs = RFECV(model(), cv=FOLDS, scoring=scorer()).fit(X, Y, price=PRICE)
+    theirs = RFECV(model(), cv=FOLDS, scoring=scorer()).fit(X[:, :3], Y, price=PRICE)
     ours = SizeSearchCV(
         SubsetSelector(CrossValidated(model(), FOLDS, scorer()), Backward()), model(), cv=FOLDS, scoring=scorer()
-    ).fit(X, Y, price=PRICE)
+    ).fit(X[:, :3], Y, price=PRICE)
     np.testing.assert_allclose(
         [ours.cv_results_[f"split{f}_test_score"][-1] for f in range(3)],
         [theirs.cv_results_[f"split{f}_test_score"][-1] for f in range(3)],
     )
-    ranked = SizeSearchCV(RankSelector(FisherScore()), model(), cv=FOLDS, scoring=scorer()).fit(X, Y, price=PRICE)
+    ranked = SizeSearchCV(RankSelector(FisherScore()), model(), cv=FOLDS, scoring=scorer()).fit(
+        X[:, :3], Y, price=PRICE
+    )
     assert ranked.cv_results_["mean_test_score"][-1] == pytest.approx(theirs.cv_results_["mean_test_score"][-1])
 
 
@@ -123,23 +148,23 @@ def test_metadata_reach_the_fits_of_recursive_elimination():
 
 @pytest.mark.filterwarnings("ignore:The area under the ROC curve is left out")
 def test_metadata_reach_assessments():
-    selector = SubsetSelector(CrossValidated(model(), FOLDS, scorer()), Forward(), n_features=5)
-    settings = {"n_splits": 3, "random_state": 0, "params": {"price": PRICE}}
-    report = selection_report(selector, X, Y, n_permutations=0, **settings)
-    again = selection_report(
-        RankSelector(FisherScore(), n_features=5), X, Y, model=model(), scoring=scorer(), n_permutations=0, **settings
-    )
+    rows = X[:, :2]
+    selector = SubsetSelector(CrossValidated(model(), 2, scorer()), Forward(), n_features=2)
+    settings = {"n_splits": 2, "random_state": 0, "params": {"price": PRICE}}
+    report = selection_report(selector, rows, Y, n_permutations=0, **settings)
+    ranking = RankSelector(FisherScore(), n_features=2)
+    again = selection_report(ranking, rows, Y, model=model(), scoring=scorer(), n_permutations=0, **settings)
     assert report.nested.mean == pytest.approx(again.nested.mean)
-    constant = selection_report(selector, X, Y, n_permutations=0, **{**settings, "params": {"price": np.ones(N)}})
+    constant = selection_report(selector, rows, Y, n_permutations=0, **{**settings, "params": {"price": np.ones(N)}})
     assert report.nested.mean != constant.nested.mean
-    assert list(compare_columns(selector, X, Y, models=["gaussian_nb"], **settings).models) == ["gaussian_nb"]
+    assert list(compare_columns(selector, rows, Y, models=["gaussian_nb"], **settings).models) == ["gaussian_nb"]
 
 
 def test_metadata_without_a_reader_are_errors():
     selector = SubsetSelector(CrossValidated(PricedModel(), FOLDS), Forward())
     with pytest.raises(UnsetMetadataPassedError, match="price"):
         selector.fit(X, Y, price=PRICE)
-    with pytest.raises(TypeError, match=r"^SubsetSelector.fit\(\) got 'other', which no estimator or scorer requests"):
+    with pytest.raises(TypeError, match=r"^SubsetSelector got 'other', which no estimator or scorer requests"):
         selector.fit(X, Y, other=PRICE)
     with pytest.raises(TypeError, match=r"^selection_report\(\) got 'other'"):
         selection_report(selector, X, Y, params={"other": PRICE})

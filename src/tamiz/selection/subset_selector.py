@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -222,7 +221,6 @@ class SubsetSelector(Selector):
             Further values of the rows, which the merit's estimator requests by `set_fit_request` or its scorer by
             `set_score_request`; metadata routing of scikit-learn must be enabled.
         """
-        check_metadata(f"{type(self).__name__}.fit()", self._metadata_readers(), params)
         with parallel.thread_session(self.n_jobs):
             job, merit = self._make_job(X, y, sample_weight, groups, self.random_state, params)
             journal = None
@@ -275,7 +273,7 @@ class SubsetSelector(Selector):
         return results
 
     def merits(
-        self, masks: Masks, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None
+        self, masks: Masks, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, **params: Any
     ) -> NDArray[np.float64]:
         """Return the merits of sets of columns, from the archive or evaluated now.
 
@@ -285,6 +283,8 @@ class SubsetSelector(Selector):
             The sets. Size limits, fixed and excluded columns of the search do not apply; unused columns must be in no set.
         X, y, sample_weight, groups
             The arguments of `fit`.
+        **params
+            As for `fit`.
 
         Returns
         -------
@@ -311,7 +311,7 @@ class SubsetSelector(Selector):
             known = numbers >= 0
             merits[known] = archive.merits_at(numbers[known])
             if not known.all():
-                job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+                job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state), params)
                 merits[~known] = job.evaluator.evaluate(candidates[np.flatnonzero(~known)])
         return merits
 
@@ -332,7 +332,9 @@ class SubsetSelector(Selector):
             )
         return checked
 
-    def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> SearchPlan:
+    def plan(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, **params: Any
+    ) -> SearchPlan:
         """Return the largest cost of `fit`, estimated from the first evaluations of the search; no file is written.
 
         Parameters
@@ -341,6 +343,8 @@ class SubsetSelector(Selector):
         y : array of shape (n_samples,), default=None
         sample_weight : array of shape (n_samples,), default=None
         groups : array of shape (n_samples,), default=None
+        **params
+            As for `fit`.
 
         Returns
         -------
@@ -349,7 +353,7 @@ class SubsetSelector(Selector):
         """
         with parallel.thread_session(self.n_jobs):
             # A copy of the random state: `fit` makes the same random draws afterwards.
-            job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+            job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state), params)
             return job.plan(self.stop)
 
     def _make_job(
@@ -359,9 +363,10 @@ class SubsetSelector(Selector):
         sample_weight: Any,
         groups: Any,
         random_state: Seed,
-        metadata: Mapping[str, Any] = MappingProxyType({}),
+        metadata: Mapping[str, Any],
     ) -> tuple[SearchJob, Merit]:
         """Return the search prepared for a table, and its merit."""
+        check_metadata("SubsetSelector", self._metadata_readers(), metadata)
         merit, search = resolve_merit(self.merit), resolve_search(self.search)
         if self.stop is not None and not isinstance(self.stop, StoppingRule):
             raise TypeError(f"stop must be a stopping rule such as Evaluations(1000), got {self.stop!r}.")
