@@ -13,12 +13,17 @@ from tamiz.reduction.pca import PCA, standard_deviations
 from tamiz.runtime.optional_imports import import_optional
 
 
-def register_onnx_converters() -> None:
+def register_onnx_converters() -> list[type]:
     """Register converters of selectors, `PCA` and `ICA`, so that skl2onnx converts them, also within pipelines.
 
     A selector becomes a gather of columns, all of one type. `PCA` and `ICA` of numbers become a matrix product, of float64 inputs
     in float64 and of others in float32. Missing values are replaced by the mean of the column, as by `transform`; for
     PCA(missing="pairwise") and "iterative" they yield NaN.
+
+    Returns
+    -------
+    list of type
+        The classes that skl2onnx converts from now on.
 
     Raises
     ------
@@ -33,7 +38,7 @@ def register_onnx_converters() -> None:
     Examples
     --------
     >>> import tamiz
-    >>> tamiz.register_onnx_converters()  # doctest: +SKIP
+    >>> classes = tamiz.register_onnx_converters()  # doctest: +SKIP
     >>> skl2onnx.to_onnx(pipeline, X)  # doctest: +SKIP
     """
     optional = {"feature": "register_onnx_converters", "package": "skl2onnx", "min_version": "1.17", "extra": "onnx"}
@@ -78,6 +83,7 @@ def register_onnx_converters() -> None:
         )
     for estimator in (PCA, ICA):
         skl2onnx.update_registered_converter(estimator, f"Tamiz{estimator.__name__}", set_map_type, convert_map)
+    return [*selectors, PCA, ICA]
 
 
 def _add_node(

@@ -53,6 +53,7 @@ def outputs(model, rows):
 def test_every_selector_is_tested():
     known = {entry.load() for each in (tamiz.registry, error_control.registry) for entry in each.of_kind("selector")}
     assert known == set(map(type, SELECTORS))
+    assert set(tamiz.register_onnx_converters()) == {*known, PCA, ICA}
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -15,7 +15,7 @@ from tamiz.cluster import SpectralClustering
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import ConnectedRadius, KNearest, Radius
 from tamiz.metrics import trustworthiness
-from tamiz.reduction import TSNE, UMAP, Isomap, LaplacianEigenmaps, LocallyLinearEmbedding
+from tamiz.reduction import TSNE, UMAP, ClassicalMDS, Isomap, LaplacianEigenmaps, LocallyLinearEmbedding
 
 K = 8
 X = make_swiss_roll(200, random_state=0)[0]
@@ -160,6 +160,8 @@ def test_what_needs_all_distances_refuses_some():
         ConnectedRadius(metric="precomputed").build(stored(30, apart))
     with pytest.raises(DataError, match="some pairs only"):
         trustworthiness(stored(30), X, metric="precomputed")
+    with pytest.raises(TypeError, match="must be a dense array"):
+        ClassicalMDS(dissimilarity="precomputed").fit(stored(30))
     with pytest.raises(DataError, match="dense matrix of Euclidean distances"):
         LocallyLinearEmbedding(graph=graph).fit(stored())
     mapped = Isomap(graph=graph).fit(stored())
