@@ -14,6 +14,7 @@ registry = Registry(
     RedundancyFilter  selection.redundancy_filter:RedundancyFilter  selector   Columns that are not determined by other columns
     load              storage.file:load                             function   Model, graph or selection read from a file
     open_source       sources:open_source                           function   Source opened from a file, an array or a data frame
+    register_onnx_converters  onnx_converters:register_onnx_converters  function  Converters to ONNX, registered with skl2onnx
     save              storage.file:save                             function   Model, graph or selection written to a file
     selection_report  assessment:selection_report                   function   Apparent and nested score of a selection
     skops_trusted_types  storage.records:skops_trusted_types      function   Types that skops may create when it reads estimators

@@ -2,6 +2,7 @@ from tamiz.runtime.registry import Registry
 from tamiz._study.study import study as study
 from tamiz.assessment import selection_report as selection_report
 from tamiz.models.mixed_nb import MixedNB as MixedNB
+from tamiz.onnx_converters import register_onnx_converters as register_onnx_converters
 from tamiz.runtime.progress import show_progress as show_progress
 from tamiz.selection.rank_selector import RankSelector as RankSelector
 from tamiz.selection.redundancy_filter import RedundancyFilter as RedundancyFilter

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 import sklearn
 from scipy.spatial.distance import pdist
-from sklearn.datasets import load_digits, make_blobs
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
 from tamiz import load, open_source, save
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
@@ -307,3 +308,89 @@ def test_a_map_of_many_equal_rows_converges_and_separates_them():
     centres = np.array([mapped.embedding_[number == k].mean(axis=0) for k in range(20)])
     within = max(np.ptp(mapped.embedding_[number == k], axis=0).max() for k in range(20))
     assert within < pdist(centres).min()
+
+
+def relative_error(found, rows, fitted):
+    return np.linalg.norm(found - rows, axis=1).mean() / np.linalg.norm(rows - fitted.mean(axis=0), axis=1).mean()
+
+
+@pytest.mark.parametrize(("name", "share_of_mean", "share_of_nearest"), [("digits", 1.0, 0.85), ("roll", 0.7, 1.0)])
+def test_rows_of_points_are_nearer_than_the_weighted_mean_and_the_nearest_row(
+    half, name, share_of_mean, share_of_nearest
+):
+    """Held-out rows, from their places alone."""
+    X = DIGITS if name == "digits" else make_swiss_roll(900, random_state=0)[0]
+    fitted, new = X[::2], X[1::2]
+    mapped = half if name == "digits" else quietly(UMAP(n_epochs=200, random_state=0), fitted)
+    places = mapped.transform(new)
+    distances, near = NearestNeighbors(n_neighbors=15).fit(mapped.embedding_).kneighbors(places)
+    weights = 1 / (1 + mapped.a_ * distances ** (2 * mapped.b_))
+    means = np.einsum("ij,ijp->ip", weights / weights.sum(axis=1, keepdims=True), fitted[near])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TamizWarning)
+        found = mapped.inverse_transform(places)
+    error = relative_error(found, new, fitted)
+    assert error < share_of_mean * relative_error(means, new, fitted)
+    assert error < share_of_nearest * relative_error(fitted[near[:, 0]], new, fitted)
+    moved = np.linalg.norm(mapped.transform(found) - places, axis=1)
+    assert np.median(moved) < 0.02 * np.ptp(mapped.embedding_, axis=0).max()
+    assert relative_error(mapped.inverse_transform(mapped.embedding_), fitted, fitted) < 0.55
+
+
+def test_the_regression_is_that_of_scikit_learn(half):
+    for at in (0, 7, 300):
+        z = half.embedding_[at].astype(float) + 0.01
+        distances, near = NearestNeighbors(n_neighbors=15).fit(half.embedding_).kneighbors([z])
+        weights = 1 / (1 + half.a_ * distances[0] ** (2 * half.b_))
+        weights /= weights.sum()
+        places = half.embedding_[near[0]]
+        spread = (weights @ (places - weights @ places) ** 2).sum()
+        wanted = Ridge(0.01 * spread).fit(places, DIGITS[::2][near[0]], sample_weight=weights).predict([z])
+        np.testing.assert_allclose(half.inverse_transform([z]), wanted, atol=1e-6)
+
+
+def test_each_point_is_inverted_alone_also_after_loading(half, tmp_path):
+    points = half.embedding_[:40] + 0.01
+    found = half.inverse_transform(points)
+    np.testing.assert_array_equal(found[7:8], half.inverse_transform(points[7:8]))
+    np.testing.assert_array_equal(found[::-1], half.inverse_transform(points[::-1]))
+    save(half, tmp_path / "map")
+    np.testing.assert_array_equal(load(tmp_path / "map").inverse_transform(points), found)
+    frame = pd.DataFrame(points, columns=half.get_feature_names_out())
+    np.testing.assert_array_equal(half.inverse_transform(frame[frame.columns[::-1]]), found)
+    assert half.inverse_transform(points.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.filterwarnings("ignore:(8 missing values were replaced|UMAP. the graph falls)")
+@pytest.mark.parametrize("metric", ["euclidean", "seuclidean", "cityblock"])
+def test_rows_have_the_units_of_the_table_and_no_missing_values(metric):
+    X = make_blobs(120, 5, centers=3, random_state=0)[0] * [1, 10, 100, 1, 1] + 1000
+    X[::17, 1] = np.nan
+    mapped = quietly(UMAP(graph=KNearest(14, metric=metric), n_epochs=100, random_state=0), X)
+    found = mapped.inverse_transform(mapped.embedding_)
+    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    assert np.isfinite(found).all()
+    assert (np.abs(found - filled).mean(axis=0) < 0.7 * np.abs(filled - filled.mean(axis=0)).mean(axis=0)).all()
+
+
+def test_points_outside_the_map_are_named_and_their_rows_stay_near_the_data(half):
+    far = np.add(half.embedding_.mean(axis=0), [[0.0, 0.0], [1e6, 0.0]])
+    with pytest.warns(TamizWarning, match=r"1 point is outside the convex hull of the map, .*: 1\.$"):
+        found = half.inverse_transform(far)
+    assert found.min() > -16
+    assert found.max() < 32
+
+
+@pytest.mark.filterwarnings("ignore:UMAP. the graph falls")
+def test_rows_without_numbers_cannot_be_returned():
+    X = make_blobs(60, 4, random_state=0)[0]
+    mixed = pd.DataFrame(X, columns=list("abcd")).assign(kind=pd.Categorical(np.arange(60) % 3))
+    graphs = KNearest(9, metric="cosine"), Graph.from_edges(range(59), range(1, 60), lengths=np.ones(59))
+    for mapped in (
+        quietly(UMAP(n_epochs=20), mixed),
+        *(quietly(UMAP(n_epochs=20, graph=graph), X) for graph in graphs),
+    ):
+        with pytest.raises(DataError, match=r"needs a graph of dense numeric rows.*Encode categories"):
+            mapped.inverse_transform(mapped.embedding_)
+    with pytest.raises(ValueError, match="X has 3 columns, but 2 components"):
+        mapped.inverse_transform(X[:, :3])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_models
 from tamiz.assessment.repeated_searches import select_in_folds
 from tamiz.assessment.score_report import SelectionReport
-from tamiz.assessment.selector_adapters import adapt_selector
+from tamiz.assessment.selector_adapters import adapt_selector, metadata_readers
 from tamiz.exceptions import DataError
+from tamiz.models.estimators import check_metadata
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
 from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
@@ -23,6 +24,7 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
+from tamiz.sources.views import with_metadata
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ def compare_columns(
     report: SelectionReport | None = None,
     random_state: Seed = 0,
     n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
 ) -> ColumnComparison:
     """Compare models on all columns and on the selected columns; the selection is repeated in every fold.
 
@@ -158,6 +161,8 @@ def compare_columns(
         Seed of the folds, as in `selection_report`, of the searches and of the models.
     n_jobs : int, default=None
         Threads; None uses all cores available to this process. The numbers do not depend on it.
+    params : dict, default=None
+        As in `selection_report`, for the selector.
 
     Returns
     -------
@@ -196,10 +201,11 @@ def compare_columns(
     """
     rng = make_rng(random_state)
     adapter = adapt_selector(selector)
+    check_metadata("compare_columns()", metadata_readers(selector), params or {})
     if max_rows is not None:
         check_integer("max_rows", max_rows, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        table = as_source(X, y, sample_weight, groups=groups, time=time)
+        table = with_metadata(as_source(X, y, sample_weight, groups=groups, time=time), params or {})
         whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("compare_columns requires a target, but the target y is None.")

@@ -8,7 +8,7 @@ On request the selection is also repeated with semi-synthetic targets, whose tru
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
 from tamiz.assessment.repeated_searches import run_with_progress, select_in_folds
 from tamiz.assessment.score_report import RoleScores, SelectionReport
-from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter, adapt_selector
+from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter, adapt_selector, metadata_readers
 from tamiz.assessment.semi_synthetic import report_error_rates
 from tamiz.assessment.signal_calibration import N_SIGNAL_SELECTIONS
 from tamiz.exceptions import DataError
+from tamiz.models.estimators import check_metadata
 from tamiz.models.fold_scorer import SetScores, score_folds
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights
 from tamiz.models.named_models import Model, resolve_model
@@ -35,7 +36,7 @@ from tamiz.runtime.validation import check_integer
 from tamiz.selection.permutation_null import PermutationNull, default_n_permutations, target_shuffle
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
-from tamiz.sources.views import with_target
+from tamiz.sources.views import with_metadata, with_target
 
 # The step that scores the model on the selected columns, then on all columns.
 _SCORES_LABEL = "Model scores"
@@ -63,6 +64,7 @@ def selection_report(
     semi_synthetic: int = 0,
     random_state: Seed = 0,
     n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
 ) -> SelectionReport:
     """Assess a selection by nested cross-validation and a permutation test.
 
@@ -105,6 +107,9 @@ def selection_report(
         Seed of the folds and shuffles, and of searches that have no seed of their own.
     n_jobs : int, default=None
         Threads; None uses all cores available to this process. The numbers do not depend on it.
+    params : dict, default=None
+        Further values of the rows by name, such as {"price": prices}, for estimators and scorers that request them by
+        `set_fit_request` and `set_score_request`; metadata routing of scikit-learn must be enabled.
 
     Returns
     -------
@@ -143,12 +148,15 @@ def selection_report(
     """
     rng = make_rng(random_state)
     adapter = adapt_selector(selector)
+    check_metadata(
+        "selection_report()", [*metadata_readers(selector), (model, "fit"), (scoring, "score")], params or {}
+    )
     if n_permutations is not None:
         check_integer("n_permutations", n_permutations, low=0)
     if semi_synthetic != 0:
         check_integer("semi_synthetic", semi_synthetic, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        table = as_source(X, y, sample_weight, groups=groups, time=time)
+        table = with_metadata(as_source(X, y, sample_weight, groups=groups, time=time), params or {})
         source, weight_notes = drop_zero_weights(table)
         schema = source.schema
         if schema.target is None:

@@ -96,6 +96,11 @@ def adapt_selector(selector: Any) -> SelectorAdapter:
     return _SklearnSelectorAdapter(selector)
 
 
+def metadata_readers(selector: Any) -> list[tuple[Any, str]]:
+    """Return what reads metadata of the rows in the fit of a selector, each with the method that reads them."""
+    return selector._metadata_readers() if isinstance(selector, Selector) else [(selector, "fit")]
+
+
 class _SubsetSelectorAdapter(SelectorAdapter):
     """A search. Only the search on the whole table uses its journal, because folds are other data."""
 
@@ -277,7 +282,8 @@ class _SklearnSelectorAdapter(SelectorAdapter):
 
     def select(self, source: Source, seed: int) -> SelectedColumns:
         selector = set_random_state(clone(self._selector), seed)
-        fitted = fit_weighted(selector, native_rows(selector, source), source.target_values(), weight_array(source))
+        rows, y, weight = native_rows(selector, source), source.target_values(), weight_array(source)
+        fitted = fit_weighted(selector, rows, y, weight, source.metadata)
         names = source.schema.names
         steps = fitted[:-1] if isinstance(fitted, Pipeline) else None
         last = fitted if steps is None else fitted[-1]

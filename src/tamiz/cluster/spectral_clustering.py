@@ -18,8 +18,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import builder_metric, resolve_builder
-from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.graphs.k_nearest import graph_tags, resolve_builder
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
 from tamiz.runtime import parallel
@@ -115,7 +114,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Tags:
-        return metric_tags(mixed_table_tags(super().__sklearn_tags__()), builder_metric(self.graph))
+        return graph_tags(mixed_table_tags(super().__sklearn_tags__()), self.graph)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Compute the clusters.

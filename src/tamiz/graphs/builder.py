@@ -75,8 +75,8 @@ class GraphBuilder(BaseEstimator, ABC):
         ----------
         X : array, data frame, sparse matrix or Source
             Numeric columns are used unchanged. Categorical columns become indicators divided by the square root of their share.
-            With metric="precomputed", X is a square matrix of distances. A C-contiguous float64 array, or a matrix of distances,
-            is not copied: if you change it later, new rows are attached to the changed rows.
+            With metric="precomputed", X is a square matrix of distances, dense or sparse. A C-contiguous float64 array, or a dense
+            matrix of distances, is not copied: if you change it later, new rows are attached to the changed rows.
         y : array-like of shape (n_samples,), default=None
             Classes. Ignored unless the builder or its weight uses classes.
         fill_missing : bool, default=False

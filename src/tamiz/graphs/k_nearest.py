@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
+from sklearn.utils import Tags
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import (
@@ -18,6 +19,7 @@ from tamiz.graphs.edges import NeighborRule, directed_edges, undirected_edges
 from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.weights import Weight
 from tamiz.neighbors.base import Neighbors, NeighborSearch
+from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.search_choice import choose_search
@@ -44,7 +46,8 @@ class KNearest(GraphBuilder):
         Search the neighbours of a row among the rows of its class.
     metric : {"euclidean", "seuclidean", "cityblock", "cosine", "gower", "precomputed"}, default="euclidean"
         Distance between two rows. "seuclidean" divides numeric columns by their standard deviation. "gower" accepts mixed
-        columns with missing values. With "precomputed", X is the matrix of distances.
+        columns with missing values. With "precomputed", X is the matrix of distances: dense, or sparse with those of some pairs,
+        such as the output of scikit-learn's `KNeighborsTransformer(mode="distance")`, in which a stored 0 is a distance of 0.
     search : NeighborSearch, default=None
         `BruteForce()`, `KDTree()` or `NNDescent()`. None chooses by the number of rows and columns; the graph reports the choice
         in `search_description`.
@@ -205,6 +208,9 @@ def resolve_builder(graph: Any, X: Any) -> GraphBuilder | Graph:
     return default_builder(count_rows(X)) if graph is None else check_builder_or_graph(graph)
 
 
-def builder_metric(graph: Any) -> str:
-    """Return the metric under which a parameter `graph` reads X; "euclidean" for a built graph, which does not read X."""
-    return graph.metric if isinstance(graph, GraphBuilder) else "euclidean"
+def graph_tags(tags: Tags, graph: Any) -> Tags:
+    """Return an estimator's tags with its input tags set for its parameter `graph`; a built graph does not read X."""
+    tags = metric_tags(tags, graph.metric if isinstance(graph, GraphBuilder) else "euclidean")
+    # Precomputed distances of a graph may be sparse.
+    tags.input_tags.sparse |= tags.input_tags.pairwise
+    return tags

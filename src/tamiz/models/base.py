@@ -9,7 +9,7 @@ refits.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -26,6 +26,7 @@ from tamiz.models.folds import Folds
 from tamiz.models.native_table import NativeRows
 from tamiz.models.scoring import Scoring
 from tamiz.sources.base import Source
+from tamiz.sources.views import metadata_at
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 
@@ -76,6 +77,7 @@ class FoldRows:
     train, test : NativeRows or EncodedRows
     train_target, test_target : ndarray or None
     train_weight, test_weight : ndarray or None
+    train_metadata, test_metadata : dict
     """
 
     train: NativeRows | EncodedRows
@@ -84,10 +86,13 @@ class FoldRows:
     test_target: NDArray[Any] | None
     train_weight: Floats | None
     test_weight: Floats | None
+    train_metadata: Mapping[str, Any]
+    test_metadata: Mapping[str, Any]
 
     def refit(self, estimator: Any, columns: ColumnIndices) -> FittedFold:
         """Fit a copy of an estimator on a set of columns."""
-        fitted = fit_weighted(clone(estimator), self.train.select(columns), self.train_target, self.train_weight)
+        train = self.train.select(columns)
+        fitted = fit_weighted(clone(estimator), train, self.train_target, self.train_weight, self.train_metadata)
         return FittedFold(fitted, self.test.select(columns))
 
 
@@ -202,6 +207,10 @@ class CVTask:
     def weight_at(self, rows: NDArray[np.intp]) -> Floats | None:
         """Return the weights of some rows, None for a table without weights."""
         return None if self.weight is None else self.weight[rows]
+
+    def metadata_at(self, rows: NDArray[np.intp]) -> dict[str, Any]:
+        """Return the metadata of some rows."""
+        return metadata_at(self.source.metadata, rows, len(self.target))
 
 
 class FoldBackend(ABC):

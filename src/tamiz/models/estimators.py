@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -23,9 +24,11 @@ from sklearn.base import (
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import ClassifierTags, RegressorTags, Tags, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from tamiz.exceptions import DataError
 from tamiz.models.native_table import is_number_like
+from tamiz.runtime.user_warnings import list_names
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Column, Schema
 from tamiz.statistics.base import Floats
@@ -131,10 +134,44 @@ def set_random_state(estimator: Any, seed: int) -> Any:
     return estimator
 
 
-def fit_weighted(estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None) -> Any:
+def requested_metadata(consumer: Any, method: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata that a method of an estimator or scorer requests (`set_fit_request`, `set_score_request`)."""
+    if not metadata:
+        return {}
+    mapping = MethodMapping().add(caller=method, callee=method)
+    router = MetadataRouter(owner="tamiz").add(consumer=unwrap_estimator(consumer), method_mapping=mapping)
+    return dict(router.route_params(caller=method, params=dict(metadata))["consumer"][method])
+
+
+def check_metadata(function: str, readers: Sequence[tuple[Any, str]], metadata: Mapping[str, Any]) -> None:
+    """Raise TypeError for metadata without metadata routing, or that no method of an estimator or scorer requests."""
+    if not metadata:
+        return
+    if not get_config()["enable_metadata_routing"]:
+        names = list_names(list(metadata), as_text=repr)
+        raise TypeError(
+            f"{function} got an unexpected keyword argument {names}. To pass such values of the rows to an estimator, call "
+            "sklearn.set_config(enable_metadata_routing=True), and set_fit_request of the estimator."
+        )
+    requested = {name for reader, method in readers for name in requested_metadata(reader, method, metadata)}
+    if unread := [name for name in metadata if name not in requested]:
+        raise TypeError(
+            f"{function} got {list_names(unread, as_text=repr)}, which no estimator or scorer requests. Call set_fit_request or "
+            "set_score_request of one that reads it."
+        )
+
+
+def fit_weighted(
+    estimator: Any,
+    rows: Any,
+    y: NDArray[Any] | None,
+    weight: Floats | None,
+    metadata: Mapping[str, Any] = MappingProxyType({}),
+) -> Any:
     """Fit an estimator and return it; sample_weight is passed only if rows have weights, as not every fit accepts None."""
     target = () if y is None else (y,)
-    return estimator.fit(rows, *target, **({} if weight is None else {"sample_weight": weight}))
+    options = requested_metadata(estimator, "fit", metadata)
+    return estimator.fit(rows, *target, **options, **({} if weight is None else {"sample_weight": weight}))
 
 
 def model_importances(estimator: Any, getter: str | Callable[[Any], Any], n_columns: int) -> tuple[Floats, bool] | None:

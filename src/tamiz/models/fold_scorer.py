@@ -334,8 +334,8 @@ class FoldScorer:
         self, fitted: FittedFold, columns: ColumnIndices, fold: int, scorings: Sequence[int]
     ) -> list[float]:
         rows = self.task.folds[fold].test
-        target, weight = self.task.target_at(rows), self.task.weight_at(rows)
-        values = score_fitted([self.scorings[k] for k in scorings], fitted.estimator, fitted.test_rows, target, weight)
+        known = self.task.target_at(rows), self.task.weight_at(rows), self.task.metadata_at(rows)
+        values = score_fitted([self.scorings[k] for k in scorings], fitted.estimator, fitted.test_rows, *known)
         found = []
         for k in scorings:
             with error_context(self._tasks[k], columns, fold, self.scorings[k].name):

@@ -70,7 +70,7 @@ class _TestScorer:
         rows = task.folds[fold].test
         self._task = task
         self._estimator = estimator
-        self._target, self._weight = task.target_at(rows), task.weight_at(rows)
+        self._of_rows = task.target_at(rows), task.weight_at(rows), task.metadata_at(rows)
         self._score_responses = _response_score(task, fold)
 
     def permuted_scores(self, rows: Any, permutations: Sequence[ColumnPermutation]) -> Floats:
@@ -90,7 +90,7 @@ class _TestScorer:
         return self._score(rows)
 
     def _score(self, rows: Any) -> float:
-        return self._task.scoring.score(self._estimator, rows, self._target, self._weight)
+        return self._task.scoring.score(self._estimator, rows, *self._of_rows)
 
 
 def _response_score(task: CVTask, fold: int) -> Callable[[Any, Any], Floats | None] | None:

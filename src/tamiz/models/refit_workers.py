@@ -123,8 +123,8 @@ def score_refits(
         try:
             with fit_warnings.record_fit() as found:
                 fitted = rows.refit(estimator, columns)
-                scores = score_fitted(scorings, fitted.estimator, fitted.test_rows, rows.test_target, rows.test_weight)
-                values = list(scores)
+                known = rows.test_target, rows.test_weight, rows.test_metadata
+                values = list(score_fitted(scorings, fitted.estimator, fitted.test_rows, *known))
         except Exception:  # noqa: BLE001 - raised again, with its context, by the parent process
             return None
         return values, found

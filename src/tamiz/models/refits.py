@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from tamiz.exceptions import DataError
 from tamiz.models.base import ColumnIndices, CVTask, EncodedRows, FittedFold, FoldBackend, FoldRows
-from tamiz.models.estimators import accepts_sparse, fit_weighted, is_plain_sklearn
+from tamiz.models.estimators import accepts_sparse, fit_weighted, is_plain_sklearn, requested_metadata
 from tamiz.models.native_table import NativeRows, NativeTable
 from tamiz.models.score_functions import confusion_scorer, likelihood_scorer, squared_error_scorer
 from tamiz.runtime.validation import check_memory
@@ -47,6 +47,11 @@ def _refit_reason(task: CVTask, backend_class: type[FoldBackend] | None) -> str 
     """Return why an estimator must be refitted, None if a backend supports it."""
     if backend_class is None:
         return "it has no fast method"
+    metadata = task.source.metadata
+    if requested_metadata(task.estimator, "fit", metadata) or requested_metadata(
+        task.scoring.scorer, "score", metadata
+    ):
+        return "it, or its score, reads metadata of the rows"
     if task.is_multioutput:
         return "several targets are predicted at once"
     if backend_class.estimator_class is not type(task.estimator):
@@ -149,6 +154,8 @@ class RefitBackend(FoldBackend):
             task.target_at(part.test),
             task.weight_at(rows),
             task.weight_at(part.test),
+            task.metadata_at(rows),
+            task.metadata_at(part.test),
         )
 
     def _select_rows(self, rows: NDArray[np.intp], columns: ColumnIndices, fold: int) -> NativeRows | EncodedRows:

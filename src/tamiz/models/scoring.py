@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import signature
 from numbers import Real
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, make_scorer
 
 from tamiz.exceptions import DataError
-from tamiz.models.estimators import accepts_weights, unwrap_estimator
+from tamiz.models.estimators import accepts_weights, requested_metadata, unwrap_estimator
 from tamiz.runtime.registry import suggestion
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -67,9 +68,17 @@ class Scoring:
         if schema.weight is not None and not accepts_weights(getattr(self.scorer, "_score_func", self.scorer)):
             raise DataError(f"{self.name} accepts no sample_weight, and the rows have weights; leave them out.")
 
-    def score(self, estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None) -> float:
+    def score(
+        self,
+        estimator: Any,
+        rows: Any,
+        y: NDArray[Any] | None,
+        weight: Floats | None,
+        metadata: Mapping[str, Any] = MappingProxyType({}),
+    ) -> float:
         """Return the score of a fitted estimator on test rows; raise DataError if it is not a finite number."""
-        options = {} if weight is None else {"sample_weight": weight}
+        options = requested_metadata(self.scorer, "score", metadata)
+        options |= {} if weight is None else {"sample_weight": weight}
         # scikit-learn's scorers read the estimator type; a callable of the user's gets the user's object.
         target = (y,) if self.accepts_target else ()
         value = self.scorer(
@@ -113,13 +122,18 @@ class _CachedPredictions:
 
 
 def score_fitted(
-    scorings: Sequence[Scoring], estimator: Any, rows: Any, y: NDArray[Any] | None, weight: Floats | None
+    scorings: Sequence[Scoring],
+    estimator: Any,
+    rows: Any,
+    y: NDArray[Any] | None,
+    weight: Floats | None,
+    metadata: Mapping[str, Any],
 ) -> Iterator[float]:
     """Yield the scores of a fitted estimator on test rows; scikit-learn scorers share its predictions."""
     cached = _CachedPredictions(estimator)
     for scoring in scorings:
         is_shared = scoring.uses_predictions_only and len(scorings) > 1
-        yield scoring.score(cached if is_shared else estimator, rows, y, weight)
+        yield scoring.score(cached if is_shared else estimator, rows, y, weight, metadata)
 
 
 def exact_match_accuracy(y: NDArray[Any], predicted: NDArray[Any], *, sample_weight: Floats | None = None) -> float:

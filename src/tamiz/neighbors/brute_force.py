@@ -28,6 +28,7 @@ from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch
 from tamiz.neighbors.distance_bounds import TILE_ROWS, BoundTiles, DistanceBounds, choose_projection, left_factors
 from tamiz.neighbors.euclidean_index import EuclideanIndex, PairArrays, check_list_memory, check_pair_memory, sort_lists
 from tamiz.neighbors.points import Points
+from tamiz.neighbors.precomputed import SparseDistances, StoredDistanceIndex
 from tamiz.neighbors.projection_tree import ProjectionTree
 from tamiz.neighbors.search_rows import DistinctRows, evenly_spaced_rows
 from tamiz.runtime import parallel, progress
@@ -134,6 +135,8 @@ class BruteForce(NeighborSearch):
 
     def fit(self, points: Points) -> NeighborIndex:
         """Build an index of the points."""
+        if isinstance(points, SparseDistances):
+            return StoredDistanceIndex(points)
         values = points.euclidean_values()
         return DistanceBlockIndex(points) if values is None else ProductIndex(points, DistinctRows(values))
 

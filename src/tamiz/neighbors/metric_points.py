@@ -9,7 +9,7 @@ from scipy import sparse
 from tamiz.exceptions import DataError
 from tamiz.neighbors.gower import GowerPoints
 from tamiz.neighbors.points import CityBlockPoints, CosinePoints, EuclideanPoints, Points
-from tamiz.neighbors.precomputed import PrecomputedDistances
+from tamiz.neighbors.precomputed import PrecomputedDistances, SparseDistances
 from tamiz.neighbors.row_encoders import IdentityEncoder, RowEncoder, SchemaEncoder, TableEncoder, row_numbers
 from tamiz.neighbors.sparse_points import choose_sparse_points
 from tamiz.runtime.user_warnings import warn_user
@@ -60,8 +60,8 @@ def gower_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:  #
 
 
 def precomputed_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:  # noqa: ARG001 - no distance may be missing
-    """Return rows under the distances in the matrix X."""
-    return PrecomputedDistances(X), IdentityEncoder()
+    """Return rows under the distances in the matrix X; a sparse matrix contains those of some pairs."""
+    return SparseDistances(X) if sparse.issparse(X) else PrecomputedDistances(X), IdentityEncoder()
 
 
 def _encode_table(X: Any, *, standardize: bool, fill_missing: bool) -> tuple[Floats, RowEncoder]:

@@ -1,15 +1,20 @@
-"""Rows given by a matrix of distances: complete (`PrecomputedDistances`) or with missing entries (`IncompleteDistances`)."""
+"""Rows given by a matrix of distances: complete (`PrecomputedDistances`), with missing entries (`IncompleteDistances`), sparse
+(`SparseDistances`).
+"""
 
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from tamiz.exceptions import DataError
 from tamiz.kernels.pair_matrix_checks import check_distance_rows
+from tamiz.neighbors.base import NeighborIndex, Neighbors
 from tamiz.neighbors.pairwise_matrix import (
     SYMMETRY_TOLERANCE,
     TILE_SIZE,
@@ -25,17 +30,21 @@ from tamiz.neighbors.pairwise_matrix import (
     worst_fault,
     worst_row_fault,
 )
+from tamiz.neighbors.points import Points
+from tamiz.neighbors.sparse_points import canonical_csr
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
-from tamiz.storage.invariants import FloatArray, IntegerArray, Invariants
+from tamiz.storage.invariants import Condition, FloatArray, IntegerArray, Invariants
 
 _QUANTITY, _REQUEST = "distances", "metric='precomputed'"
 _INCOMPLETE_REQUEST = "dissimilarity='precomputed'"
 # Significant bits to which the mean of two mirror entries is rounded. The error is at most a third of the tolerance. Numbers of few
 # digits that differ in their last bits become equal, except about one in 2**16 (in float32 one in 16) between two steps.
 _SIGNIFICANT_BITS = {np.dtype(np.float64): 36, np.dtype(np.float32): 20}
+# Largest rounding of stored distances, in units of the largest: they may come from products of matrices in float32.
+_STORED_TOLERANCE = 1e-6
 
 
 class PrecomputedDistances(PairwisePoints):
@@ -295,3 +304,176 @@ def _has_nan(distances: NDArray[Any]) -> bool:
     return any(
         np.isnan(distances[start:stop]).any() for start, stop in parallel.block_ranges(len(distances), TILE_SIZE)
     )
+
+
+class SparseDistances(Points):
+    """Rows given by a sparse matrix with the distances of some pairs, such as those of nearest neighbours.
+
+    Parameters
+    ----------
+    matrix : sparse matrix of shape (n_samples, n_samples), or of new rows to the fitted rows
+        Non-negative. A stored 0 is a distance of 0, and a pair that is not stored is not known. The diagonal is ignored.
+    is_square : bool, default=True
+        Whether the rows of the matrix are the points themselves, and not new rows.
+
+    Raises
+    ------
+    DataError
+        When the matrix is not valid; the message contains the row and the column.
+
+    Notes
+    -----
+    A distance may be stored in one direction. If it is stored in both, the two may differ by 1e-6 of the largest distance, and
+    their mean is used. Rows at distance 0 are equal, also through other rows.
+    """
+
+    metric = "precomputed"
+    invariants: ClassVar[Invariants] = {
+        "matrix.shape": Condition(
+            lambda it: it.matrix.shape[0] == it.matrix.shape[1], "is not that of a square matrix"
+        ),
+        "matrix.data": FloatArray("m", low=0.0),
+    }
+
+    def __init__(self, matrix: Any, *, is_square: bool = True) -> None:
+        self.matrix, self.is_square = canonical_csr(matrix), is_square
+        self.n_samples = self.matrix.shape[0]
+        self._check_values()
+        if is_square:
+            check_square(self.matrix, _QUANTITY)
+            self.matrix = _average_directions(self.matrix)
+
+    def _check_values(self) -> None:
+        bad = np.flatnonzero(~((self.matrix.data >= 0.0) & (self.matrix.data <= LARGEST_NUMBER)))
+        if bad.size:
+            row, column = _entry_place(self.matrix, int(bad[0]))
+            raise DataError(
+                f"Row {row}, column {column} is {self.matrix.data[bad[0]]:.6g}; a distance must be a number from 0 to "
+                f"{LARGEST_NUMBER:g}. Replace it or leave the row out."
+            )
+
+    def block(self, queries: Self, start: int, stop: int) -> Floats:  # noqa: ARG002 - as other points have them
+        """Raise DataError: only some distances are known."""
+        raise DataError(
+            "A sparse matrix contains the distances of some pairs only, and this needs all of them. Pass a dense matrix of all "
+            "distances; for a graph of several components, store more neighbours of each row, or set disconnected='per_component'."
+        )
+
+    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+        """Return the number of the first equal row."""
+        return [row.tobytes() for row in self.first_occurrences()[rows]]
+
+    def row_hashes(self) -> Floats:
+        """Return the number of the first equal row."""
+        return self.first_occurrences().astype(np.float64)
+
+    def first_occurrences(self) -> NDArray[np.intp]:
+        """Return for every row the lowest row at distance 0, directly or through other rows."""
+        rows, zero = _entry_rows(self.matrix), self.matrix.data == 0.0
+        pairs = (np.ones(np.count_nonzero(zero)), (rows[zero], self.matrix.indices[zero]))
+        labels = connected_components(sparse.csr_array(pairs, shape=self.matrix.shape), directed=False)[1]
+        return np.unique(labels, return_index=True)[1][labels]
+
+    def match_rows(self, queries: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the queries at distance 0 of a point, and the lowest row that is equal to this point."""
+        zero = queries.matrix.data == 0.0
+        equal, at = np.unique(_entry_rows(queries.matrix)[zero], return_index=True)
+        return equal, self.first_occurrences()[queries.matrix.indices[zero][at]]
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return some of the points; of new rows all distances."""
+        part = self.matrix[rows]
+        return type(self)(part[:, rows] if self.is_square else part, is_square=self.is_square)
+
+    def new_points(self, rows: Any) -> Self:
+        """Return new rows from a sparse matrix of their distances to some training rows."""
+        if not sparse.issparse(rows):
+            raise TypeError("The fitted distances are sparse; pass those of new rows as a sparse matrix, too.")
+        check_new_rows(rows, self.n_samples, _QUANTITY)
+        return type(self)(rows, is_square=False)
+
+
+class StoredDistanceIndex(NeighborIndex):
+    """Points whose neighbours are among the pairs that a sparse matrix stores."""
+
+    description = "exact, among stored distances"
+    points: SparseDistances
+
+    def __init__(self, points: SparseDistances) -> None:
+        self.points = points
+
+    def query(self, k: int, queries: Points | None = None) -> Neighbors:
+        """Return the k nearest points of every query, or of every point among the others."""
+        found = self._stored_neighbors(queries)
+        counts = np.diff(found.indptr)
+        few = np.flatnonzero(counts < k)
+        if few.size:
+            kind, others = ("Row", "other") if queries is None else ("New row", "fitted")
+            rows = f"{others} row" if counts[few[0]] == 1 else f"{others} rows"
+            raise DataError(
+                f"{kind} {few[0]} has stored distances to {counts[few[0]]:,} {rows}, fewer than the {k:,} neighbours that are "
+                f"needed. Store more, as KNeighborsTransformer(n_neighbors={k}, mode='distance') does, or lower n_neighbors."
+            )
+        return found.nearest(k)
+
+    def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
+        """Return all points with a stored distance of at most `radius`, in both directions."""
+        found = self._stored_neighbors(queries)
+        near = found.distances <= radius
+        indptr = np.concatenate([[0], np.cumsum(near)])[found.indptr]
+        within = Neighbors(indptr, found.indices[near], found.distances[near], found.n_points)
+        n, rows, others = found.n_points, within.rows.astype(np.int64), within.indices
+        alone = np.flatnonzero(~np.isin(rows * n + others, others * np.int64(n) + rows))
+        if queries is None and alone.size:
+            raise DataError(
+                f"The distance of rows {rows[alone[0]]} and {others[alone[0]]} is stored in one direction only. A radius graph "
+                "needs all distances within the radius, as RadiusNeighborsTransformer stores them. Use KNearest for others."
+            )
+        return within
+
+    def _stored_neighbors(self, queries: Points | None) -> Neighbors:
+        """Return all stored pairs, nearest first; equal distances by the lower row."""
+        matrix = self.points.matrix if queries is None else cast(SparseDistances, queries).matrix
+        rows = _entry_rows(matrix)
+        # lexsort is stable, so ties stay ordered by the lower row.
+        order = np.lexsort((matrix.data, rows))
+        if queries is None:
+            order = order[rows[order] != matrix.indices[order]]
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[order], minlength=matrix.shape[0]))]).astype(np.int64)
+        return Neighbors(indptr, matrix.indices[order].astype(np.int32), matrix.data[order], self.points.n_samples)
+
+
+def _entry_rows(matrix: sparse.csr_array) -> NDArray[np.intp]:
+    """Return the row of every stored entry."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def _entry_place(matrix: sparse.csr_array, entry: int) -> tuple[int, int]:
+    return int(_entry_rows(matrix)[entry]), int(matrix.indices[entry])
+
+
+def _average_directions(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return the matrix with the mean of two mirror entries where both are stored; raise DataError if they differ."""
+    n, rows, columns = matrix.shape[0], _entry_rows(matrix), matrix.indices.astype(np.int64)
+    tolerance = _STORED_TOLERANCE * matrix.data.max(initial=0.0)
+    entries = rows * n + columns
+    mirrored = columns * n + rows
+    at = np.searchsorted(entries, mirrored)
+    stored = np.append(entries, -1)[at] == mirrored
+    others = np.where(stored, np.append(matrix.data, 0.0)[at], matrix.data)
+    own = rows == columns
+    differ = np.flatnonzero(np.where(own, matrix.data, np.abs(matrix.data - others)) > tolerance)
+    if differ.size:
+        entry = int(differ[0])
+        i, j = int(rows[entry]), int(columns[entry])
+        if i == j:
+            raise DataError(
+                f"Row {i} is at {matrix.data[entry]:.6g} from itself; a distance on the diagonal must be 0 or not stored. Pass "
+                "distances, such as those of KNeighborsTransformer(mode='distance'), not connectivities or similarities."
+            )
+        raise DataError(
+            f"Precomputed distances must be symmetric where both directions are stored: row {i}, column {j} is "
+            f"{matrix.data[entry]:.12g} and row {j}, column {i} is {others[entry]:.12g}. D.maximum(D.T) is symmetric."
+        )
+    means = np.where(own, 0.0, matrix.data * 0.5 + others * 0.5)
+    return sparse.csr_array((means, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -405,6 +405,9 @@ def read_dissimilarities(X: Any, dissimilarity: str, estimator_name: str) -> tup
             f"{estimator_name} does not support sample weights, and the source has the weights {X.schema.weight!r}; open it "
             "without weight, or use PCA, which supports weights, for Euclidean distances."
         )
+    if dissimilarity == "precomputed":
+        # Sparse distances are those of a graph.
+        X = as_float_matrix(X, "distances", "dissimilarity='precomputed'")
     points, encoder = read_points(X, dissimilarity, fill_missing=True)
     rows: type[ComputedDissimilarities] = (
         PrecomputedDissimilarities if dissimilarity == "precomputed" else ComputedDissimilarities

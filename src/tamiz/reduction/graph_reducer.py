@@ -15,8 +15,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import builder_metric, resolve_builder
-from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.graphs.k_nearest import graph_tags, resolve_builder
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
 from tamiz.sources.schema import Schema
@@ -57,7 +56,7 @@ class GraphReducer(Reducer):
     }
 
     def __sklearn_tags__(self) -> Tags:
-        return metric_tags(super().__sklearn_tags__(), builder_metric(self.graph))
+        return graph_tags(super().__sklearn_tags__(), self.graph)
 
     @property
     def schema_(self) -> Schema | None:

@@ -373,7 +373,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         with parallel.thread_session():
             coordinates = self._row_encoder.project(rows, self.components_)
         if self.whiten:
-            scale = _standard_deviations(self.explained_variance_, self.components_.shape[1])
+            scale = standard_deviations(self.explained_variance_, self.components_.shape[1])
             coordinates /= scale.astype(coordinates.dtype)
         return self._match_dtype(coordinates, X)
 
@@ -428,7 +428,7 @@ def _sample_rows(X: Any) -> NDArray[Any]:
     return X[:: max(1, len(X) // 8)].copy() if is_shared else np.empty(0)
 
 
-def _standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
+def standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
     """Return the standard deviations of components, infinite for variances at rounding level."""
     return np.where(variances > rounding_variance(variances, n_coordinates), np.sqrt(variances), np.inf)
 

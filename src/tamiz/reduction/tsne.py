@@ -54,8 +54,9 @@ class TSNE(NeighborEmbedding):
     n_components : int, default=2
         Number of coordinates.
     perplexity : float, default=None
-        Effective number of neighbours of each row, from 1 to (n - 1) / 3: each row needs 3 perplexity neighbours. None is 30, or
-        less if there are fewer rows, or if rows of the graph have fewer than 90 edges.
+        Effective number of neighbours of each row, at least 1. Each row needs 3 perplexity neighbours, so a number above
+        (n - 1) / 3 is lowered to it, with a warning. None is 30, or less if there are fewer rows, or if rows of the graph have
+        fewer than 90 edges.
     exaggeration : float, default=1
         Factor of the attraction. 1 is t-SNE. About 4 gives a map similar to that of UMAP, and larger factors approach Laplacian
         eigenmaps: continuous structure is preserved better, and single neighbours less well.
@@ -106,7 +107,7 @@ class TSNE(NeighborEmbedding):
     ConvergenceWarning
         When `converged_` is false.
     TamizWarning
-        When the graph falls into several components.
+        When the graph falls into several components, or the perplexity is lowered.
 
     Notes
     -----
@@ -193,6 +194,13 @@ class TSNE(NeighborEmbedding):
         with parallel.thread_session():
             n = self._count_rows(X)
             perplexity = self._check_perplexity(n)
+            if self.perplexity is not None and perplexity < self.perplexity:
+                warn_user(
+                    [
+                        f"TSNE: perplexity={self.perplexity:g} is lowered to (n - 1) / 3 = {perplexity:.4g}, the largest for "
+                        f"{n:,} rows, because each row needs 3 perplexity neighbours."
+                    ]
+                )
             graph = self._build_graph(X, y, n, "Lower perplexity.")
             if self.perplexity is None:
                 least = float(np.diff(graph.edges.indptr).min())
@@ -242,17 +250,11 @@ class TSNE(NeighborEmbedding):
         return max(1, min(_n_neighbors(self._check_perplexity(n_samples)), n_samples - 1))
 
     def _check_perplexity(self, n: int) -> float:
-        """Return the perplexity for n rows."""
+        """Return the perplexity for n rows, at most the largest."""
         largest = max(1.0, (n - 1) / _NEIGHBORS_PER_PERPLEXITY)
         if self.perplexity is None:
             return min(_DEFAULT_PERPLEXITY, largest)
-        perplexity = check_real("perplexity", self.perplexity, low=1.0)
-        if perplexity > largest:
-            raise ValueError(
-                f"perplexity must be at most (n - 1) / 3 = {largest:.4g} for {n:,} rows, because each row needs 3 perplexity "
-                f"neighbours, got {perplexity:g}."
-            )
-        return perplexity
+        return min(check_real("perplexity", self.perplexity, low=1.0), largest)
 
     def _exaggerations(self) -> Floats:
         """Return the exaggeration of every iteration."""

@@ -11,6 +11,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
+from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.runtime.user_warnings import warn_user
@@ -57,6 +58,18 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def _criterion(self) -> Any:
         """Return the criterion, None where the table decides."""
 
+    def _metadata_readers(self) -> list[tuple[Any, str]]:
+        """Return the estimators and scorers that read metadata of the rows, each with the method that reads them."""
+        return []
+
+    def get_metadata_routing(self) -> Any:
+        """Return what fit requests: its own parameters, and the metadata that its estimator and its scorer request."""
+        request = super().get_metadata_routing()
+        for reader, method in self._metadata_readers():
+            for name in _requested_names(get_routing_for_object(reader), method) - {"sample_weight", "groups"}:
+                request.fit.add_request(param=name, alias=True)
+        return request
+
     @property
     def _reads_target(self) -> bool:
         """Whether y is read: yes, unless a criterion is set that needs no target."""
@@ -95,3 +108,12 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if frame.implementation.name.lower() == library:
             return table
         return frame.to_pandas() if library == "pandas" else frame.to_polars()
+
+
+def _requested_names(routing: Any, method: str) -> set[str]:
+    """Return the names of the metadata that a method of an estimator or scorer requests, also for its parts."""
+    if isinstance(routing, MetadataRouter):
+        called = ((pair.router, step.callee) for _, pair in routing for step in pair.mapping if step.caller == method)
+        return {name for part, callee in called for name in _requested_names(part, callee)}
+    aliases = getattr(routing, method).requests.items()
+    return {name if alias is True else alias for name, alias in aliases if alias is True or isinstance(alias, str)}

@@ -14,6 +14,7 @@ from sklearn.utils import Tags, get_tags
 
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
+from tamiz.models.estimators import check_metadata, requested_metadata
 from tamiz.models.evaluator import WrapperEvaluator, stable_repr
 from tamiz.models.refits import RefitBackend, choose_backend
 from tamiz.models.task import make_task
@@ -26,7 +27,7 @@ from tamiz.selection.selector import Selector
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.feature_checks import record_features
-from tamiz.sources.views import select_rows, without_target
+from tamiz.sources.views import select_rows, with_metadata, without_target
 from tamiz.storage.invariants import InstanceOf, Integer, Invariants, OneOf
 
 _RULES = ("best", "one_standard_error")
@@ -160,6 +161,10 @@ class SizeSearchCV(Selector):
     def _criterion(self) -> Any:
         return self._checked_selector()._criterion()
 
+    def _metadata_readers(self) -> list[tuple[Any, str]]:
+        """Return the estimators and scorers that read metadata of the rows, each with the method that reads them."""
+        return [(self.estimator, "fit"), (self.scoring, "score"), *self._checked_selector()._metadata_readers()]
+
     def _checked_selector(self) -> RankSelector | SubsetSelector:
         if not isinstance(self.selector, RankSelector | SubsetSelector):
             raise TypeError(
@@ -172,7 +177,7 @@ class SizeSearchCV(Selector):
         """Return the merit of the estimator, which determines whether it reads a target and accepts missing values."""
         return CrossValidated(self.estimator, self.cv, self.scoring)
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, **params: Any) -> Self:
         """Choose the number of columns, and select that many on all rows.
 
         Parameters
@@ -184,11 +189,14 @@ class SizeSearchCV(Selector):
             A row with weight 2 counts as two equal rows, in the selection, in the fits and in the score.
         groups : array of shape (n_samples,), default=None
             All rows of a group are in the same fold; the selector uses the groups as in its own `fit`.
+        **params
+            Further values of the rows, as for `SubsetSelector.fit`: for the estimator, its scorer and the selector's merit.
         """
+        check_metadata(f"{type(self).__name__}.fit()", self._metadata_readers(), params)
         check_choice("rule", self.rule, _RULES)
         sizes = self._check_sizes()
         with parallel.thread_session(self.n_jobs):
-            source = self._open_source(X, y, sample_weight, groups)
+            source = with_metadata(self._open_source(X, y, sample_weight, groups), params)
             if self._cross_validated().reads_target and source.schema.target is None:
                 raise DataError("SizeSearchCV requires y to be passed, but the target y is None.")
             evaluator = self.make_evaluator(source)
@@ -204,7 +212,8 @@ class SizeSearchCV(Selector):
             self.score_name_ = evaluator.name
             warn_user(evaluator.notes())
             selector = clone(self.selector).set_params(n_features=self.n_features_)
-            self.selector_ = selector.fit(X, y, sample_weight=sample_weight, groups=groups)
+            requested = requested_metadata(selector, "fit", params)
+            self.selector_ = selector.fit(X, y, sample_weight=sample_weight, groups=groups, **requested)
         record_features(self, X)
         self.schema_ = self.selector_.schema_
         self._support = self.selector_.get_support()

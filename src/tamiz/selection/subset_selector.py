@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria.base import Merit, MultiOutputMerit
 from tamiz.criteria.column_scores import score_columns
+from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
@@ -24,6 +25,7 @@ from tamiz.method_lookup import (
     resolve_merit,
     resolve_search,
 )
+from tamiz.models.estimators import check_metadata
 from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
@@ -49,7 +51,7 @@ from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.row_groups import untestable_reason
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import has_all_rows, select_columns, with_target
+from tamiz.sources.views import has_all_rows, select_columns, with_metadata, with_target
 from tamiz.storage.invariants import (
     BoolArray,
     InstanceOf,
@@ -222,7 +224,7 @@ class SubsetSelector(Selector):
     def _criterion(self) -> Merit | None:
         return resolve_merit(self.merit)
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, **params: Any) -> Self:
         """Search.
 
         Parameters
@@ -237,9 +239,12 @@ class SubsetSelector(Selector):
         groups : array of shape (n_samples,), default=None
             A merit with folds keeps all rows of a group in the same fold. For a merit that is computed from counts, such as CFS,
             each group counts as one row where the target is constant in every group.
+        **params
+            Further values of the rows, which the merit's estimator requests by `set_fit_request` or its scorer by
+            `set_score_request`; metadata routing of scikit-learn must be enabled.
         """
         with parallel.thread_session(self.n_jobs):
-            job, merit = self._make_job(X, y, sample_weight, groups, self.random_state)
+            job, merit = self._make_job(X, y, sample_weight, groups, self.random_state, params)
             journal = None
             if self.journal is not None:
                 journal = Journal(self.journal, _journal_identity(job, merit), job.problem.n_columns)
@@ -273,7 +278,7 @@ class SubsetSelector(Selector):
     def _chance_null(self, source: Source) -> PermutationNull | None:
         """Return the permutation null distribution of the merit on the table of `fit` if it may be chance, else None."""
         with parallel.thread_session(self.n_jobs):
-            return self._find_chance(self._make_job(source, None, None, None, copy.deepcopy(self.random_state))[0])
+            return self._find_chance(self._make_job(source, None, None, None, copy.deepcopy(self.random_state), {})[0])
 
     def _warn_of_chance(self, null: PermutationNull | None) -> None:
         """Warn of a selection whose merit may be chance."""
@@ -330,11 +335,16 @@ class SubsetSelector(Selector):
             raise KeyboardInterrupt
         return archive.best_merit, archive.best_size or 0
 
+    def _metadata_readers(self) -> list[tuple[Any, str]]:
+        """Return the estimators and scorers that read metadata of the rows, each with the method that reads them."""
+        merit = resolve_merit(self.merit)
+        return [(merit.estimator, "fit"), (merit.scoring, "score")] if isinstance(merit, CrossValidated) else []
+
     def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
         """Return the best evaluated set of each size; sizes of which no set was evaluated are not in the dict."""
         sized = self._of_sizes(sizes)
         if self._visits_one_path:
-            job, _ = sized._make_job(source, None, None, None, self.random_state)
+            job, _ = sized._make_job(source, None, None, None, self.random_state, {})
             sets = job.search.visited_by_size(job.problem, job.rng)
         else:
             archive = sized.fit(source).archive_
@@ -371,7 +381,7 @@ class SubsetSelector(Selector):
         return results
 
     def merits(
-        self, masks: Masks, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None
+        self, masks: Masks, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, **params: Any
     ) -> NDArray[np.float64]:
         """Return the merits of sets of columns, from the archive or evaluated now.
 
@@ -381,6 +391,8 @@ class SubsetSelector(Selector):
             The sets. Size limits, fixed and excluded columns of the search do not apply; unused columns must be in no set.
         X, y, sample_weight, groups
             The arguments of `fit`.
+        **params
+            As for `fit`.
 
         Returns
         -------
@@ -407,7 +419,7 @@ class SubsetSelector(Selector):
             known = numbers >= 0
             merits[known] = archive.merits_at(numbers[known])
             if not known.all():
-                job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+                job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state), params)
                 merits[~known] = job.evaluator.evaluate(candidates[np.flatnonzero(~known)])
         return merits
 
@@ -428,7 +440,9 @@ class SubsetSelector(Selector):
             )
         return checked
 
-    def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> SearchPlan:
+    def plan(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, **params: Any
+    ) -> SearchPlan:
         """Return the largest cost of `fit`, estimated from the first evaluations of the search; no file is written.
 
         Parameters
@@ -437,6 +451,8 @@ class SubsetSelector(Selector):
         y : array of shape (n_samples,), default=None
         sample_weight : array of shape (n_samples,), default=None
         groups : array of shape (n_samples,), default=None
+        **params
+            As for `fit`.
 
         Returns
         -------
@@ -445,11 +461,20 @@ class SubsetSelector(Selector):
         """
         with parallel.thread_session(self.n_jobs):
             # A copy of the random state: `fit` makes the same random draws afterwards.
-            job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state))
+            job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state), params)
             return job.plan(self.stop)
 
-    def _make_job(self, X: Any, y: Any, sample_weight: Any, groups: Any, random_state: Seed) -> tuple[SearchJob, Merit]:
+    def _make_job(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        random_state: Seed,
+        metadata: Mapping[str, Any],
+    ) -> tuple[SearchJob, Merit]:
         """Return the search prepared for a table, and its merit."""
+        check_metadata("SubsetSelector", self._metadata_readers(), metadata)
         merit, search = resolve_merit(self.merit), resolve_search(self.search)
         if self.stop is not None and not isinstance(self.stop, StoppingRule):
             raise TypeError(f"stop must be a stopping rule such as Evaluations(1000), got {self.stop!r}.")
@@ -457,7 +482,7 @@ class SubsetSelector(Selector):
         outputs = read_multioutput(y) if isinstance(merit, MultiOutputMerit) and merit.supports_multioutput else None
         target = y if outputs is None and (self._reads_target or isinstance(X, Source)) else None
         infinite = merit is not None and merit.allow_infinite
-        source = as_source(X, target, sample_weight, groups=groups, allow_infinite=infinite)
+        source = with_metadata(as_source(X, target, sample_weight, groups=groups, allow_infinite=infinite), metadata)
         schema = source.schema
         merit, search = choose_merit_and_search(merit, search, schema)
         problem, duplicates = self._make_problem(source, search)

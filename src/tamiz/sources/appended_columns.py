@@ -67,6 +67,7 @@ class AppendedColumns:
         table = TableSource(schema, values, self._y, self._weight, None, self._refuse_frame)
         table.class_labels = source.class_labels
         table.groups, table.group_names, table.time = source.groups, source.group_names, source.time
+        table.metadata = source.metadata
         return table
 
     def _refuse_frame(self, names: Sequence[str], rows: RowNumbers) -> NoReturn:  # noqa: ARG002 - the signature of a frame function

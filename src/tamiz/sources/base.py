@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVarTuple
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,6 +70,7 @@ class Source(ABC):
     group_names: tuple[str, ...] = ()
     time: NDArray[np.float64] | NDArray[np.int64] | None = None
     infinite_digest: bytes = b""
+    metadata: Mapping[str, Any] = MappingProxyType({})
     memory_limit: MemoryLimit | None = None
 
     @abstractmethod
@@ -149,4 +152,6 @@ class Source(ABC):
         digest.update(self.infinite_digest)
         for values in (self.groups, self.time):
             digest.update(b"" if values is None else np.ascontiguousarray(values).data)
+        if self.metadata:
+            digest.update(joblib.hash(dict(self.metadata)).encode())
         return digest.hexdigest()

@@ -6,7 +6,7 @@ missing values, constant columns and columns without values are those of the row
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -80,6 +80,24 @@ def unweighted_sample(source: Source) -> Source:
     weight = weight_array(source)
     assert weight is not None
     return with_weight(source, (weight > 0).astype(np.float64), str(source.schema.weight))
+
+
+def with_metadata(source: Source, metadata: Mapping[str, Any]) -> Source:
+    """Return a view with further metadata of the rows of the user's table, for estimators and scorers that request them."""
+    if not metadata:
+        return source
+    view = _View(source)
+    view.metadata = {**source.metadata, **metadata_at(metadata, source.row_numbers, n_original_rows(source))}
+    return view
+
+
+def metadata_at(metadata: Mapping[str, Any], rows: RowNumbers | slice, n_rows: int) -> dict[str, Any]:
+    """Return the metadata of some of n rows; a value that has no entry for each row, such as a number, is unchanged."""
+    values = {name: np.asarray(value) if isinstance(value, list | tuple) else value for name, value in metadata.items()}
+    return {
+        name: getattr(value, "iloc", value)[rows] if np.shape(value)[:1] == (n_rows,) else value
+        for name, value in values.items()
+    }
 
 
 def target_array(source: Source) -> NDArray[Any]:
@@ -162,7 +180,7 @@ class _View(Source):
         self.table = table
         self.schema, self.column_names, self.class_labels = table.schema, table.column_names, table.class_labels
         self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
-        self.infinite_digest = table.infinite_digest
+        self.infinite_digest, self.metadata = table.infinite_digest, table.metadata
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         """Yield the rows."""
@@ -191,6 +209,7 @@ class _RowSlice(_View):
         self.time = None if table.time is None else table.time[rows]
         weight = weight_array(table)
         total = None if weight is None else float(weight[rows].sum())
+        self.metadata = metadata_at(table.metadata, rows, table.schema.n_rows)
         self.schema = replace(table.schema, n_rows=stop - start, n_dropped=0, notes=(), total_weight=total)
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
@@ -311,6 +330,7 @@ class _RowSubset(_View):
         self._rows = rows
         self.groups = None if table.groups is None else table.groups[rows]
         self.time = None if table.time is None else table.time[rows]
+        self.metadata = metadata_at(table.metadata, rows, table.schema.n_rows)
         used = table.schema.used.tolist()
         row_bytes = sum(values.dtype.itemsize for values in next(iter(table.blocks(used))).values.values())
         in_memory = row_bytes * len(rows) <= _MAX_MEMORY_BYTES

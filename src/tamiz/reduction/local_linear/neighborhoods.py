@@ -47,7 +47,7 @@ def gram_function(points: Points, queries: Points) -> GramFunction:
         return lambda rows, neighbors: _distance_grams(to_points, between, rows, neighbors)
     raise DataError(
         f"metric={points.metric!r} has no inner products, which locally linear embedding needs. Use metric='euclidean', "
-        "'seuclidean', 'cosine' or 'precomputed' Euclidean distances."
+        "'seuclidean', 'cosine', or 'precomputed' with a dense matrix of Euclidean distances."
     )
 
 
