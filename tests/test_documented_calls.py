@@ -169,7 +169,7 @@ def test_what_a_page_names_exists(page):
             "RankSelector().fit(X, labels=y)",
             "graph=KNearest(k=3)",
             "assign=",
-            "x.fit(labels=)",
+            "x.transform(labels=)",
         ),
         *("tamiz rank t.csv --search cfs", "rank --search", "--no-option 3", "tamiz describe t.csv"),
     ],
