@@ -263,12 +263,13 @@ def test_every_number_of_every_map_is_that_of_its_card(found, source):
         card = quality(source, np.array(drawn["points"]), metric="seuclidean", labels=labels)
         assert [measure["name"] for measure in judged["measures"]] == [measure.name for measure in card.measures]
         for measure in judged["measures"]:
-            assert measure["values"][k] == card[measure["name"]].value
+            # In the matrix of distances, those that differ by rounding only are ties.
+            assert measure["values"][k] == pytest.approx(card[measure["name"]].value, rel=1e-8)
             assert measure["larger_is_better"] == card[measure["name"]].larger_is_better
-        assert judged["stress_per_point"][k] == card.points.stress.tolist()
+        np.testing.assert_allclose(judged["stress_per_point"][k], card.points.stress, rtol=1e-9)
         curve = rank_agreement(source, np.array(drawn["points"]), metric="seuclidean")
         at = np.array(judged["agreement"]["n_neighbors"]) - 1
-        assert judged["agreement"]["r_nx"][k] == curve.r_nx[at].tolist()
+        np.testing.assert_allclose(judged["agreement"]["r_nx"][k], curve.r_nx[at], rtol=1e-9)
     assert 15 in judged["agreement"]["n_neighbors"]
     drawn = [np.array(one["points"]) for one in found["maps"]]
     expected = [

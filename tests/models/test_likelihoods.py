@@ -1,13 +1,19 @@
 """Log loss and area under the ROC curve from likelihoods, and the cases that need a refit."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from tests.models.random_cases import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
 
+from tamiz import open_source
+from tamiz.models.named_models import resolve_models
+from tamiz.models.refits import choose_backend
 from tamiz.models.score_functions import _roc_area, likelihood_scorer
+from tamiz.models.scoring import resolve_scoring
+from tamiz.models.task import make_task
 
 
 def tables():
@@ -51,6 +57,30 @@ def test_probabilities_within_rounding_are_left_to_the_refit_unless_the_rows_are
     assert _roc_area(chance, noise, positive, weight, lambda rows: same[rows]) == tied
     # Rows of one class may lie as they like.
     assert _roc_area(chance, noise, np.array([False, True, True, True]), weight, lambda rows: apart[rows]) == 1.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_naive_bayes_on_mixed_columns_has_the_area_of_its_refits_without_refits_at_equal_probabilities(weighted):
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({f"x{j}": rng.normal(size=150) for j in range(2)})
+    # Levels of few rows: many have the same counts, so different levels have the same probability.
+    frame = frame.assign(**{f"c{j}": rng.integers(0, 40, 150).astype(str) for j in range(2)})
+    frame = frame.mask(rng.random(frame.shape) < 0.1)
+    frame["y"] = np.where(rng.random(150) < 0.4, "yes", "no")
+    frame["w"] = rng.lognormal(size=150) if weighted else 1.0
+    source = open_source(frame, "y", weight="w")
+    model = resolve_models(["naive_bayes"], source.schema)[0]["naive_bayes"]
+    task = make_task(model, source, cv=3, scoring=resolve_scoring("roc_auc", has_classes=True), seed=0)
+    backend = choose_backend(task)[0]
+    score = likelihood_scorer(task)
+    for columns in ([2], [3], [0, 2], [2, 3], [0, 1, 2, 3]):
+        for fold, part in enumerate(task.folds):
+            fitted = backend.fit_fold(np.array(columns), fold)
+            expected = fitted.estimator.predict_joint_log_proba(fitted.test_rows)
+            np.testing.assert_array_equal(backend.joint_log_likelihood(np.array(columns), fold), expected)
+            chance = fitted.estimator.predict_proba(fitted.test_rows)[:, 1]
+            area = roc_auc_score(task.codes[part.test] == 1, chance, sample_weight=task.weight_at(part.test))
+            assert score(backend, np.array(columns), fold) == pytest.approx(area, rel=1e-12)
 
 
 def test_a_fold_without_one_of_the_classes_has_scikit_learns_sentence():

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from tamiz._study.sampling import sample_evaluated_positions
 from tamiz.comparison.alignment import procrustes_distances
 from tamiz.exceptions import DataError
+from tamiz.graphs.builder import read_points
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairsRecord
+from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.views import RowNumbers, select_rows, target_array
@@ -26,6 +28,8 @@ _N_NEIGHBORS = 15
 # Neighbourhood sizes on a curve, and pairs of rows in a Shepard diagram.
 _MAX_SIZES = 60
 _MAX_PAIRS = 600
+# Rows whose distances to all later rows are computed at a time.
+_BLOCK_ROWS = 256
 # Ranks of distances need at least three rows.
 _MIN_ROWS = 3
 
@@ -55,9 +59,12 @@ def describe_quality(
     rows, maps = rows[at], [(label, embedding[at]) for label, embedding in maps]
     table = source if len(rows) == source.schema.n_rows else select_rows(source, rows)
     labels = target_array(table) if table.schema.has_classes else None
-    found = [
-        _evaluate_map(table, label, embedding, dissimilarity, labels, seed, points=points) for label, embedding in maps
-    ]
+    try:
+        distances = _measure_distances(table, dissimilarity)
+    except DataError as error:
+        warn_user([f"The quality of the maps is left out: {error}"])
+        return None
+    found = [_evaluate_map(distances, label, embedding, labels, seed, points=points) for label, embedding in maps]
     cards = [None if one is None else one[0] for one in found]
     first = next(filter(None, cards), None)
     if first is None:
@@ -77,29 +84,43 @@ def describe_quality(
     )
 
 
+def _measure_distances(source: Source, metric: str) -> Floats:
+    """Return the distances of all pairs of rows, which every map is compared with."""
+    # The maps have already issued the other warnings, which differ on a sample.
+    with capture_warnings() as captured:
+        rows, _ = read_points(source, metric, fill_missing=True)
+    warn_user([note for note in captured if isinstance(note, ImputationNote)])
+    n = rows.n_samples
+    distances = np.zeros((n, n))
+
+    def fill(span: tuple[int, int]) -> None:
+        start, stop = span
+        block = rows.take(np.arange(start, n)).block(rows, start, stop)
+        distances[start:stop, start:], distances[start:, start:stop] = block, block.T
+
+    parallel.run_blocks(fill, parallel.block_ranges(n, _BLOCK_ROWS))
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
 def _evaluate_map(
-    source: Source,
+    distances: Floats,
     label: str,
     embedding: Floats,
-    metric: str,
     labels: NDArray[Any] | None,
     seed: int,
     *,
     points: bool,
 ) -> tuple[MapQuality, ShepardDiagram | None] | None:
     """Return the quality and the Shepard diagram of a map; None, with a warning, if it cannot be evaluated."""
-    k = min(_N_NEIGHBORS, (len(embedding) - 1) // 2)
+    n, metric = len(embedding), "precomputed"
+    k = min(_N_NEIGHBORS, (n - 1) // 2)
     try:
-        # The maps have already issued the other warnings, which differ on a sample.
-        with capture_warnings() as captured:
-            card = quality(
-                source, embedding, metric=metric, n_neighbors=k, labels=labels, sample=len(embedding), random_state=seed
-            )
-            pairs = shepard(source, embedding, metric=metric, n_pairs=_MAX_PAIRS, random_state=seed) if points else None
+        card = quality(distances, embedding, metric=metric, n_neighbors=k, labels=labels, sample=n, random_state=seed)
+        pairs = shepard(distances, embedding, metric=metric, n_pairs=_MAX_PAIRS, random_state=seed) if points else None
     except DataError as error:
         warn_user([f"The quality of {label} is left out: {error}"])
         return None
-    warn_user([note for note in captured if isinstance(note, ImputationNote)])
     return card, pairs
 
 

@@ -228,6 +228,8 @@ class FoldBackend(ABC):
         What replaces the refits, in a few words.
     has_likelihoods : bool
         Whether `joint_log_likelihood` is implemented.
+    exact_likelihoods : bool
+        Whether its values are those of the refit, to the last bit.
     can_refit_in_workers : bool
         Whether refits need only `fold_rows`, so that another process can do them.
     """
@@ -235,6 +237,7 @@ class FoldBackend(ABC):
     estimator_class: ClassVar[type]
     method: ClassVar[str]
     has_likelihoods: ClassVar[bool] = False
+    exact_likelihoods: ClassVar[bool] = False
     can_refit_in_workers: ClassVar[bool] = False
 
     def __init__(self, task: CVTask) -> None:

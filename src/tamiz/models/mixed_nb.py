@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -270,7 +269,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 def _log_probabilities(joint: Floats) -> Floats:
     """Return log probabilities; equal ones for a row whose likelihoods all underflow."""
     joint[:, np.isneginf(joint.max(axis=0))] = 0.0
-    return joint - logsumexp(joint, axis=0)
+    return np.asarray(joint - np.logaddexp.reduce(joint, axis=0))
 
 
 def _has_same_encoding(new: Schema, fitted: Schema) -> bool:
@@ -335,6 +334,7 @@ class MixedNBBackend(FoldBackend):
     estimator_class: ClassVar[type] = MixedNB
     method: ClassVar[str] = "log-likelihoods are kept for every column, fold and class, and a column is added to them"
     has_likelihoods: ClassVar[bool] = True
+    exact_likelihoods: ClassVar[bool] = True
 
     def __init__(self, task: CVTask) -> None:
         super().__init__(task)

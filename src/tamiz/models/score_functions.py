@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from tamiz.exceptions import DataError
 from tamiz.models.base import ColumnIndices, CVTask, FoldBackend
@@ -109,7 +108,7 @@ def _log_loss(backend: FoldBackend, columns: ColumnIndices, fold: int) -> float 
     joint = backend.joint_log_likelihood(columns, fold)
     if joint is None or _has_no_likelihood(joint):
         return None
-    probabilities = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+    probabilities = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
     noise = _EPS * (1 + np.abs(joint).max(axis=1))
     if len(train_classes) == 2:
         # With two classes scikit-learn computes the first probability as 1 minus the second, with the rounding of that.
@@ -131,8 +130,9 @@ def _roc_auc(backend: FoldBackend, columns: ColumnIndices, fold: int) -> float |
     joint = backend.joint_log_likelihood(columns, fold)
     if joint is None or joint.shape[1] != 2 or _has_no_likelihood(joint):
         return None
-    total = logsumexp(joint, axis=1)
-    probability = np.exp(joint[:, 1] - total)
+    probability = np.exp(joint[:, 1] - np.logaddexp.reduce(joint, axis=1))
+    if backend.exact_likelihoods:
+        return _roc_area(probability, np.zeros_like(probability), positive, weight, None)
     noise = _MAX_ROUNDINGS * _EPS * probability * (1 + np.abs(joint).max(axis=1))
     return _roc_area(probability, noise, positive, weight, lambda rows: backend.test_values(columns, fold)[rows])
 
@@ -147,9 +147,12 @@ def _roc_area(
     noise: Floats,
     positive: NDArray[np.bool_],
     weight: Floats,
-    values: Callable[[NDArray[np.intp]], Floats],
+    values: Callable[[NDArray[np.intp]], Floats] | None,
 ) -> float | None:
-    """Return the area under the ROC curve; None if unequal rows of both classes differ by no more than rounding errors."""
+    """Return the area under the ROC curve; None if unequal rows of both classes differ by no more than rounding errors.
+
+    `values` returns rows; None means that the probabilities are those of a refit.
+    """
     order = np.argsort(probability, kind="stable")
     probability, noise, positive, weight = probability[order], noise[order], positive[order], weight[order]
     near = np.diff(probability) <= noise[1:] + noise[:-1]
@@ -158,7 +161,7 @@ def _roc_area(
     above = np.bincount(group, weight * positive, n)
     below = np.bincount(group, weight * ~positive, n)
     mixed = np.flatnonzero((above > 0) & (below > 0))
-    if len(mixed):
+    if values is not None and len(mixed):
         inside = np.isin(group, mixed)
         rows = values(order[inside])
         same = (np.diff(rows, axis=0) == 0).all(axis=1) | (np.diff(group[inside]) > 0)

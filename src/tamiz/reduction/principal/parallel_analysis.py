@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -107,7 +108,7 @@ class IndependentColumns:
         for start, stop in self.level_spans:
             # The products of the indicators of one column are the same in every table with these shares.
             spread = np.sqrt(self.variances[start:stop])[:, None]
-            root[start:stop] = spread * (self._indicator_root(start, stop) @ _random_orthonormal_rows(root[start:stop]))
+            root[start:stop] = spread * (self._indicator_roots[start] @ _random_orthonormal_rows(root[start:stop]))
         lengths = np.sqrt((root**2).sum(axis=1))
         known = self.standardized & (lengths > 0)
         root[known] *= (np.sqrt(self.variances[known]) / lengths[known])[:, None]
@@ -116,6 +117,10 @@ class IndependentColumns:
             return np.pad(values[::-1], (0, max(0, k - len(values))))[:k]
         # All eigenvalues: LAPACK's solver for a subset fails on the equal eigenvalues of a column's indicators, and saves little.
         return np.asarray(linalg.eigvalsh(root @ root.T)[q - k :][::-1])
+
+    @cached_property
+    def _indicator_roots(self) -> dict[int, Floats]:
+        return {start: self._indicator_root(start, stop) for start, stop in self.level_spans}
 
     def _indicator_root(self, start: int, stop: int) -> Floats:
         """Return a square root of the correlation matrix of a column's indicators."""
