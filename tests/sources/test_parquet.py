@@ -62,6 +62,17 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path):
     assert source.frame().column("year").to_pylist() == [2020] * 4 + [2021] * 4
 
 
+@pytest.mark.parametrize("n_values", [1, 8, 12])
+def test_columns_of_few_rows_are_read_several_at_a_time(tmp_path, monkeypatch, n_values):
+    pq.write_table(TABLE, tmp_path / "table.parquet")
+    whole = open_source(tmp_path / "table.parquet")
+    head = parquet.read_head(parquet.open_dataset(tmp_path / "table.parquet", "parquet")[0], 3)
+    # One, two and three columns of four rows.
+    monkeypatch.setattr(parquet, "_VALUES_PER_SCAN", n_values)
+    assert open_source(tmp_path / "table.parquet").fingerprint() == whole.fingerprint()
+    assert parquet.read_head(parquet.open_dataset(tmp_path / "table.parquet", "parquet")[0], 3).equals(head)
+
+
 def test_columns_larger_than_memory_are_kept_on_disk_and_go_with_the_source(tmp_path, monkeypatch):
     folder = tmp_path / "temporary"
     folder.mkdir()

@@ -111,9 +111,10 @@ def column_loader(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
         check_shape(len(frame), len(frame.columns))
         names = [str(name) for name in frame.columns]
         positions = {name: j for j, name in enumerate(names)}
+        # Indexing a frame by position takes longer the more columns it has; iterating over all columns does not.
         if not frame.implementation.is_pandas():
-            return names, lambda name: _from_series(name, frame[:, positions[name]])
-        # Indexing a pandas frame by position is several times slower per column than iterating over all columns.
+            columns = list(frame.iter_columns())
+            return names, lambda name: _from_series(name, columns[positions[name]])
         native = [series for _, series in frame.to_native().items()]
         return names, lambda name: _from_pandas(name, native[positions[name]])
     array = check_matrix(data)

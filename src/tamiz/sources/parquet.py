@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,8 @@ from tamiz.sources.text_values import encode_dictionary
 # Memory per row for reading and encoding a column.
 _BYTES_PER_ROW = 32
 _BATCH_ROWS = 2**17
+# Values that are read at a time. A scan costs a millisecond for every thousand columns of the file, so those of few rows share one.
+_VALUES_PER_SCAN = 2**21
 # Columns are read in parallel, and the batches of a column one after another. By default Arrow would read a hundred batches ahead.
 _SCAN_OPTIONS = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
 
@@ -61,17 +65,20 @@ def _open_columnar(path: Path, options: OpenOptions, file_format: str) -> Source
     if n_rows == 0 and options.reader is None:
         raise DataError(f"{path} has no rows.")
 
+    schema, read_pieces = data.schema, _column_reader(data, n_rows)
+    types = dict(zip(schema.names, schema.types, strict=True))
+
     def load(name: str) -> RawColumn:
-        return _read_column(data, name, n_rows)
+        return _read_column(name, types[name], read_pieces(name), n_rows)
 
     def make_frame(names: Sequence[str], rows: NDArray[Any]) -> Any:
         table = data.to_table({name: ds.field(name) for name in names})
         return table if is_every_row(rows, n_rows) else table.take(pa.array(rows))
 
     with temporary_store() as store:
-        store.choose_location(8 * n_rows * len(data.schema.names))
+        store.choose_location(8 * n_rows * len(types))
         source = build_table(
-            data.schema.names,
+            schema.names,
             load,
             options,
             make_frame,
@@ -82,28 +89,27 @@ def _open_columnar(path: Path, options: OpenOptions, file_format: str) -> Source
     return source
 
 
-def _read_column(data: ds.Dataset, name: str, n_rows: int) -> RawColumn:
+def _read_column(name: str, kind: pa.DataType, pieces: Iterable[pa.Array], n_rows: int) -> RawColumn:
     """Read a column; floats and text are read piece by piece, so that memory contains them once only."""
-    kind = data.schema.field(name).type
+    checked = _checked_pieces(name, pieces, n_rows)
     if kind in (pa.float64(), pa.float32()):
         numbers, start = np.empty(n_rows, kind.to_pandas_dtype()), 0
-        for piece in _checked_pieces(data, name, n_rows):
+        for piece in checked:
             numbers[start : start + len(piece)] = piece.to_numpy(zero_copy_only=False)
             start += len(piece)
         return RawColumn(name, numbers, original=numbers)
     if kind in (pa.string(), pa.large_string()):
-        pieces = (pa.chunked_array([piece]) for piece in _checked_pieces(data, name, n_rows))
-        return RawColumn(name, encode_dictionary(name, pieces))
-    values = pa.chunked_array(list(_checked_pieces(data, name, n_rows)), kind)
+        return RawColumn(name, encode_dictionary(name, (pa.chunked_array([piece]) for piece in checked)))
+    values = pa.chunked_array(list(checked), kind)
     return raw_from_arrow(
         name, values.unify_dictionaries().combine_chunks() if pa.types.is_dictionary(kind) else values.combine_chunks()
     )
 
 
-def _checked_pieces(data: ds.Dataset, name: str, n_rows: int) -> Iterator[pa.Array]:
+def _checked_pieces(name: str, pieces: Iterable[pa.Array], n_rows: int) -> Iterator[pa.Array]:
     """Yield a column piece by piece; raise a DataError if the number of rows has changed since the file was opened."""
     seen = 0
-    for piece in _pieces(data, name):
+    for piece in pieces:
         seen += len(piece)
         if seen > n_rows:
             break
@@ -115,15 +121,35 @@ def _checked_pieces(data: ds.Dataset, name: str, n_rows: int) -> Iterator[pa.Arr
         )
 
 
-def _pieces(data: ds.Dataset, name: str, n_rows: int = _BATCH_ROWS) -> Iterator[pa.Array]:
-    """Yield the batches of a column in order, without empty batches at the end of files."""
-    for batch in data.to_batches(columns={name: ds.field(name)}, batch_size=n_rows, **_SCAN_OPTIONS):
-        if batch.num_rows:
-            yield batch.column(0)
+def _column_reader(data: ds.Dataset, n_rows: int, batch_rows: int = _BATCH_ROWS) -> Callable[[str], Iterable[pa.Array]]:
+    """Return a function that returns the batches of a column in order, without empty batches at the end of files."""
+    names = data.schema.names
+    size, lock = max(1, _VALUES_PER_SCAN // max(n_rows, 1)), Lock()
+    position = {name: j for j, name in enumerate(names)}
+
+    def scan(name: str) -> Iterator[pa.Array]:
+        for batch in data.to_batches(columns={name: ds.field(name)}, batch_size=batch_rows, **_SCAN_OPTIONS):
+            if batch.num_rows:
+                yield batch.column(0)
+
+    # Columns are read in their order, by several threads.
+    @lru_cache(maxsize=2)
+    def read_group(group: int) -> pa.Table:
+        return data.to_table(
+            {name: ds.field(name) for name in names[group * size : (group + 1) * size]}, use_threads=False
+        )
+
+    def read(name: str) -> Iterable[pa.Array]:
+        with lock:
+            chunks: list[pa.Array] = read_group(position[name] // size).column(name).chunks
+        return chunks
+
+    return scan if size == 1 else read
 
 
 def read_head(data: ds.Dataset, n_rows: int) -> pa.Table:
     """Return up to `n_rows` of the first rows, read column by column, because Arrow would decode all columns at once."""
-    first = {name: next(_pieces(data, name, n_rows)).slice(0, n_rows) for name in data.schema.names}
+    read_pieces = _column_reader(data, data.count_rows(), n_rows)
+    first = {name: next(iter(read_pieces(name))).slice(0, n_rows) for name in data.schema.names}
     n_head = min(map(len, first.values()))
     return pa.table({name: values.slice(0, n_head) for name, values in first.items()})
