@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = [
     "numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "duckdb", "narwhals", "plotly", "jinja2", "rich", "click",
     "matplotlib", "pyamg",
@@ -48,6 +50,7 @@ for name in {["tamiz", *(f"tamiz.{package}" for package in PACKAGES)]}:
     assert loaded_by(lines) == set()
 
 
+@pytest.mark.slow
 def test_a_ranking_of_an_array_loads_numba_and_nothing_else_that_scikit_learn_does_not_load():
     lines = """
 from tamiz import RankSelector

@@ -28,14 +28,19 @@ from tamiz.search import registry as searches
 
 # One with a fold backend, and one that is refitted; k-nearest neighbours and discriminants do not support weights.
 MODELS = (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))
+# The other relevances share their scikit-learn interface, which is checked among the variants.
+MAIN_RELEVANCES = ("information_gain", "independence_test", "laplacian_score", "relieff", "tree_importance")
 # The tables of the checks are small.
 RELEVANCES = {"permutation_importance": PermutationImportance(cv=2)}
 # Recursive elimination needs a merit with importances.
 MERITS = {"recursive_elimination": CrossValidated("gaussian_nb", cv=2)}
 # A short training.
 MAPS = {"autoencoder": Autoencoder(hidden_sizes=(8,), max_epochs=10)}
+RANKINGS = {
+    entry.name: RankSelector(RELEVANCES.get(entry.name, entry.load()())) for entry in criteria.of_kind("relevance")
+}
 ESTIMATORS = [
-    *(RankSelector(RELEVANCES.get(entry.name, entry.load()())) for entry in criteria.of_kind("relevance")),
+    *(RANKINGS[name] for name in MAIN_RELEVANCES),
     RankSelector(),
     SubsetSelector(),
     SubsetSelector(CrossValidated(MODELS[0], cv=2), Forward(), stop=Evaluations(5)),
@@ -50,6 +55,7 @@ ESTIMATORS = [
 ]
 # The same classes with other parameters.
 VARIANTS = [
+    *(ranking for name, ranking in RANKINGS.items() if name not in MAIN_RELEVANCES),
     *(SubsetSelector(MERITS.get(entry.name, CFS()), entry.load()()) for entry in searches.of_kind("search")),
     SubsetSelector("cfs", "best-first:backward"),
     SubsetSelector(JMI(), Forward(), n_features=1),

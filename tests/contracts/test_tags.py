@@ -52,7 +52,11 @@ def fits(estimator, X):
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, *VARIANTS, *MEASURED, *SCORED], ids=repr)
+@pytest.mark.parametrize(
+    "estimator",
+    [*ESTIMATORS, *(pytest.param(variant, marks=pytest.mark.slow) for variant in VARIANTS), *MEASURED, *SCORED],
+    ids=repr,
+)
 def test_sparse_rows_missing_values_and_distances_are_accepted_as_the_tags_declare(estimator):
     tags, X = get_tags(estimator).input_tags, table_of(estimator)
     assert fits(estimator, X)

@@ -233,6 +233,7 @@ def of_any_scale(seed, p=7):
     return X * 10.0 ** rng.uniform(-6, 6, p), hidden[:, 0] - hidden[:, 1] + rng.normal(size=40)
 
 
+@pytest.mark.slow
 def test_branch_and_bound_of_wekas_convention_works_whatever_the_scales():
     for seed in range(24):
         X, y = of_any_scale(seed)

@@ -82,7 +82,7 @@ OF_NUMBERS = [
 
 
 @pytest.mark.usefixtures("scikit_learns_orders")
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize(
     ("estimator", "scoring"), [*OF_CLASSES, *OF_NUMBERS], ids=lambda value: getattr(value, "__name__", str(value))
 )

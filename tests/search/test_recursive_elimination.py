@@ -236,7 +236,11 @@ def test_the_path_is_that_of_scikit_learns_recursive_elimination(model, table, g
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "roc_auc"])
-@pytest.mark.parametrize("model", [LogisticRegression(), ExtraTreesClassifier(4, random_state=0)], ids=str)
+@pytest.mark.parametrize(
+    "model",
+    [LogisticRegression(), pytest.param(ExtraTreesClassifier(4, random_state=0), marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_sizes_and_scores_are_those_of_scikit_learns_rfecv(model, scoring):
     X, y = OF_CLASSES
     y = y == 0

@@ -566,7 +566,10 @@ def table_with_noise(order=None, positive=0.5, n=300):
     return pd.DataFrame(X[rows], columns=["n0", "n1", "a", "n2", "n3", "b", "one"]), np.array(["no", "yes"])[y[rows]]
 
 
-TABLES_WITH_NOISE = [{}, {"positive": 0.1, "n": 600}, {"order": "sorted"}]
+TABLES_WITH_NOISE = [
+    {},
+    *(pytest.param(options, marks=pytest.mark.slow) for options in ({"positive": 0.1, "n": 600}, {"order": "sorted"})),
+]
 
 
 @pytest.mark.parametrize("options", TABLES_WITH_NOISE)

@@ -43,7 +43,7 @@ MODELS = {
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@pytest.mark.parametrize("table", [X, MIXED], ids=["array", "mixed"])
+@pytest.mark.parametrize("table", [X, pytest.param(MIXED, marks=pytest.mark.slow)], ids=["array", "mixed"])
 @pytest.mark.parametrize("name", MODELS)
 def test_every_estimator_comes_back_from_trusted_types(name, table):
     model = MODELS[name]()

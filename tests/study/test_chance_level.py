@@ -42,7 +42,16 @@ def is_above_chance(x, y, seed=0):
     return (1 + reached) / 401 <= 0.05
 
 
-@pytest.mark.parametrize("kind", ["plain", "imbalanced", "sorted", "strong beside", "number", "patient determines"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "plain",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("imbalanced", "sorted")),
+        "strong beside",
+        "number",
+        "patient determines",
+    ],
+)
 def test_the_ranking_states_of_which_first_columns_the_information_is_not_above_chance(kind):
     X, y = table(kind, seed=1)
     relevances = None if kind == "plain" else [InformationGain(), SymmetricUncertainty()]
