@@ -196,9 +196,10 @@ def chance_corrected_uncertainties(
     sizes = np.full(source.schema.n_columns, rule.n_bins)
     sizes[list(levels)] = list(levels.values())
     schema = source.schema
-    n_common = _common_rows_of_pairs(source, first, second) * (schema.n_effective / schema.n_rows)
-    crowded = sizes[first] * sizes[second] > n_common / _MIN_ROWS_PER_CELL
-    doubtful = np.flatnonzero(crowded & (uncertainties >= threshold))
+    doubtful = np.flatnonzero(uncertainties >= threshold)
+    a, b = first[doubtful], second[doubtful]
+    n_common = _common_rows_of_pairs(source, a, b) * (schema.n_effective / schema.n_rows)
+    doubtful = doubtful[sizes[a] * sizes[b] > n_common / _MIN_ROWS_PER_CELL]
     if not len(doubtful):
         return uncertainties
     coder = ColumnCoder(rule, source.schema, with_target=False, caller="study")
