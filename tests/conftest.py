@@ -59,10 +59,9 @@ def few_models() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(named_models, "_CLASSIFIERS", ("naive_bayes", "knn"))
         patched.setattr(named_models, "_REGRESSORS", ("ridge", "knn"))
-        patched.setattr(candidate_selections, "_DEFAULTS", ("cfs", "naive_bayes", "ridge", "knn"))
+        patched.setattr(candidate_selections, "_DEFAULTS", ("mrmr", "wrapper"))
         patched.setattr(models, "_N_ADDED_COLUMNS", (0, 5))
         patched.setattr(models, "MAX_SEARCH_SECONDS", 1e9)
-        patched.setattr(models, "MAX_SECONDS_PER_SEARCH", 1e9)
         yield
 
 

@@ -8,6 +8,7 @@ import tamiz
 from tamiz import SubsetSelector
 from tamiz._study import models
 from tamiz.assessment import compare_columns, recommend_columns, run_noise_experiment
+from tamiz.assessment.candidate_selections import default_candidates
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.models import named_models
@@ -52,7 +53,9 @@ def test_the_results_of_a_study_are_those_of_the_functions():
     found = study(X, y, random_state=4)
     selector = SubsetSelector(CFS(), BestFirst())
     same = {"n_splits": 3, "random_state": 4}
-    recommended = {**recommend_columns(X, y, **same).to_dict(), "chance": ""}
+    candidates = {"cfs": selector, **default_candidates(tamiz.open_source(X, y).schema)}
+    recommended = {**recommend_columns(X, y, candidates=candidates, **same).to_dict(), "chance": ""}
+    recommended["deciding"] = recommended.pop("deciding_model")
     assert found["recommendation"] == shared(recommended, found["recommendation"])
     compared = compare_columns(selector, X, y, **same).to_dict()
     assert found["model_effect"] == shared({**compared, "selector": "CFS"}, found["model_effect"])
@@ -73,7 +76,7 @@ def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
     X, y = table(24)
     found = study(X, y)
     for part in ("recommendation", "model_effect", "noise_experiment"):
-        assert [model["id"] for model in found[part]["models"]] == ["logistic", "naive_bayes", "knn", "forest"]
+        assert [model["id"] for model in found[part]["models"]] == [*OF_CLASSES]
     assert [one["id"] for one in found["recommendation"]["scores"]] == ["roc_auc", "balanced_accuracy", "accuracy"]
 
 
@@ -90,21 +93,6 @@ def test_no_selections_are_compared_if_disabled_or_without_a_target():
     X, y = table()
     for found in (study(X, y, assess=False), study(X)):
         assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
-
-
-@pytest.mark.slow
-def test_a_usual_selection_that_takes_long_is_left_out_with_a_note_unless_it_is_asked_for(monkeypatch):
-    X, y = table()
-    monkeypatch.setattr(models, "MAX_SECONDS_PER_SEARCH", 1e-9)
-    found = study(X, y)["recommendation"]
-    assert [one["id"] for one in found["candidates"]] == ["all_columns", "cfs"]
-    assert [note for note in found["notes"] if "left out of the comparison" in note] == [
-        f"{label} is left out of the comparison: All rows: its search takes longer than max_seconds."
-        for label in ("Naive Bayes wrapper", "Ridge wrapper", "Nearest neighbours wrapper")
-    ]
-    asked = study(X, y, assess=True)["recommendation"]
-    assert [one["id"] for one in asked["candidates"]] == ["all_columns", "cfs", "naive_bayes", "ridge", "knn"]
-    assert not asked["notes"]
 
 
 def test_of_many_rows_models_read_a_sample_and_the_section_states_it(monkeypatch):
@@ -143,21 +131,13 @@ def test_rows_of_which_no_folds_can_be_made_are_reported_and_an_error_where_it_w
         study(X, y, groups=["one"] * 20, assess=True)
 
 
-def test_a_requested_wrapper_replaces_the_default_one_and_the_figure_uses_the_default_merit():
+def test_a_requested_wrapper_is_compared_and_the_figure_uses_the_default_merit():
     X, y = table()
     found = study(X, y, merit=CrossValidated("naive_bayes", cv=3), search=Forward())
-    assert [one["id"] for one in found["recommendation"]["candidates"]] == [
-        "all_columns",
-        "cfs",
-        "naive_bayes",
-        "ridge",
-        "knn",
-    ]
-    assert found["model_effect"]["selector"] == "Naive Bayes wrapper"
+    candidates = found["recommendation"]["candidates"]
+    assert [one["id"] for one in candidates] == ["all_columns", "subset", "mrmr", "wrapper"]
+    assert candidates[1]["label"] == found["model_effect"]["selector"] == "accuracy of naive Bayes by Forward"
     assert found["noise_experiment"]["selector"] == "CFS (best-first search)"
-    own = study(X, y, merit=CrossValidated("gaussian_nb", cv=3), search=Forward())["recommendation"]
-    assert [one["id"] for one in own["candidates"]][-1] == "subset"
-    assert own["candidates"][-1]["label"] == "accuracy of Gaussian naive Bayes by Forward"
 
 
 def test_the_sizes_and_columns_asked_for_bind_every_selection():

@@ -80,8 +80,10 @@ def recommendation(names: list[str], kept: list[str]) -> dict[str, Any]:
     none = (0.0, 0.0)
     return {
         "recommended": "cfs",
-        "refused": [],
         "columns": kept,
+        "score": folded(0.925, 0.02),
+        "deciding": MODELS[1]["id"],
+        "margin": 0.005,
         "folds": "10 stratified folds",
         "n_samples": 178,
         "n_columns": len(names),
@@ -95,8 +97,15 @@ def recommendation(names: list[str], kept: list[str]) -> dict[str, Any]:
             candidate("cfs", "CFS", kept, [(0.031, 0.02), (-0.02, 0.03), (0.01, 0.06)]),
             candidate("knn", "Nearest neighbours wrapper", names[:3], [(-0.06, 0.02), (-0.01, 0.03), (-0.04, 0.03)]),
         ],
-        "largest_loss": 0.03,
-        "negligible_loss": 0.01,
+        "paths": [
+            {
+                "id": "cfs",
+                "sets": [
+                    {"columns": kept[:n], "score": folded(0.9, 0.02), "change": folded(-0.03, 0.02)}
+                    for n in range(1, len(kept) + 1)
+                ],
+            }
+        ],
         "notes": ["9 folds in place of 10: what a fold would test is too little."],
         "chance": "",
     }

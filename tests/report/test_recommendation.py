@@ -58,27 +58,18 @@ def test_the_lead_names_the_columns_with_the_scores_the_rows_and_the_baseline() 
     text = text_of(one)
     for fact in (
         "Keep 2 of 6 columns: ash and hue (CFS). ",
-        "nested cross-validation of 178 rows",
-        "the AUC of 3 models",
+        "nested cross-validation of 178 rows, the choice among 2 selections included, the AUC of nearest neighbours",
     ):
         assert fact in text
-    means = [cell["mean"] for cell in one["candidates"][1]["scores"][0]]
-    assert numbers(text_of(one)) == pytest.approx([min(means), max(means), 0.5])
+    every = one["candidates"][0]["scores"][0][1]["mean"]
+    assert numbers(text) == pytest.approx([one["score"]["mean"], *one["score"]["interval"], every, 0.5])
 
 
 def test_the_label_of_a_selection_is_small_inside_a_sentence_unless_it_is_an_abbreviation() -> None:
     one = found(recommended="knn", columns=NAMES[:3])
     assert text_of(one).startswith("Keep 3 of 6 columns: ash, hue and proline (nearest neighbours wrapper). ")
     every = found(recommended="all_columns", columns=NAMES)
-    assert cost_of(every).startswith("The nearest selection is CFS (2 columns). ")
-
-
-def test_one_model_has_one_score() -> None:
-    one = found()
-    one["models"] = one["models"][:1]
-    for candidate in one["candidates"]:
-        candidate |= {key: [row[:1] for row in candidate[key]] for key in ("scores", "changes")}
-    assert "the AUC of the model is 0.931; the baseline is 0.500." in text_of(one)
+    assert cost_of(every).startswith("The nearest selection is nearest neighbours wrapper (3 columns). ")
 
 
 def test_the_cost_is_the_change_of_every_model_with_its_interval_the_largest_loss_first() -> None:
@@ -95,45 +86,43 @@ def test_the_cost_is_the_change_of_every_model_with_its_interval_the_largest_los
 def test_changes_of_shares_are_stated_in_percentage_points_and_r2_by_its_name() -> None:
     one = found()
     one["scores"][0]["id"] = "balanced_accuracy"
-    assert "the balanced accuracy of 3 models is between 89.0% and 93.1%" in text_of(one)
+    assert "the balanced accuracy of nearest neighbours is 92.5% (90.5% to 94.5%), with all columns 93.0%" in text_of(
+        one
+    )
     assert ": nearest neighbours −2.0 points (−5.0 to +1.0)," in cost_of(one)
     one["scores"][0]["id"] = "r2"
-    assert "the R² of 3 models is between 0.890 and 0.931" in text_of(one)
+    assert "the R² of nearest neighbours is 0.925 (0.905 to 0.945), with all columns 0.930" in text_of(one)
 
 
 def test_if_every_smaller_selection_loses_all_columns_are_kept_and_the_nearest_selection_is_stated() -> None:
     every = found(recommended="all_columns", columns=NAMES)
     text = text_of(every)
-    assert text.startswith("Keep all 6 columns: every smaller selection costs a model more than 0.03, or ")
-    assert numbers(text) == pytest.approx([0.03, 0.88, 0.93, 0.5])
-    assert "costs a model more than 0.03. In nested" in text_of({**every, "refused": ["cfs"]})
-    # CFS loses at most .02, nearest neighbours .06.
-    assert cost_of(every).startswith("The nearest selection is CFS (2 columns). ")
-    assert ": nearest neighbours −0.020 (−0.050 to +0.010)," in cost_of(every)
+    assert text.startswith(
+        "Keep all 6 columns: for no smaller selection a loss of more than 0.005 can be ruled out. In nested "
+    )
+    assert numbers(text) == pytest.approx([0.005, 0.925, 0.905, 0.945, 0.5])
+    # Nearest neighbours, which decide, lose .02 with CFS, and .01 with the other selection.
+    assert cost_of(every).startswith("The nearest selection is nearest neighbours wrapper (3 columns). ")
+    assert "nearest neighbours −0.010 (−0.040 to +0.020)" in cost_of(every)
     assert collected_with(every)["columns"] == []
-    alone = {**every, "candidates": every["candidates"][:1]}
+    alone = {**every, "candidates": every["candidates"][:1], "paths": []}
     assert cost_of(alone) == ""
     assert text_of(alone).startswith("Keep all 6 columns: no smaller selection could be compared. ")
 
 
-def test_the_limits_of_the_rule_are_those_of_the_record() -> None:
-    every = found(recommended="all_columns", columns=NAMES, largest_loss=0.05)
-    assert "costs a model more than 0.05, or " in text_of(every)
-    assert "costs a model more than 0.05. In nested" in text_of({**every, "refused": ["cfs"]})
-    shown = collected_with(found(largest_loss=0.05, negligible_loss=0.02))
-    assert (shown["largest_loss"], shown["negligible_loss"]) == ("0.05", "0.02")
+def test_the_rule_names_the_model_that_decides_and_the_margin() -> None:
+    rule = collected_with(found(margin=0.0123))["rule"]
+    assert rule.startswith("Nearest neighbours decides, because it has the best AUC on all columns. ")
+    assert "that loses at most 0.012, with one standard error added" in rule
 
 
 @pytest.mark.parametrize("name", ["cfs", "all_columns"])
 def test_where_no_model_scores_above_the_baseline_nothing_is_recommended_to_be_kept(name: str) -> None:
     one = found(recommended=name)
-    # No model's interval lies above it, though all their means do.
-    one["scores"][0]["baseline"] = sample_model_effect.baseline(0.905, 0.0)
-    chosen = next(candidate for candidate in one["candidates"] if candidate["id"] == name)
-    chosen["scores"][0] = [sample_model_effect.folded(0.92, 0.03) for _ in one["models"]]
+    # The interval does not lie above it, though the score does.
+    one["scores"][0]["baseline"] = sample_model_effect.baseline(0.91, 0.0)
     assert text_of(one).startswith("Neither a selection nor all columns together score above the baseline: ")
-    assert numbers(text_of(one)) == pytest.approx([0.92, 0.905])
-    chosen["scores"][0][1] = sample_model_effect.folded(0.95, 0.03)
+    one["score"] = sample_model_effect.folded(0.95, 0.03)
     assert text_of(one).startswith("Keep ")
 
 
@@ -205,7 +194,7 @@ def test_a_study_without_comparison_has_neither_section_nor_line_on_it(
 ) -> None:
     assert collect_recommendation(record_of(bare)) is None
     wine["recommendation"]["candidates"] = wine["recommendation"]["candidates"][:1]
-    wine["recommendation"]["recommended"] = "all_columns"
+    wine["recommendation"] |= {"recommended": "all_columns", "paths": []}
     lines = repr(result_of(wine)).splitlines()
     assert any(line.startswith("  Recommended: Keep all 13 columns") for line in lines)
     assert not any(line.startswith("  Difference") for line in lines)
@@ -225,7 +214,7 @@ def test_where_the_subset_may_be_chance_nothing_is_recommended_unless_nested_sco
     wine: dict[str, Any],
 ) -> None:
     record = from_json(RecommendationRecord, found())
-    # Of three models on three selections, the interval of the best is far above the baseline of .5.
+    # The interval is far above the baseline of .5.
     assert withhold_recommendation(record, "By chance.") is record
     one = found()
     one["scores"][0]["baseline"] = sample_model_effect.baseline(0.91, 0.0)

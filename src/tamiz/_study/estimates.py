@@ -11,7 +11,6 @@ from tamiz._study.mean_rank import N_BOOTSTRAP, bootstrap_cost
 from tamiz._study.models import (
     MAX_NOISE_COORDINATES,
     MAX_SEARCH_SECONDS,
-    MAX_SECONDS_PER_SEARCH,
     affordable_searches,
     evaluation_size,
 )
@@ -93,7 +92,7 @@ def estimate_steps(
         found |= {
             "subset": (search, 9 * some, n),
             "reasons": (reasons_seconds(searched[0], search), 9 * some, n),
-            "recommendation": (*_recommendation_cost(schema, budget, rows, n_splits), rows),
+            "recommendation": (*_recommendation_cost(schema, rows, n_splits), rows),
             "assessment": (0.2 + _REPEATED_SEARCH * n_searches * again, 64 * rows * used, rows),
         }
         if semi_synthetic:
@@ -105,18 +104,12 @@ def estimate_steps(
     }
 
 
-def _recommendation_cost(schema: Schema, budget: Budget, n_rows: int, n_splits: int) -> tuple[float, float]:
-    """Return the seconds and bytes of the comparison of selections: models and searches, and the size search by MRMR."""
-    # Imported late: it loads scikit-learn's models.
-    from tamiz.assessment.candidate_selections import mrmr_seconds
-
+def _recommendation_cost(schema: Schema, n_rows: int, n_splits: int) -> tuple[float, float]:
+    """Return the seconds and bytes of the comparison of selections: models, and searches on all rows and in every fold."""
     # Few levels of a column occur in the rows that models are fitted to.
     modelled = len(schema.numeric) + sum(schema.n_levels.values()) / 50
     seconds = 1.0 + min(0.03 * math.sqrt(n_rows * modelled), 40)
-    by_mrmr = mrmr_seconds(schema, n_rows)
-    if by_mrmr <= budget.scale * MAX_SECONDS_PER_SEARCH:
-        seconds += (1 + n_splits) * by_mrmr
-    return seconds, 64 * n_rows * modelled
+    return seconds + (1 + n_splits) * 1e-6 * n_rows * len(schema.used), 64 * n_rows * modelled
 
 
 def _error_rate_seconds(schema: Schema, n_rows: int, n_draws: int, search: float) -> float:

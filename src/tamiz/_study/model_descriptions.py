@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy import stats
 
 from tamiz.report.records.codec import Named
 from tamiz.report.records.models import (
     AssessmentRecord,
     AssessmentScores,
     BaselineScore,
+    CandidatePath,
     CandidateScores,
     ErrorRatesRecord,
     FalseSelection,
@@ -29,6 +29,7 @@ from tamiz.report.records.models import (
     ScoreCurve,
     Scores,
     SelectionFrequency,
+    SetScores,
     StabilitySummary,
 )
 
@@ -81,12 +82,12 @@ def describe_model_effect(recommendation: Recommendation, candidate: str, notes:
 
 def describe_recommendation(found: Recommendation, notes: Sequence[str]) -> RecommendationRecord:
     """Return a comparison of selections as a record, with the notes on the sample of rows before its own."""
-    from tamiz.assessment.recommendation import LARGEST_LOSS, NEGLIGIBLE_LOSS
-
     return RecommendationRecord(
         recommended=found.recommended,
-        refused=found.rejected,
         columns=found.columns,
+        score=_folded_scores(found.score),
+        deciding=found.deciding_model,
+        margin=found.margin,
         folds=found.folds_description,
         n_samples=found.n_samples,
         n_columns=found.n_columns,
@@ -109,8 +110,16 @@ def describe_recommendation(found: Recommendation, notes: Sequence[str]) -> Reco
             )
             for name, one in found.candidates.items()
         ),
-        largest_loss=LARGEST_LOSS,
-        negligible_loss=NEGLIGIBLE_LOSS,
+        paths=tuple(
+            CandidatePath(
+                id=name,
+                sets=tuple(
+                    SetScores(columns=columns, score=_folded_scores(score), change=_folded_scores(change))
+                    for columns, score, change in zip(path.columns, path.scores, path.changes, strict=True)
+                ),
+            )
+            for name, path in found.paths.items()
+        ),
         notes=(*notes, *found.notes),
     )
 
@@ -118,14 +127,9 @@ def describe_recommendation(found: Recommendation, notes: Sequence[str]) -> Reco
 def withhold_recommendation(found: RecommendationRecord, chance: str) -> RecommendationRecord:
     """Return the comparison without a recommendation, because the subset may be chance.
 
-    A selection of which a model scores above the baseline remains, if the confidence level of the interval is raised to hold for
-    all models and selections together (Bonferroni): nested cross-validation is then evidence of its own.
+    A selection remains whose score, with the choice included, is above the baseline: that is evidence of its own.
     """
-    chosen = next(one for one in found.candidates if one.id == found.recommended)
-    freedom, n_compared = len(chosen.n_chosen) - 1, len(found.candidates) * len(found.models)
-    wider = stats.t.ppf(1 - 0.025 / n_compared, freedom) / stats.t.ppf(0.975, freedom)
-    baseline = found.scores[0].baseline.mean
-    if any(cell.mean - wider * (cell.mean - cell.interval[0]) > baseline for cell in chosen.scores[0]):
+    if found.score.interval[0] > found.scores[0].baseline.mean:
         return found
     return replace(found, recommended=None, columns=(), chance=chance)
 

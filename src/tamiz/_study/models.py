@@ -19,7 +19,6 @@ from tamiz._study.model_descriptions import (
 )
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
-from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.report.records.models import (
@@ -41,8 +40,8 @@ from tamiz.sources.schema import Schema
 _MAX_ROWS, _MIN_ROWS, _MAX_VALUES = 3_000, 1_000, 1_000_000
 # Up to so many rows there are ten folds; larger tables need fewer for the same precision.
 _FEW_ROWS, _FOLDS, _FEWER_FOLDS = 100, 10, 5
-# Limits in seconds: all searches in folds and on shuffled targets, and one search of a default candidate.
-MAX_SEARCH_SECONDS, MAX_SECONDS_PER_SEARCH = 40.0, 3.0
+# The limit in seconds of all searches in folds and on shuffled targets.
+MAX_SEARCH_SECONDS = 40.0
 # No noise experiment above so many coordinates of a row: fifty more columns then change little.
 MAX_NOISE_COORDINATES = 200
 _N_ADDED_COLUMNS = (0, 10, 50)
@@ -209,21 +208,19 @@ class ModelEvaluation:
         )
 
     def _candidates(self, selector: SubsetSelector) -> dict[str, Any]:
-        """Return the default candidates, with the fitted selector in place of the one with its merit, and its column options."""
+        """Return the fitted selector and the default candidates with its column options."""
         from tamiz.assessment.candidate_selections import default_candidates
 
         search = selector.search_
-        found = default_candidates(
+        found: dict[str, Any] = {_candidate_id(selector): selector}
+        return found | default_candidates(
             self.source.schema,
             self.missing,
-            max_seconds=None if self.requested else self.budget.scale * MAX_SECONDS_PER_SEARCH,
             n_features=selector.n_features,
             column_options={
                 name: value for name, value in search.get_params(deep=False).items() if name in COLUMN_PARAMETERS
             },
         )
-        found[_candidate_id(selector)] = selector
-        return found
 
     def search_seconds(self, selector: SubsetSelector) -> float:
         """Return the seconds of the search of a fitted selector on these rows; the search is stopped at the limit."""
@@ -257,8 +254,6 @@ class ModelEvaluation:
 
 # Parameters of a search that restrict the columns that it may select.
 COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
-# Models of the wrappers among the default candidates, which have the same names.
-_CANDIDATE_MODELS = ("naive_bayes", "ridge", "knn")
 
 
 def affordable_searches(n_permutations: int, n_splits: int, seconds: float, max_seconds: float) -> int:
@@ -312,10 +307,5 @@ def prepare_evaluation(
 
 
 def _candidate_id(selector: SubsetSelector) -> str:
-    """Return the id of the default candidate that has the merit of a selector, or "subset" if there is none."""
-    merit = selector.criterion_
-    if isinstance(merit, CFS):
-        return "cfs"
-    if isinstance(merit, CrossValidated) and merit.estimator in _CANDIDATE_MODELS:
-        return str(merit.estimator)
-    return "subset"
+    """Return "cfs" for a selector by CFS, else "subset"."""
+    return "cfs" if isinstance(selector.criterion_, CFS) else "subset"

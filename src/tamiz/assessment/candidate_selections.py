@@ -1,8 +1,8 @@
-"""Candidate selections of a recommendation: the default ones, their searches on all rows and in every fold, and their scores."""
+"""Candidate selections of a recommendation: paths of column sets of growing size, searched in every fold, and their scores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,55 +11,38 @@ from numpy.typing import NDArray
 
 from tamiz.assessment.fold_scores import FoldScores, score_models
 from tamiz.assessment.repeated_searches import run_with_progress
-from tamiz.assessment.selector_adapters import (
-    InformativeSelectorAdapter,
-    LimitedSelectorAdapter,
-    SampledSelectorAdapter,
-    SelectorAdapter,
-    adapt_selector,
-)
-from tamiz.criteria.cfs import CFS
+from tamiz.assessment.selector_adapters import PathAdapter, SelectorAdapter
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.criteria.mrmr import MRMR
+from tamiz.criteria.permutation_importance import PermutationImportance
+from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.exceptions import DataError
 from tamiz.models.folds import Folds
 from tamiz.models.named_models import Model
 from tamiz.models.scoring import Scoring
-from tamiz.search.base import SetSize
-from tamiz.search.best_first import BestFirst
+from tamiz.search.base import SetSize, size_range
 from tamiz.search.forward import Forward
-from tamiz.search.stopping import Seconds
 from tamiz.selection.rank_selector import RankSelector
-from tamiz.selection.size_search import SizeSearchCV
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import as_training_source, select_rows
+from tamiz.statistics.base import Floats
 
 ALL_COLUMNS = "all_columns"
-# The labels of the default candidates.
-_LABELS = {
-    "cfs": "CFS",
-    "naive_bayes": "Naive Bayes wrapper",
-    "ridge": "Ridge wrapper",
-    "knn": "Nearest neighbours wrapper",
-    "mrmr": "MRMR",
-    "tests": "Independence tests",
-}
+# The labels of the default candidates, and of the default subset of a study.
+_LABELS = {"cfs": "CFS", "mrmr": "MRMR", "wrapper": "Wrapper", "importance": "Importance"}
 # The default candidates that a comparison uses if they suit the table.
-_DEFAULTS = tuple(_LABELS)
-# With more coordinates the searches by ridge regression and nearest neighbours are too slow for a default.
+_DEFAULTS = ("mrmr", "wrapper", "importance")
+# With more coordinates the search by ridge regression is too slow for a default.
 _MAX_COORDINATES = 1_000
-# Folds of the wrappers inside each fold of the comparison.
-_INNER_FOLDS = 5
-# The cost of nearest neighbours is quadratic in the rows: the search uses at most this number of rows.
-_MAX_NEIGHBOR_ROWS = 1_000
-# Numbers of columns that MRMR is compared with: small ones differ most in their scores.
-_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24)
-# The largest false discovery rate of the independence tests.
-_FDR = 0.05
+# With more columns the importance is that of shallow trees, in place of permutation in gradient boosting.
+_MAX_PERMUTED = 200
+# Folds of the wrapper inside each fold of the comparison, and the most sets that it evaluates in a search.
+_INNER_FOLDS, _MAX_EVALUATIONS = 5, 20_000
+# Numbers of columns that are compared: small ones differ most in their scores.
+_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 
 
 @dataclass(frozen=True)
@@ -87,97 +70,70 @@ class CandidateSelection:
         """The mean number of columns selected in a fold."""
         return float(self.fold_sets.sum(axis=1).mean())
 
-    def mean_score(self, scoring: str) -> FoldScores:
-        """Return the mean of the models' scores in every fold."""
-        found = [scores for (_, name), scores in self.scores.items() if name == scoring]
-        return FoldScores(np.mean([scores.values for scores in found], axis=0), found[0].variance_factor)
-
 
 def default_candidates(
     schema: Schema,
     missing: MissingRule = "distribute",
     *,
-    max_seconds: float | None = None,
     n_features: SetSize | None = None,
     column_options: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Return the default candidates for a table.
+) -> dict[str, SelectorAdapter]:
+    """Return the default candidates for a table: each is a path of sets with 1, 2, 3 and up to 48 columns.
 
     Parameters
     ----------
     schema : Schema
     missing : {"distribute", "category"}, default="distribute"
-        How CFS and MRMR treat missing values.
-    max_seconds : float, default=None
-        Time limit of the search of a wrapper. MRMR is left out if the estimate of its time is longer.
+        How MRMR treats missing values.
     n_features : int, float or (least, most), default=None
         As in `SubsetSelector`.
     column_options : dict, default=None
-        Parameters of the searches that restrict the columns: `start`, `fixed`, `excluded`, `column_groups`.
-
-    Notes
-    -----
-    MRMR and the independence tests choose their number of columns themselves, among all columns: they are no candidates where
-    `n_features` or a column option is set. The tests need independent rows: they are none for rows with groups or times.
+        Parameters of the searches that restrict the columns: `start`, `fixed`, `excluded`, `column_groups`. The ranking by
+        importance has none, and is no candidate where one is set.
     """
     column_options = column_options or {}
-    stop = None if max_seconds is None else Seconds(max_seconds)
-
-    def wrapper(model: str, scoring: str | None = None) -> SubsetSelector:
-        merit = CrossValidated(model, cv=_INNER_FOLDS, scoring=scoring)
-        return SubsetSelector(merit, Forward(**column_options), n_features=n_features, stop=stop, random_state=0)
-
-    by_cfs = SubsetSelector(CFS(missing=missing), BestFirst(**column_options), n_features=n_features, random_state=0)
+    sizes = _compared_sizes(schema, n_features)
+    found: dict[str, SelectorAdapter] = {
+        "mrmr": PathAdapter(SubsetSelector(MRMR(missing=missing), Forward(**column_options)), sizes)
+    }
     # For more than two classes ROC AUC needs a pass per class; balanced accuracy is not dominated by frequent classes either.
-    class_scoring = "balanced_accuracy" if schema.n_classes > 2 else "roc_auc"
-    found: dict[str, Any] = {"cfs": by_cfs}
-    if schema.has_classes:
-        found["naive_bayes"] = wrapper("naive_bayes", class_scoring)
-    if schema.n_coordinates <= _MAX_COORDINATES:
-        found["ridge"] = wrapper("ridge")
-        if schema.weight is None:
-            by_neighbors = wrapper("knn", "balanced_accuracy" if schema.has_classes else "r2")
-            found["knn"] = SampledSelectorAdapter(adapt_selector(by_neighbors), _MAX_NEIGHBOR_ROWS)
-    if n_features is None and all(value is None for value in column_options.values()):
-        by_mrmr: SelectorAdapter = adapt_selector(_size_search(schema, missing, class_scoring))
-        if schema.has_classes:
-            by_mrmr = InformativeSelectorAdapter(by_mrmr, missing)
-        limit = np.inf if max_seconds is None else max_seconds
-        found["mrmr"] = LimitedSelectorAdapter(by_mrmr, mrmr_seconds(schema, schema.n_rows), limit)
-        if schema.groups is None and schema.time is None:
-            found["tests"] = RankSelector(IndependenceTest(), fdr=_FDR)
-    return {name: selector for name, selector in found.items() if name in _DEFAULTS}
+    scoring = None if not schema.has_classes else "balanced_accuracy" if schema.n_classes > 2 else "roc_auc"
+    if schema.has_classes or schema.n_coordinates <= _MAX_COORDINATES:
+        merit = CrossValidated("naive_bayes" if schema.has_classes else "ridge", cv=_INNER_FOLDS, scoring=scoring)
+        most = max(sizes[0], _MAX_EVALUATIONS // max(len(schema.used), 1))
+        wrapper = SubsetSelector(merit, Forward(**column_options), random_state=0)
+        found["wrapper"] = PathAdapter(wrapper, [size for size in sizes if size <= most])
+    if all(value is None for value in column_options.values()):
+        few = len(schema.used) <= _MAX_PERMUTED
+        by_boosting = PermutationImportance("gradient_boosting", cv=3, scoring=scoring, n_repeats=2)
+        found["importance"] = PathAdapter(RankSelector(by_boosting if few else TreeImportance()), sizes)
+    return {name: one for name, one in found.items() if name in _DEFAULTS}
 
 
-def _size_search(schema: Schema, missing: MissingRule, class_scoring: str) -> SizeSearchCV:
-    """Return the forward selection by MRMR, with the number of columns by cross-validation of naive Bayes or ridge regression."""
-    # A column with few values may have none in a fold, which is then a column fewer to choose from.
-    n_columns = sum(2 * schema.columns[j].n_missing < schema.n_rows for j in schema.used.tolist())
-    sizes = [size for size in _SIZES if size <= n_columns] or [1]
-    model, scoring = ("naive_bayes", class_scoring) if schema.has_classes else ("ridge", "r2")
-    search = SubsetSelector(MRMR(missing=missing), Forward())
-    return SizeSearchCV(search, model, sizes=sizes, cv=_INNER_FOLDS, scoring=scoring)
-
-
-def mrmr_seconds(schema: Schema, n_rows: int) -> float:
-    """Return the approximate seconds of the size search by MRMR on a number of rows.
-
-    Fitted to tables of 60 to 3,000 rows and 3 to 1,000 columns. The number of columns that are selected is bounded, so that the
-    cost is linear in the number of columns. For a numeric target, ridge regression is refitted for every size: a system with an
-    unknown for each level, or for each row if there are fewer.
-    """
+def _compared_sizes(schema: Schema, n_features: SetSize | None) -> list[int]:
+    """Return the numbers of columns to compare, fewer than there are unless `n_features` asks for all."""
     n_columns = len(schema.used)
-    n_levels = sum(min(n, n_rows) for n in schema.n_levels.values())
-    refits = 0.0 if schema.has_classes else 0.1 + 2e-9 * n_levels * min(n_levels, n_rows) * n_rows
-    return 0.05 + refits + 3.3e-3 * n_columns + 6e-7 * n_rows * n_columns
+    if n_features is None:
+        # A column with few values may have none in a fold, which then has a column fewer to choose from.
+        n_columns = sum(2 * schema.columns[j].n_missing < schema.n_rows for j in schema.used.tolist())
+        return [size for size in _SIZES if size < n_columns] or [1]
+    least, most = size_range(n_features, n_columns, n_columns)
+    return sorted({max(least, 1), most, *(size for size in _SIZES if least <= size <= most)})
 
 
 @dataclass(frozen=True)
-class SearchedCandidate:
-    """The columns that a candidate selects on all rows (`support`), and in every fold."""
+class SearchedSets:
+    """The column sets that a candidate selects on all rows and in every fold: one, or one for each size of a path.
+
+    Attributes
+    ----------
+    label : str
+    supports : ndarray of shape (n_sets, n_columns), bool
+    fold_sets : ndarray of shape (n_sets, n_folds, n_columns), bool
+    """
 
     label: str
-    support: NDArray[np.bool_]
+    supports: NDArray[np.bool_]
     fold_sets: NDArray[np.bool_]
 
 
@@ -191,14 +147,15 @@ class CandidateComparison:
     scorings: list[Scoring]
     seed: int
 
-    def search_candidates(
-        self, selectors: Mapping[str, SelectorAdapter]
-    ) -> tuple[dict[str, SearchedCandidate], list[str]]:
+    def all_columns(self) -> SearchedSets:
+        """Return the candidate of all columns."""
+        used = np.zeros((1, self.source.schema.n_columns), dtype=bool)
+        used[0, self.source.schema.used] = True
+        return SearchedSets("All columns", used, np.tile(used, (1, len(self.folds), 1)))
+
+    def search_candidates(self, selectors: Mapping[str, SelectorAdapter]) -> tuple[dict[str, SearchedSets], list[str]]:
         """Return the columns of every candidate on all rows and in every fold, and a note for each candidate that failed."""
-        schema, parts = self.source.schema, self.folds.splits
-        used = np.zeros(schema.n_columns, dtype=bool)
-        used[schema.used] = True
-        found = {ALL_COLUMNS: SearchedCandidate("All columns", used, np.tile(used, (len(parts), 1)))}
+        found = {ALL_COLUMNS: self.all_columns()}
         failure_notes = []
         for name, one in selectors.items():
             try:
@@ -207,43 +164,36 @@ class CandidateComparison:
                 failure_notes.append(f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}")
         return found, failure_notes
 
-    def _search_candidate(self, selector: SelectorAdapter, label: str | None) -> SearchedCandidate:
+    def _search_candidate(self, selector: SelectorAdapter, label: str | None) -> SearchedSets:
         selector.check(self.source.schema)
         parts, seeds = self.folds.splits, self.folds.seeds
 
-        def choose(at: int) -> NDArray[np.bool_]:
+        def choose(at: int) -> dict[int, NDArray[np.bool_]]:
             rows = as_training_source(self.source if at < 0 else select_rows(self.source, parts[at].train))
-            choice = selector.select(rows, self.folds.table_seed if at < 0 else seeds[at])
-            if choice.timed_out and at < 0:
-                raise DataError("its search takes longer than max_seconds.")
-            return choice.support
+            return selector.select_by_size(rows, self.folds.table_seed if at < 0 else seeds[at])
 
-        items = [-1, *range(len(parts))]
-        sets = run_with_progress(
+        results = run_with_progress(
             f"Searches by {selector.label}",
             self.source,
             choose,
-            items,
+            [-1, *range(len(parts))],
             lambda at: f"Fold {at} of {len(parts)}" if at else "All rows",
             evaluation_cost=selector.evaluation_cost,
         )
-        return SearchedCandidate(label or selector.label, sets[0][0], np.stack([support for support, _ in sets[1:]]))
+        on_all_rows, *in_folds = [sets for sets, _ in results]
+        # A column with few values may have none in a fold, which then has fewer columns to choose from.
+        sizes = [size for size in on_all_rows if all(size in sets for sets in in_folds)]
+        if not sizes:
+            raise DataError("the folds have no set of the same size.")
+        return SearchedSets(
+            label or selector.label,
+            np.stack([on_all_rows[size] for size in sizes]),
+            np.stack([[sets[size] for sets in in_folds] for size in sizes]),
+        )
 
-    def score_candidates(
-        self, searched_candidates: Mapping[str, SearchedCandidate]
-    ) -> tuple[dict[str, dict[tuple[str, str], FoldScores]], dict[str, FoldScores], list[str]]:
-        """Return the scores of every candidate by (model, scorer), the baseline scores by scorer, and the warnings of fits."""
-        none = np.zeros((len(self.folds), self.source.schema.n_columns), dtype=bool)
-        sets = np.stack([*(one.fold_sets for one in searched_candidates.values()), none])
-        values, notes = score_models(self.models, self.source, self.folds, self.scorings, sets, self.seed)
-
-        def scores(which: int) -> dict[tuple[str, str], FoldScores]:
-            return {
-                (model, scoring.name): FoldScores(own[k, which], self.folds.variance_factor)
-                for model, own in values.items()
-                for k, scoring in enumerate(self.scorings)
-            }
-
-        first = next(iter(self.models))
-        baseline = {scoring: one for (model, scoring), one in scores(len(sets) - 1).items() if model == first}
-        return {name: scores(s) for s, name in enumerate(searched_candidates)}, baseline, notes
+    def score_sets(self, models: Sequence[str], fold_sets: NDArray[np.bool_]) -> tuple[Floats, list[str]]:
+        """Return the scores of models on sets, of shape (n_models, n_scorings, n_sets, n_folds), and the warnings of fits."""
+        values, notes = score_models(
+            {name: self.models[name] for name in models}, self.source, self.folds, self.scorings, fold_sets, self.seed
+        )
+        return np.stack([values[name] for name in models]), notes

@@ -144,8 +144,8 @@ def compare_columns(
         As in `selection_report`.
     models : list of str, default=None
         Names of models, as in `CrossValidated`: "naive_bayes", "gaussian_nb", "knn", "linear", "ridge", "logistic", "tree" or
-        "forest". None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest for classes, and ridge
-        regression, 5 nearest neighbours and a random forest for a numeric target. Nearest neighbours accept no weights: None
+        "forest" or "gradient_boosting". None is logistic regression and naive Bayes for classes, ridge regression for a numeric
+        target, and 5 nearest neighbours, a random forest and gradient boosting. Nearest neighbours accept no weights: None
         excludes them if rows have weights.
     scoring : list of str, default=None
         Names of scikit-learn scorers. None is ROC AUC (for more than two classes the weighted average of one against the rest),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamiz.assessment.candidate_selections import (
     ALL_COLUMNS,
     CandidateComparison,
     CandidateSelection,
-    SearchedCandidate,
+    SearchedSets,
     default_candidates,
 )
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
@@ -26,11 +27,33 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import quote_name, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.factory import as_source
+from tamiz.statistics.base import Floats
 
-# A loss in AUC or R2 that counts as negligible even if the standard error is smaller.
-NEGLIGIBLE_LOSS = 0.01
-# The largest loss of any model on the recommended columns, whatever the standard error.
-LARGEST_LOSS = 0.03
+# The largest share of what the reference leaves unexplained (1 - score) that the recommended columns may leave in addition.
+LARGEST_LOSS = 0.05
+# A loss that counts as negligible, whatever is left unexplained.
+NEGLIGIBLE_LOSS = 0.005
+# After so many sets that are worse for certain, one after the other, the smaller sets of a path are not scored.
+_FAILURES = 2
+
+
+@dataclass(frozen=True)
+class ScoredPath:
+    """The scores of a candidate's sets, by growing number of columns.
+
+    Attributes
+    ----------
+    columns : tuple of tuple of str
+        The columns of each set, selected on all rows.
+    scores : tuple of FoldScores
+        The scores of the model and the scorer that decide.
+    changes : tuple of FoldScores
+        The scores less those on all columns.
+    """
+
+    columns: tuple[tuple[str, ...], ...]
+    scores: tuple[FoldScores, ...]
+    changes: tuple[FoldScores, ...]
 
 
 @dataclass(frozen=True)
@@ -43,8 +66,15 @@ class Recommendation:
         By id; "all_columns" is the selection of all columns.
     recommended : str
         The id of the recommended candidate.
-    rejected : tuple of str
-        Candidates that were not recommended because a model loses too much on the columns selected on all rows.
+    paths : dict of ScoredPath
+        By id: the scores of all compared sets of each candidate.
+    score : FoldScores
+        The score of the model that decides on the recommended columns, with the choice included: in each fold it is that of the set
+        that the other folds choose.
+    margin : float
+        The loss that has to be ruled out: 5 % of what the reference leaves unexplained, at least 0.005.
+    deciding_model : str
+        The name of the model with the best score on all columns, under which the choice is made.
     models : dict of str
         The labels of the models by name.
     scorings : tuple of str
@@ -61,7 +91,10 @@ class Recommendation:
 
     candidates: dict[str, CandidateSelection]
     recommended: str
-    rejected: tuple[str, ...]
+    paths: dict[str, ScoredPath]
+    score: FoldScores
+    margin: float
+    deciding_model: str
     models: dict[str, str]
     scorings: tuple[str, ...]
     baseline: dict[str, FoldScores]
@@ -86,7 +119,9 @@ class Recommendation:
         """Return the recommendation as JSON."""
         return {
             "recommended": self.recommended,
-            "refused": list(self.rejected),
+            "score": self.score.to_dict(),
+            "margin": self.margin,
+            "deciding_model": self.deciding_model,
             "columns": list(self.columns),
             "folds": self.folds_description,
             "n_samples": self.n_samples,
@@ -109,8 +144,16 @@ class Recommendation:
                 }
                 for name, one in self.candidates.items()
             ],
-            "largest_loss": LARGEST_LOSS,
-            "negligible_loss": NEGLIGIBLE_LOSS,
+            "paths": [
+                {
+                    "id": name,
+                    "sets": [
+                        {"columns": list(columns), "score": score.to_dict(), "change": change.to_dict()}
+                        for columns, score, change in zip(path.columns, path.scores, path.changes, strict=True)
+                    ],
+                }
+                for name, path in self.paths.items()
+            ],
             "notes": list(self.notes),
             "seed": self.seed,
         }
@@ -142,27 +185,26 @@ def recommend_columns(
     scoring: Sequence[str] | None = None,
     n_splits: int = 5,
     max_rows: int | None = None,
-    max_seconds: float | None = None,
     keep_all: bool = True,
     random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> Recommendation:
-    """Return the smallest selection whose nested cross-validated score is within one standard error of the best.
+    """Return the fewest columns with which the best model is shown to be as good as with all columns.
 
     Parameters
     ----------
     X, y, groups, time, sample_weight
         As in `selection_report`.
     candidates : dict of selectors by name, default=None
-        The selections to compare with all columns; the name "all_columns" is reserved. None is CFS by best-first search, and
-        forward searches by the cross-validated score of naive Bayes (ROC AUC; for more than two classes balanced accuracy), ridge
-        regression and 5 nearest neighbours. Naive Bayes is omitted for a numeric target, and the last two if a row has more than
-        1,000 numbers and indicators. Two more select in other ways: a forward search by MRMR, of which `SizeSearchCV` chooses 1 to
-        24 columns with naive Bayes (ridge regression for a numeric target), less those without information gain about the classes;
-        and `IndependenceTest` with a false discovery rate of 0.05, for independent rows.
+        The selections to compare with all columns; the name "all_columns" is reserved. None is three paths of sets of 1 to 48
+        columns, each repeated in every fold: a forward search by MRMR; a forward search by the cross-validated score of naive Bayes
+        (ROC AUC; for more than two classes balanced accuracy), or of ridge regression for a numeric target of at most 1,000 numbers
+        and indicators in a row; and the ranking by permutation importance in gradient boosting (above 200 columns by tree
+        importance).
     models : list of str, default=None
-        Names of models, as in `CrossValidated`. None is logistic regression, naive Bayes, 5 nearest neighbours and a random forest
-        for classes, and ridge regression, 5 nearest neighbours and a random forest for a numeric target.
+        Names of models, as in `CrossValidated`. None is logistic regression and naive Bayes for classes, ridge regression for a
+        numeric target, and 5 nearest neighbours, a random forest and gradient boosting. The one with the best score on all columns
+        decides.
     scoring : list of str, default=None
         Names of scikit-learn scorers; the first one decides. None is ROC AUC, balanced accuracy and accuracy for classes, and R2
         for a numeric target.
@@ -170,9 +212,6 @@ def recommend_columns(
         Folds; every candidate is searched in each, and once on all rows.
     max_rows : int, default=None
         A larger table is sampled to this number of rows.
-    max_seconds : float, default=None
-        A default candidate is left out, with a note, if its search on all rows takes longer: a wrapper by the clock, MRMR by an
-        estimate from the shape of the table.
     keep_all : bool, default=True
         Whether all columns may be recommended; they are always compared.
     random_state : int, default=0
@@ -191,25 +230,26 @@ def recommend_columns(
 
     Notes
     -----
-    A candidate is not recommended if some model scores more than 0.03 less on its columns than on all columns, either on the
-    columns selected in the folds or on those selected on all rows. The score of the remaining candidates in a fold is the mean over
-    the models. Let d be the fold scores of the best candidate minus those of another one. The other one counts as good as the best
-    if
+    The model with the best mean score on all columns decides. The reference is all columns, or the set with the best score of this
+    model if it is better than all columns by more than the standard error of the difference. Let d be the fold scores on the
+    reference minus those on a set, and e the share that the reference leaves unexplained: 1 minus its score (0 minus its score for
+    scores such as "neg_mean_squared_error"). The set with the fewest columns is recommended for which
 
-    .. math:: \\bar d \\le \\max(s_d, 0.01)
+    .. math:: \\bar d + s_d \\le \\max(0.05 \\, e, 0.005)
 
-    with :math:`s_d` the standard error of :math:`\\bar d`, corrected for the overlap of training sets. Of the candidates as good as
-    the best, the one with the fewest columns is recommended. All columns are a candidate too, and are recommended if every
-    selection loses more.
+    with :math:`s_d` the standard error of :math:`\\bar d`, corrected for the overlap of training sets. A large loss is thus ruled
+    out, not merely unproven: where the standard error is large, more columns are kept. All columns are recommended if no smaller
+    set qualifies. Sets whose columns, selected on all rows, do not qualify when they are scored in the folds are left out.
 
-    The recommended candidate is the best of a few, so its own score in `candidates` is slightly optimistic. Cost: `n_splits` + 1
-    searches and `n_splits` fits per model, for every candidate.
+    The score of the recommended set in `paths` is slightly optimistic, because it is the best of many; `score` repeats the choice
+    without each fold. Smaller sets of a path are not scored after two sets with a larger loss for certain. Cost: `n_splits` + 1
+    searches for every candidate, and `n_splits` fits for each set.
 
     References
     ----------
-    Breiman, Friedman, Olshen and Stone (1984), Classification and regression trees, section 3.4.3 (the one standard error rule);
     Nadeau and Bengio (2003), Inference for the generalization error, Machine Learning 52; Varma and Simon (2006), Bias in error
-    estimation when using cross-validation for model selection, BMC Bioinformatics 7.
+    estimation when using cross-validation for model selection, BMC Bioinformatics 7; Wellek (2010), Testing statistical hypotheses
+    of equivalence and noninferiority, chapter 2.
 
     Examples
     --------
@@ -218,7 +258,7 @@ def recommend_columns(
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> found = recommend_columns(X, y, models=["logistic", "naive_bayes"])
     >>> found.recommended, len(found.columns)
-    ('knn', 7)
+    ('wrapper', 12)
     """
     rng = make_rng(random_state)
     check_integer("n_splits", n_splits, low=2)
@@ -238,27 +278,18 @@ def recommend_columns(
         for model in named_models.values():
             model.check(schema)
         scorings, scoring_notes = resolve_scorings(scoring, source, folds, named_models.values())
-        selectors = default_candidates(schema, max_seconds=max_seconds) if candidates is None else candidates
+        selectors = default_candidates(schema) if candidates is None else candidates
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
         comparison = CandidateComparison(source, folds, named_models, scorings, seed)
         adapters = {name: adapt_selector(one) for name, one in selectors.items()}
         found, failure_notes = comparison.search_candidates(adapters)
-        scores, baseline, fit_notes = comparison.score_candidates(found)
-        names = np.array(schema.names, dtype=object)
-        made = {
-            name: CandidateSelection(
-                one.label,
-                tuple(names[one.support].tolist()),
-                one.fold_sets,
-                scores[name],
-            )
-            for name, one in found.items()
-        }
-        recommended, rejected = _recommend(comparison, made, found, keep_all=keep_all)
+        pool, baseline, fit_notes = _score_pool(comparison, found)
+        chosen, rejected = _choose(comparison, pool, keep_all=keep_all)
+        made = _score_candidates(comparison, found, pool, chosen, rejected)
     rejection_notes = [
-        f"{made[name].label} is not recommended: the columns that it selects on all rows differ from those in the folds, and "
-        f"a model loses more than {LARGEST_LOSS:g} on them."
-        for name in rejected
+        f"{found[pool.names[at]].label} with {pool.sizes[at]} column{'s' * int(pool.sizes[at] != 1)} is not recommended: the "
+        "columns that it selects on all rows differ from those in the folds, and are not shown to be as good."
+        for at in rejected
     ]
     notes = (
         *table.schema.dropped_row_notes,
@@ -274,8 +305,11 @@ def recommend_columns(
     warn_user(notes)
     return Recommendation(
         candidates=made,
-        recommended=recommended,
-        rejected=rejected,
+        recommended=pool.names[chosen],
+        paths=_scored_paths(pool, schema.names),
+        score=pool.score_with_choice(chosen, rejected, keep_all=keep_all),
+        margin=pool.rate().margin,
+        deciding_model=pool.model,
         models={name: model.label for name, model in named_models.items()},
         scorings=tuple(one.name for one in scorings),
         baseline=baseline,
@@ -287,62 +321,203 @@ def recommend_columns(
     )
 
 
-def choose_candidate(candidates: Mapping[str, CandidateSelection], scoring: str, *, keep_all: bool = True) -> str:
-    """Return the id of the smallest candidate that is as good as the best, by the rule of `recommend_columns`.
+@dataclass(frozen=True)
+class RatedSets:
+    """The sets of which a larger loss than `margin` is ruled out (`good`), and those with a larger loss for certain (`worse`)."""
+
+    good: NDArray[np.bool_]
+    worse: NDArray[np.bool_]
+    margin: float
+
+
+def rate_sets(scores: Floats, variance_factor: float, perfect: float) -> RatedSets:
+    """Return which sets are as good as the reference, by the rule of `recommend_columns`.
 
     Parameters
     ----------
-    candidates : dict of CandidateSelection
-        Including "all_columns".
-    scoring : str
-        The deciding scorer.
-    keep_all : bool, default=True
-        Whether all columns may be recommended.
+    scores : ndarray of shape (n_sets, n_folds)
+        The first set is all columns.
+    variance_factor : float
+        As in `FoldScores`.
+    perfect : float
+        The largest possible score.
     """
-    all_scores = candidates[ALL_COLUMNS].scores
-    eligible = {name: one for name, one in candidates.items() if keep_all or name != ALL_COLUMNS} or candidates
-    acceptable = [name for name, one in eligible.items() if _is_acceptable(one.scores, all_scores, scoring)]
-    means = {name: candidates[name].mean_score(scoring) for name in acceptable or eligible}
-    best = max(means, key=lambda name: means[name].mean)
-    as_good = []
-    for name, scores in means.items():
-        loss = FoldScores(means[best].values - scores.values, scores.variance_factor)
-        if loss.mean <= max(loss.standard_error, NEGLIGIBLE_LOSS):
-            as_good.append((len(candidates[name].columns), -scores.mean, name))
-    return min(as_good)[2]
+    means = scores.mean(axis=1)
+    best = int(means.argmax())
+    gain = FoldScores(scores[best] - scores[0], variance_factor)
+    reference = best if gain.mean > gain.standard_error else 0
+    losses = scores[reference] - scores
+    errors = np.sqrt(variance_factor * losses.var(axis=1, ddof=1))
+    margin = max(LARGEST_LOSS * (perfect - float(means[reference])), NEGLIGIBLE_LOSS)
+    mean = losses.mean(axis=1)
+    return RatedSets(mean + errors <= margin, mean - errors > margin, margin)
 
 
-def _is_acceptable(
-    scores: Mapping[tuple[str, str], FoldScores], all_columns: Mapping[tuple[str, str], FoldScores], scoring: str
-) -> bool:
-    """Return whether no model loses more than `LARGEST_LOSS` compared with all columns."""
-    return all(all_columns[key].mean - scores[key].mean <= LARGEST_LOSS for key in all_columns if key[1] == scoring)
+@dataclass(frozen=True)
+class _Pool:
+    """All compared sets, that of all columns first.
+
+    Attributes
+    ----------
+    names : list of str
+        The candidate of each set.
+    supports : ndarray of shape (n_sets, n_columns), bool
+        The columns selected on all rows.
+    fold_sets : ndarray of shape (n_sets, n_folds, n_columns), bool
+    model : str
+        The model that decides.
+    scores : ndarray of shape (n_scorings, n_sets, n_folds)
+    variance_factor, perfect : float
+        As in `rate_sets`.
+    """
+
+    names: list[str]
+    supports: NDArray[np.bool_]
+    fold_sets: NDArray[np.bool_]
+    model: str
+    scores: Floats
+    variance_factor: float
+    perfect: float
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """The number of columns of each set."""
+        return self.supports.sum(axis=1)
+
+    def rate(self, folds: Sequence[int] | None = None) -> RatedSets:
+        """Return which sets are as good as the reference, on some folds or on all."""
+        scores = self.scores[0] if folds is None else self.scores[0][:, folds]
+        # The variance of the mean over fewer folds is larger.
+        factor = self.variance_factor + 1 / scores.shape[1] - 1 / self.scores.shape[2]
+        return rate_sets(scores, factor, self.perfect)
+
+    def choose(self, rejected: Sequence[int], *, keep_all: bool, folds: Sequence[int] | None = None) -> int:
+        """Return the smallest good set, of equally small ones that with the best mean score."""
+        means = (self.scores[0] if folds is None else self.scores[0][:, folds]).mean(axis=1)
+        eligible = np.ones(len(means), dtype=bool)
+        eligible[list(rejected)] = False
+        eligible[0] &= keep_all or not eligible[1:].any()
+        good = self.rate(folds).good & eligible
+        if not good.any():
+            return 0 if eligible[0] else int(np.where(eligible, means, -np.inf).argmax())
+        return int(min(np.flatnonzero(good), key=lambda at: (self.sizes[at], -means[at])))
+
+    def score_with_choice(self, chosen: int, rejected: Sequence[int], *, keep_all: bool) -> FoldScores:
+        """Return in each fold the score of the set that the other folds choose; with two folds, of the chosen set."""
+        n_folds = self.scores.shape[2]
+        if n_folds < 3:
+            return FoldScores(self.scores[0, chosen], self.variance_factor)
+        sets = [
+            self.choose(rejected, keep_all=keep_all, folds=[k for k in range(n_folds) if k != fold])
+            for fold in range(n_folds)
+        ]
+        return FoldScores(self.scores[0, sets, range(n_folds)], self.variance_factor)
 
 
-def _recommend(
-    comparison: CandidateComparison,
-    candidates: Mapping[str, CandidateSelection],
-    searched_candidates: Mapping[str, SearchedCandidate],
-    *,
-    keep_all: bool,
-) -> tuple[str, tuple[str, ...]]:
-    """Return the recommended candidate, and those rejected because of the columns that they select on all rows.
+def _score_pool(
+    comparison: CandidateComparison, searched: Mapping[str, SearchedSets]
+) -> tuple[_Pool, dict[str, FoldScores], list[str]]:
+    """Return all sets with their scores, the baseline scores by scorer, and the warnings of fits."""
+    factor, models = comparison.folds.variance_factor, list(comparison.models)
+    every = searched[ALL_COLUMNS]
+    # All columns, and none.
+    ends, notes = comparison.score_sets(models, np.concatenate([every.fold_sets, np.zeros_like(every.fold_sets)]))
+    best = int(ends[:, 0, 0].mean(axis=1).argmax())
+    name = comparison.scorings[0].name
+    pool = _Pool(
+        names=[ALL_COLUMNS],
+        supports=every.supports,
+        fold_sets=every.fold_sets,
+        model=models[best],
+        scores=ends[best, :, :1],
+        variance_factor=factor,
+        perfect=0.0 if name.startswith("neg_") or name == "max_error" else 1.0,
+    )
+    left = {name: list(range(len(one.supports))) for name, one in searched.items() if name != ALL_COLUMNS}
+    while left:
+        # The largest set of every path that is left.
+        at = {name: sets.pop() for name, sets in left.items()}
+        fold_sets = np.stack([searched[name].fold_sets[k] for name, k in at.items()])
+        more, more_notes = comparison.score_sets([pool.model], fold_sets)
+        notes += more_notes
+        pool = replace(
+            pool,
+            names=[*pool.names, *at],
+            supports=np.concatenate([pool.supports, [searched[name].supports[k] for name, k in at.items()]]),
+            fold_sets=np.concatenate([pool.fold_sets, fold_sets]),
+            scores=np.concatenate([pool.scores, more[0]], axis=1),
+        )
+        worse = pool.rate().worse
+        own = {name: [bool(worse[k]) for k, of in enumerate(pool.names) if of == name] for name in left}
+        left = {name: sets for name, sets in left.items() if sets and own[name][-_FAILURES:] != _FAILURES * [True]}
+    baseline = {one.name: FoldScores(ends[0, k, 1], factor) for k, one in enumerate(comparison.scorings)}
+    return pool, baseline, list(dict.fromkeys(notes))
+
+
+def _choose(comparison: CandidateComparison, pool: _Pool, *, keep_all: bool) -> tuple[int, list[int]]:
+    """Return the recommended set, and those rejected because of the columns that are selected on all rows.
 
     A search may select other columns on all rows than in the folds: these columns are scored in the folds too.
     """
-    scoring = comparison.scorings[0].name
-    remaining = dict(candidates)
-    rejected: list[str] = []
+    rejected: list[int] = []
     while True:
-        name = choose_candidate(remaining, scoring, keep_all=keep_all)
-        support = searched_candidates[name].support
-        fixed = SearchedCandidate("", support, np.tile(support, (len(comparison.folds), 1)))
-        if name == ALL_COLUMNS or (fixed.fold_sets == searched_candidates[name].fold_sets).all():
-            return name, tuple(rejected)
-        scores = comparison.score_candidates({name: fixed})[0][name]
-        if _is_acceptable(scores, candidates[ALL_COLUMNS].scores, scoring):
-            return name, tuple(rejected)
-        rejected.append(name)
-        del remaining[name]
-        if not keep_all and len(remaining) == 1:
-            return rejected[0], tuple(rejected[1:])
+        at = pool.choose(rejected, keep_all=keep_all)
+        fixed = np.tile(pool.supports[at], (1, pool.fold_sets.shape[1], 1))
+        if at == 0 or (fixed[0] == pool.fold_sets[at]).all():
+            return at, rejected
+        scores = np.concatenate([pool.scores, comparison.score_sets([pool.model], fixed)[0][0]], axis=1)
+        if replace(pool, scores=scores).rate().good[-1]:
+            return at, rejected
+        rejected.append(at)
+        if not keep_all and len(rejected) == len(pool.names) - 1:
+            return rejected[0], rejected[1:]
+
+
+def _score_candidates(
+    comparison: CandidateComparison,
+    searched: Mapping[str, SearchedSets],
+    pool: _Pool,
+    chosen: int,
+    rejected: Sequence[int],
+) -> dict[str, CandidateSelection]:
+    """Return one set of every candidate under all models: the recommended one, else the smallest good one, else the best."""
+    means, good = pool.scores[0].mean(axis=1), pool.rate().good
+    good[list(rejected)] = False
+    shown = []
+    for name in searched:
+        own = [at for at, of in enumerate(pool.names) if of == name]
+        best = min(own, key=lambda at: (not good[at], pool.sizes[at] if good[at] else -means[at]))
+        shown.append(chosen if chosen in own else best)
+    models = list(comparison.models)
+    scores = np.empty((len(models), len(comparison.scorings), len(shown), len(comparison.folds)))
+    scores[models.index(pool.model)] = pool.scores[:, shown]
+    if others := [name for name in models if name != pool.model]:
+        scores[[models.index(name) for name in others]] = comparison.score_sets(others, pool.fold_sets[shown])[0]
+    names = np.array(comparison.source.schema.names, dtype=object)
+    made = {}
+    for k, (name, at) in enumerate(zip(searched, shown, strict=True)):
+        made[name] = CandidateSelection(
+            searched[name].label,
+            tuple(names[pool.supports[at]].tolist()),
+            pool.fold_sets[at],
+            {
+                (model, scoring.name): FoldScores(scores[m, q, k], pool.variance_factor)
+                for m, model in enumerate(models)
+                for q, scoring in enumerate(comparison.scorings)
+            },
+        )
+    return made
+
+
+def _scored_paths(pool: _Pool, names: Sequence[str]) -> dict[str, ScoredPath]:
+    """Return the scores of the sets of every candidate but all columns."""
+    scores, columns = pool.scores[0], np.array(names, dtype=object)
+    paths = {}
+    for name in dict.fromkeys(pool.names[1:]):
+        own = [at for at, of in enumerate(pool.names) if of == name][::-1]
+        paths[name] = ScoredPath(
+            tuple(tuple(columns[pool.supports[at]].tolist()) for at in own),
+            tuple(FoldScores(scores[at], pool.variance_factor) for at in own),
+            tuple(FoldScores(scores[at] - scores[0], pool.variance_factor) for at in own),
+        )
+    return paths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
@@ -13,12 +14,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from tamiz.criteria.cross_validated import CrossValidated
-from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.criteria.information_gain import InformationGain
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_merit_and_search, resolve_merit, resolve_search
 from tamiz.models.estimators import check_accepts_weights, fit_weighted, native_rows, set_random_state
-from tamiz.models.folds import sample_rows
 from tamiz.models.named_models import Model
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.selector import Selector
@@ -27,9 +25,6 @@ from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import weight_array
-
-# A sample has at least two rows per class for each of these folds, if the table has them.
-_MIN_CLASS_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -84,6 +79,10 @@ class SelectorAdapter(ABC):
     @abstractmethod
     def select(self, source: Source, seed: int) -> SelectedColumns:
         """Return the columns selected on the rows of a source."""
+
+    def select_by_size(self, source: Source, seed: int) -> dict[int, NDArray[np.bool_]]:
+        """Return the sets that are compared by their size; 0 is the one set of a selector that chooses its size itself."""
+        return {0: self.select(source, seed).support}
 
     def select_full_table(self, source: Source, seed: int) -> SelectedColumns:
         """Return the columns selected on the whole table; only this search uses a journal."""
@@ -199,69 +198,22 @@ def _part_name(part: Any) -> str:
     return "the default score" if part is None else part if isinstance(part, str) else type(part).__name__
 
 
-class _WrappedSelectorAdapter(SelectorAdapter):
-    """Runs another adapter, with its label and the cost of its latest search."""
+class PathAdapter(SelectorAdapter):
+    """A selector that gives a set of columns for each of some sizes, from one ranking or search."""
 
-    def __init__(self, selector: SelectorAdapter) -> None:
+    def __init__(self, selector: RankSelector | SubsetSelector, sizes: Sequence[int]) -> None:
         self._selector = selector
-        self.label = selector.label
-
-    def check(self, schema: Schema) -> None:
-        """Raise DataError for a table that the other adapter does not support."""
-        self._selector.check(schema)
+        self._sizes = sizes
+        self.label = adapt_selector(selector).label
 
     def select(self, source: Source, seed: int) -> SelectedColumns:
-        """Return the columns that the other adapter selects."""
-        choice = self._selector.select(source, seed)
-        self.label, self.evaluation_cost = self._selector.label, self._selector.evaluation_cost
-        return choice
+        """Return the largest set."""
+        return SelectedColumns([*self.select_by_size(source, seed).values()][-1], None)
 
-
-class SampledSelectorAdapter(_WrappedSelectorAdapter):
-    """Runs another adapter on a random sample of at most max_rows rows, with all classes."""
-
-    def __init__(self, selector: SelectorAdapter, max_rows: int) -> None:
-        super().__init__(selector)
-        self._max_rows = max_rows
-
-    def select(self, source: Source, seed: int) -> SelectedColumns:
-        """Return the columns that the other adapter selects on a sample of the rows."""
-        rows, _ = sample_rows(source, self._max_rows, _MIN_CLASS_FOLDS, np.random.default_rng(seed))
-        return super().select(rows, seed)
-
-
-class InformativeSelectorAdapter(_WrappedSelectorAdapter):
-    """Drops columns without information gain about the classes from the selection of another adapter.
-
-    A forward search that has to reach a size adds such columns by their place in the table.
-    """
-
-    def __init__(self, selector: SelectorAdapter, missing: MissingRule) -> None:
-        super().__init__(selector)
-        self._ranking = RankSelector(InformationGain(missing=missing))
-
-    def select(self, source: Source, seed: int) -> SelectedColumns:
-        """Return the columns that the other adapter selects and that have information."""
-        choice = super().select(source, seed)
-        informative = clone(self._ranking).fit(source).scores_ > 0
-        return SelectedColumns(choice.support & informative, None, choice.timed_out)
-
-
-class LimitedSelectorAdapter(_WrappedSelectorAdapter):
-    """Runs another adapter where the estimate of its seconds is within a limit, without reading the clock."""
-
-    def __init__(self, selector: SelectorAdapter, estimated_seconds: float, max_seconds: float) -> None:
-        super().__init__(selector)
-        self._estimated_seconds = estimated_seconds
-        self._max_seconds = max_seconds
-
-    def check(self, schema: Schema) -> None:
-        """Raise DataError if the estimate exceeds the limit, or for a table that the other adapter does not support."""
-        if self._estimated_seconds > self._max_seconds:
-            raise DataError(
-                f"its search on all rows takes about {self._estimated_seconds:.2g} s, more than {self._max_seconds:.2g} s."
-            )
-        super().check(schema)
+    def select_by_size(self, source: Source, seed: int) -> dict[int, NDArray[np.bool_]]:
+        """Return the set of each size that the rows allow."""
+        sizes = [size for size in self._sizes if size <= len(source.schema.used)]
+        return set_random_state(clone(self._selector), seed)._supports_by_size(source, sizes)
 
 
 class _SklearnSelectorAdapter(SelectorAdapter):

@@ -28,12 +28,14 @@ _ALL_COLUMNS = "all_columns"
 # Parts of a sentence are never cut.
 _FULL_WIDTH = 200
 _MAX_NAMED = 12
-# What selections by other methods prefer.
-_OTHER_METHODS = {
-    "mrmr": "; MRMR (minimum redundancy, maximum relevance) adds the column with the most information on the target, less that "
-    "shared with those selected before, and cross-validation chooses the number of columns; columns without information about "
-    "the classes are dropped",
-    "tests": "; independence tests keep every column that is associated with the target, at a false discovery rate of 5%",
+# What the candidates prefer.
+_METHODS = {
+    "cfs": "CFS (correlation-based feature selection) prefers columns that are associated with the target but not with each other",
+    "mrmr": "MRMR (minimum redundancy, maximum relevance) adds the column with the most information on the target, less that "
+    "shared with those selected before",
+    "wrapper": "the wrapper adds the column with which naive Bayes, or ridge regression for a numeric target, has the best "
+    "cross-validated score",
+    "importance": "importance ranks the columns by what gradient boosting loses without their values",
 }
 
 
@@ -59,14 +61,11 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
         "cost": recommendation_cost(found),
         "columns": found.columns if found.recommended != _ALL_COLUMNS and _recommended_candidate(found) else [],
         "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}. Every selection is repeated inside each fold, on its "
-        "training rows: CFS (correlation-based feature selection) prefers columns that are associated with the target but not with "
-        "each other; a wrapper prefers columns with which its model has the best cross-validated score"
-        f"{''.join(_OTHER_METHODS[one.id] for one in found.candidates if one.id in _OTHER_METHODS)}. Below each score is its "
+        f"training rows: {'; '.join(_METHODS[one.id] for one in found.candidates if one.id in _METHODS)}. Below each score is its "
         "difference from the score with all columns, computed before rounding.",
         "models": [model.label for model in found.models],
         "groups": [_score_rows(found, k) for k in range(len(found.scores))],
-        "largest_loss": f"{found.largest_loss:g}",
-        "negligible_loss": f"{found.negligible_loss:g}",
+        "rule": _rule_text(found),
         "notes": [note for note in found.notes if note not in warnings],
     }
 
@@ -109,22 +108,16 @@ def two_selections_note(result: StudyRecord) -> str:
 def recommendation_text(recommendation: RecommendationRecord) -> str:
     """Return in a sentence which columns to keep, with the rows, the scores and the baseline."""
     name, score = recommendation.recommended, recommendation.scores[0]
-    shown = [one for one in recommendation.candidates if name in (one.id, None)]
     score_format = score_format_for(score.id)
-    means = [cell.mean for one in shown for cell in one.scores[0]]
-    n_models = len(recommendation.models)
-    reached = f"of the model is {score_format.format_score(means[0])}"
-    if len(means) > 1:
-        low, high = map(score_format.format_score, (min(means), max(means)))
-        of = (
-            f"of {n_models:,} models"
-            if len(shown) == 1
-            else f"of {count_with_noun(n_models, 'model')} on {len(shown)} selections"
-        )
-        reached = f"{of} is {f'between {low} and {high}' if low != high else low}"
+    n_sets = sum(len(path.sets) for path in recommendation.paths)
+    among = f", the choice among {count_with_noun(n_sets, 'selection')} included" if n_sets > 1 else ""
+    every = _deciding_score(recommendation, next(one for one in recommendation.candidates if one.id == _ALL_COLUMNS))
+    low, high = map(score_format.format_score, recommendation.score.interval)
+    beside = "" if name == _ALL_COLUMNS else f"with all columns {score_format.format_score(every.mean)}, and "
     measured = (
-        f"in nested cross-validation of {count_with_noun(recommendation.n_samples, 'row')} the {score_format.name} {reached}; the "
-        f"baseline is {score_format.format_score(score.baseline.mean)}"
+        f"in nested cross-validation of {count_with_noun(recommendation.n_samples, 'row')}{among}, the {score_format.name} of "
+        f"{_deciding_name(recommendation)} is {score_format.format_score(recommendation.score.mean)} ({low} to {high}), {beside}"
+        f"without columns {score_format.format_score(score.baseline.mean)}"
     )
     if name is None:
         return f"No columns are recommended, because the selection may be chance. {recommendation.chance} {capitalize(measured)}."
@@ -141,24 +134,34 @@ def recommendation_text(recommendation: RecommendationRecord) -> str:
 
 def _keep_all_reason(recommendation: RecommendationRecord) -> str:
     """Return why no smaller selection is recommended."""
-    others = _other_candidates(recommendation)
-    if not others:
+    if not _other_candidates(recommendation):
         return "no smaller selection could be compared"
-    limit = recommendation.largest_loss
-    costly = f"every smaller selection costs a model more than {limit:g}"
-    if all(one.id in recommendation.refused or _worst_change(one) < -limit for one in others):
-        return costly
-    return f"{costly}, or the models together more than their standard error"
+    return f"for no smaller selection a loss of more than {recommendation.margin:.2g} can be ruled out"
+
+
+def _rule_text(recommendation: RecommendationRecord) -> str:
+    """Return the rule by which the recommended selection is chosen."""
+    score_format = score_format_for(recommendation.scores[0].id)
+    return (
+        f"{capitalize(_deciding_name(recommendation))} decides, because it has the best {score_format.name} on all columns. "
+        f"Recommended is the selection with the fewest columns that loses at most {recommendation.margin:.2g}, with one standard "
+        "error added to the loss."
+    )
+
+
+def _deciding_name(recommendation: RecommendationRecord) -> str:
+    """Return the name of the model that decides, as in a sentence."""
+    return model_name(next(one for one in recommendation.models if one.id == recommendation.deciding))
+
+
+def _deciding_score(recommendation: RecommendationRecord, candidate: CandidateScores) -> FoldedScores:
+    """Return the score, under the model that decides, of a candidate."""
+    return candidate.scores[0][[one.id for one in recommendation.models].index(recommendation.deciding)]
 
 
 def _other_candidates(recommendation: RecommendationRecord) -> list[CandidateScores]:
     """Return the candidates but for all columns."""
     return [one for one in recommendation.candidates if one.id != _ALL_COLUMNS]
-
-
-def _worst_change(candidate: CandidateScores) -> float:
-    """Return the largest loss beside all columns, as a change of the score that decides."""
-    return min(change.mean for change in candidate.changes[0])
 
 
 def recommendation_cost(recommendation: RecommendationRecord) -> str:
@@ -171,7 +174,7 @@ def recommendation_cost(recommendation: RecommendationRecord) -> str:
         others = _other_candidates(recommendation)
         if not others:
             return ""
-        nearest = max(others, key=_worst_change)
+        nearest = max(others, key=lambda one: _deciding_score(recommendation, one).mean)
         changes = _changes_text(recommendation.models, nearest.changes[0], score_format)
         size = count_with_noun(len(nearest.columns), "column")
         heading = _change_heading(score_format, "this selection")
@@ -192,16 +195,10 @@ def _changes_text(models: Sequence[Named], changes: Sequence[FoldedScores], scor
 
 
 def _recommended_candidate(recommendation: RecommendationRecord) -> CandidateScores | None:
-    """Return the recommended candidate if, for some model, the interval of its mean score is above the baseline, else None."""
-    baseline = recommendation.scores[0].baseline.mean
-    return next(
-        (
-            one
-            for one in recommendation.candidates
-            if one.id == recommendation.recommended and any(cell.interval[0] > baseline for cell in one.scores[0])
-        ),
-        None,
-    )
+    """Return the recommended candidate if the interval of its score is above the baseline, else None."""
+    if recommendation.score.interval[0] <= recommendation.scores[0].baseline.mean:
+        return None
+    return next((one for one in recommendation.candidates if one.id == recommendation.recommended), None)
 
 
 def _score_rows(recommendation: RecommendationRecord, k: int) -> dict[str, Any]:

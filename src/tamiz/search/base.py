@@ -174,7 +174,7 @@ class Search(BaseEstimator, ABC):
         if (left_out := np.flatnonzero(fixed & unused)).size:
             raise ValueError(f"Column {names[left_out[0]]!r} is fixed, but is not used in this table.")
         excluded |= unused
-        min_size, max_size = _size_range(n_features, int((~excluded).sum()), n)
+        min_size, max_size = size_range(n_features, int((~excluded).sum()), n)
         n_fixed = int(fixed.sum())
         if n_fixed > max_size:
             raise ValueError(f"{n_fixed} columns are fixed, but n_features={n_features}; ask for at least {n_fixed}.")
@@ -236,7 +236,7 @@ def _column_mask(columns: Columns | None, names: Sequence[str], role: str) -> Ma
     return mask
 
 
-def _size_range(n_features: SetSize | None, n_free: int, n_columns: int) -> tuple[int, int]:
+def size_range(n_features: SetSize | None, n_free: int, n_columns: int) -> tuple[int, int]:
     """Return the smallest and the largest requested size; a float is a share of the columns that can be chosen."""
     if n_features is None:
         return 0, n_free

@@ -47,25 +47,43 @@ class CandidateScores(Named):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SetScores:
+    """A set of columns with the scores of the model that decides, and their differences from those on all columns."""
+
+    columns: tuple[str, ...]
+    score: FoldedScores
+    change: FoldedScores
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CandidatePath:
+    """The sets of a candidate, by growing number of columns."""
+
+    id: str
+    sets: tuple[SetScores, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RecommendationRecord:
     """Selections compared by nested cross-validation under several models, and the recommended one; the first score decides.
 
-    `refused` are candidates of which a model loses too much on the columns selected on all rows. No model may lose more than
-    `largest_loss`; a loss of the mean score up to `negligible_loss` is accepted even if the standard error is smaller. Where
-    `recommended` is None, `chance` is the sentence that states why the subset may be chance.
+    `deciding` is the id of the model under which the choice is made: a loss of more than `margin` is ruled out for the recommended
+    columns. `score` is its score on them with the choice included. Where `recommended` is None, `chance` is the sentence that
+    states why the subset may be chance.
     """
 
     recommended: str | None
-    refused: tuple[str, ...]
     columns: tuple[str, ...]
+    score: FoldedScores
+    deciding: str
+    margin: float
     folds: str
     n_samples: int
     n_columns: int
     models: tuple[Named, ...]
     scores: tuple[BaselineScore, ...]
     candidates: tuple[CandidateScores, ...]
-    largest_loss: float
-    negligible_loss: float
+    paths: tuple[CandidatePath, ...]
     notes: tuple[str, ...]
     chance: str = ""
 
@@ -75,6 +93,9 @@ class RecommendationRecord:
         elif self.columns or not self.chance:
             raise ValueError("columns without a recommended selection, or no reason why none is recommended")
         check_models(self.models, self.scores)
+        check_known("the model", self.deciding, [one.id for one in self.models])
+        for path in self.paths:
+            check_known("the candidate", path.id, [one.id for one in self.candidates])
         for candidate in self.candidates:
             for cells in (candidate.scores, candidate.changes):
                 check_lengths(scores=self.scores, cells=cells)
