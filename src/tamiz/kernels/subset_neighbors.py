@@ -23,7 +23,7 @@ from tamiz.kernels.primitives import TIE_WIDTH, distance_key, is_nearer
 
 
 class RowColumns(NamedTuple):
-    """The columns of training rows and queries: a column is one or more coordinates, or a code that stands for all of them.
+    """The columns of training rows and queries: a column is one or more coordinates, or a code for each of its different rows.
 
     Attributes
     ----------

@@ -153,7 +153,7 @@ def code_columns(coordinates: Sequence[NDArray[np.intp]], values: Floats, querie
     Parameters
     ----------
     coordinates : list of ndarray
-        The coordinates of every column, ascending and without gaps.
+        The coordinates of every column: consecutive numbers.
     values, queries : ndarray of shape (n_coordinates, n_rows) and (n_queries, n_coordinates)
     """
     n_rows = values.shape[1]
