@@ -157,11 +157,13 @@ def code_columns(coordinates: Sequence[NDArray[np.intp]], values: Floats, querie
     values, queries : ndarray of shape (n_coordinates, n_rows) and (n_queries, n_coordinates)
     """
     n_rows = values.shape[1]
-    first = [own[0] if len(own) else 0 for own in coordinates]
-    code_rows, codes, squares = np.full(len(coordinates), -1), [], []
-    for j, own in enumerate(coordinates):
-        if len(own) < 2:
-            continue
+    first = np.array([own[0] if len(own) else 0 for own in coordinates], dtype=np.int64)
+    widths = np.array(list(map(len, coordinates)), dtype=np.int64)
+    code_rows = np.full(len(coordinates), -1, dtype=np.int64)
+    codes: list[NDArray[np.intp]] = []
+    squares: list[Floats] = []
+    for j in np.flatnonzero(widths > 1).tolist():
+        own = coordinates[j]
         rows = np.ascontiguousarray(np.concatenate([values[own].T, queries[:, own]]))
         as_bytes = rows.view(np.dtype((np.void, rows.itemsize * len(own))))[:, 0]
         _, where, of_rows = np.unique(as_bytes, return_index=True, return_inverse=True)
@@ -169,16 +171,17 @@ def code_columns(coordinates: Sequence[NDArray[np.intp]], values: Floats, querie
             code_rows[j] = len(codes)
             codes.append(of_rows)
             squares.append(cdist(rows[where], rows[where], "sqeuclidean"))
-    n_codes = [len(one) for one in squares]
+    n_codes = np.array(list(map(len, squares)), dtype=np.int64)
     every = np.array(codes, dtype=np.uint8).reshape(len(codes), n_rows + len(queries))
-    integers = (
-        *(first, np.add(first, list(map(len, coordinates))), code_rows),
-        *(n_codes, np.cumsum([0, *(n * n for n in n_codes)])[:-1]),
-    )
     return RowColumns(
-        *(read_only(np.array(each, dtype=np.int64)) for each in integers),
-        *(read_only(np.ascontiguousarray(each)) for each in (every[:, :n_rows], every[:, n_rows:])),
-        read_only(np.concatenate([np.empty(0), *map(np.ravel, squares)])),
+        first=read_only(first),
+        stop=read_only(first + widths),
+        code_rows=read_only(code_rows),
+        n_codes=read_only(n_codes),
+        starts=read_only(np.cumsum(n_codes**2) - n_codes**2),
+        codes=read_only(np.ascontiguousarray(every[:, :n_rows])),
+        query_codes=read_only(np.ascontiguousarray(every[:, n_rows:])),
+        squares=read_only(np.concatenate([np.empty(0), *map(np.ravel, squares)])),
     )
 
 
