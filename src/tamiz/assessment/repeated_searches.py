@@ -77,11 +77,10 @@ def run_with_progress(
             return work(item), messages
 
     numbered = enumerate(items)
+    # Side by side, the first one still runs alone, so that the time limit of its search is not shared.
+    results: Iterator[tuple[OutputType, list[str]]] = map(run, numbered)
     if side_by_side and not use_threads:
-        # The first one alone, so that a time limit of its search is not shared.
         results = chain(map(run, islice(numbered, 1)), parallel.map_blocks(run, numbered))
-    else:
-        results = map(run, numbered)
     return list(progress.track_progress(label, results, total=len(items)))
 
 
