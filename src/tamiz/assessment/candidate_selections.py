@@ -50,6 +50,8 @@ _LABELS = {
 }
 # The default candidates that a comparison uses if they suit the table.
 _DEFAULTS = tuple(_LABELS)
+# Default candidates whose searches spend most of their time in kernels; the others are mostly Python code.
+_KERNEL_SEARCHES = ("ridge", "knn")
 # With more coordinates the searches by ridge regression and nearest neighbours are too slow for a default.
 _MAX_COORDINATES = 1_000
 # Folds of the wrappers inside each fold of the comparison.
@@ -202,12 +204,14 @@ class CandidateComparison:
         failure_notes = []
         for name, one in selectors.items():
             try:
-                found[name] = self._search_candidate(one, _LABELS.get(name))
+                found[name] = self._search_candidate(one, _LABELS.get(name), side_by_side=name in _KERNEL_SEARCHES)
             except (DataError, MemoryError) as error:
                 failure_notes.append(f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}")
         return found, failure_notes
 
-    def _search_candidate(self, selector: SelectorAdapter, label: str | None) -> SearchedCandidate:
+    def _search_candidate(
+        self, selector: SelectorAdapter, label: str | None, *, side_by_side: bool
+    ) -> SearchedCandidate:
         selector.check(self.source.schema)
         parts, seeds = self.folds.splits, self.folds.seeds
 
@@ -226,6 +230,7 @@ class CandidateComparison:
             items,
             lambda at: f"Fold {at} of {len(parts)}" if at else "All rows",
             evaluation_cost=selector.evaluation_cost,
+            side_by_side=side_by_side,
         )
         return SearchedCandidate(label or selector.label, sets[0][0], np.stack([support for support, _ in sets[1:]]))
 
