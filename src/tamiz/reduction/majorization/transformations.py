@@ -17,6 +17,7 @@ from tamiz.kernels.isotonic import (
     sort_ties,
 )
 from tamiz.kernels.majorization import guttman_step, guttman_step_plane, regression_sums
+from tamiz.kernels.primitives import distance_keys
 from tamiz.reduction.majorization.pairs import CondensedPairs, accumulate_spans, condensed_indices
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
@@ -153,15 +154,17 @@ class OrdinalTransformation(Transformation):
     ----------
     pairs : CondensedPairs
     ties : {"primary", "secondary"}
-        Equal dissimilarities may have different disparities in any order (primary), or have equal ones (secondary).
+        Dissimilarities with equal `distance_keys` may have different disparities in any order (primary), or have equal ones
+        (secondary).
     """
 
     def __init__(self, pairs: CondensedPairs, ties: str) -> None:
         super().__init__(pairs)
-        order = np.argsort(pairs.values, kind="stable")
+        keys = distance_keys(pairs.values)
+        order = np.argsort(keys, kind="stable")
         if pairs.is_weighted:
             order = order[pairs.weights[order] > 0]
-        ordered = pairs.values[order]
+        ordered = keys[order]
         self._weights = pairs.weights[order] if pairs.is_weighted else pairs.weights
         self._first_rows, self._second_rows = _pair_rows(order, pairs.n)
         equal = np.zeros(len(ordered), dtype=bool)
