@@ -164,14 +164,14 @@ class OrdinalTransformation(Transformation):
         order = np.argsort(keys, kind="stable")
         if pairs.is_weighted:
             order = order[pairs.weights[order] > 0]
-        ordered = keys[order]
+        keys = keys[order]
         self._weights = pairs.weights[order] if pairs.is_weighted else pairs.weights
         self._first_rows, self._second_rows = _pair_rows(order, pairs.n)
-        equal = np.zeros(len(ordered), dtype=bool)
-        np.equal(ordered[1:], ordered[:-1], out=equal[1:])
+        equal = np.zeros(len(keys), dtype=bool)
+        np.equal(keys[1:], keys[:-1], out=equal[1:])
         self._equal_to_previous = equal if ties == "secondary" and equal.any() else np.empty(0, dtype=bool)
         self._tie_runs = _find_runs(equal) if ties == "primary" else np.empty(0, dtype=np.int64)
-        size = len(ordered)
+        size = len(keys)
         self._block_sums, self._block_weights = np.empty(size), np.empty(size)
         self._block_starts = np.empty(size, dtype=np.int64)
         self._block_means = np.empty(0)
