@@ -166,7 +166,7 @@ def test_what_a_page_names_exists(page):
         ),
         *(
             "Graph.from_nothing(S)",
-            "RankSelector().fit(X, labels=y)",
+            "RedundancyFilter().fit(X, labels=y)",
             "graph=KNearest(k=3)",
             "assign=",
             "x.transform(labels=)",

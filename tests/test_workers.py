@@ -156,7 +156,8 @@ def test_control_c_in_a_terminal_ends_a_search_and_its_workers_print_nothing(tmp
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=tmp_path
     ) as search:
         pids = [int(pid) for pid in search.stdout.readline().split()]
-        assert len(pids) == 2
+        # This process takes a share of the refits.
+        assert len(pids) == 1
         # A terminal sends it to every process of the group.
         os.killpg(search.pid, signal.SIGINT)
         _, errors = search.communicate(timeout=120)

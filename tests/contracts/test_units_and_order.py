@@ -19,7 +19,7 @@ from tamiz.graphs.weights import HeatKernel
 from tamiz.neighbors import BruteForce, KDTree, NNDescent
 from tamiz.neighbors.search_choice import choose_exact_search
 from tamiz.neighbors.spanning_tree import spanning_tree
-from tamiz.reduction import UMAP, Isomap, LandmarkMDS, LaplacianEigenmaps, LocallyLinearEmbedding
+from tamiz.reduction import MDS, UMAP, Isomap, LandmarkMDS, LaplacianEigenmaps, LocallyLinearEmbedding
 from tamiz.reduction.layouts.affinities import shortest_edges
 from tamiz.search import Forward
 
@@ -191,6 +191,19 @@ def test_embeddings_are_the_same(name, change):
     before, after = (one / np.abs(one).max(axis=0) for one in (before, after))
     after *= np.sign((before * after).sum(axis=0))
     np.testing.assert_allclose(after, before, atol=1e-6)
+
+
+@pytest.mark.parametrize("ties", ["primary", "secondary"])
+@pytest.mark.parametrize("change", [name for name in CHANGES if name.startswith("times")])
+@pytest.mark.parametrize("table", ["iris", "grid"])
+def test_ordinal_maps_are_the_same(table, change, ties):
+    """Up to the unit of distances."""
+    tables = TABLES[table][:60], np.ascontiguousarray(changed(table, change)[:60])
+    # No two rows start at one place: there the direction of a step would be undefined.
+    init = tables[0][:, :2] + tables[0][:, [2]] * [0.3, -0.2]
+    mds = MDS(kind="ordinal", ties=ties, dissimilarity="precomputed", init=init)
+    before, after = (mds.fit(cdist(X, X)).embedding_ for X in tables)
+    np.testing.assert_allclose(after / np.abs(after).max(), before / np.abs(before).max(), atol=1e-9)
 
 
 @changes

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from tamiz import MixedNB, RankSelector, RedundancyFilter, SubsetSelector, criteria, open_source, reduction, study
 from tamiz.assessment import ranking_stability, selection_report
-from tamiz.criteria import CFS, JMI, CrossValidated, IndependenceTest, InformationGain
+from tamiz.criteria import CFS, JMI, CrossValidated, IndependenceTest, InformationGain, MultiSURF, ReliefF
 from tamiz.criteria.base import RowRelevance
 from tamiz.exceptions import DataError
 from tamiz.search import BestFirst, Forward
@@ -72,7 +72,7 @@ def test_the_scale_of_sampling_weights_changes_no_score(relevance, target):
             np.testing.assert_allclose(other.p_values_, first.p_values_, rtol=1e-9)
 
 
-def test_only_methods_that_compare_rows_refuse_sampling_weights():
+def test_only_estimators_from_counts_of_neighbours_refuse_sampling_weights():
     refused = set()
     for entry in criteria.registry.of_kind("relevance"):
         relevance = entry.load()()
@@ -81,7 +81,20 @@ def test_only_methods_that_compare_rows_refuse_sampling_weights():
             if isinstance(found, str) and "sampling weights" in found:
                 refused.add(entry.name)
                 assert isinstance(relevance, RowRelevance)
-    assert refused == {"relieff", "multisurf", "mutual_information"}
+    assert refused == {"mutual_information"}
+
+
+@pytest.mark.parametrize("relevance", entries("relevance"))
+def test_equal_sampling_weights_change_no_score(relevance):
+    X, y, *_ = table()
+    scores = [
+        found if isinstance(found := fitted_or_refused(RankSelector(relevance()), one), str) else found.scores_
+        for one in (open_source(X, y), open_source(X, y, weight=np.full(N, 2500.3)))
+    ]
+    if isinstance(scores[1], str):
+        assert "sampling weights" in scores[1]
+    else:
+        np.testing.assert_allclose(*scores, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("test", ["parametric", "welch", "rank"])
@@ -98,7 +111,10 @@ def test_the_scale_of_sampling_weights_changes_no_p_value(test, target):
 @pytest.mark.parametrize("target", ["classes", "numbers"])
 @pytest.mark.parametrize("merit", entries("merit"))
 def test_the_scale_of_sampling_weights_changes_no_selection(merit, target, search):
-    selector = SubsetSelector(merit(), search, n_features=2, random_state=0)
+    merit = merit()
+    if "correction" in merit.get_params():
+        merit.set_params(correction="chance", missing="category")
+    selector = SubsetSelector(merit, search, n_features=2, random_state=0)
     first, *others = (fitted_or_refused(selector, one) for one in sources(targets()[target]))
     for other in others:
         if isinstance(first, str):
@@ -202,12 +218,20 @@ def test_survey_weights_do_not_make_noise_informative(decimals):
     assert scores[0] == 0
     assert scores[1] > 0.15
     assert scores[2] < 0.03
-    for merit in (CFS(), JMI()):
+    for merit in (CFS(), JMI(), JMI(correction="chance")):
         n_features = None if isinstance(merit, CFS) else 1
         selected = SubsetSelector(merit, Forward(), n_features=n_features).fit(source).get_feature_names_out()
         assert selected.tolist() == ["signal"]
     found = RankSelector(IndependenceTest(), fdr=0.05).fit(source)
     assert found.get_feature_names_out().tolist() == ["signal"]
+    for relevance in (ReliefF(), MultiSURF()):
+        scores = RankSelector(relevance).fit(source).scores_
+        assert scores[1] > 3 * np.abs(scores[[0, 2]]).max()
+    # A column of as many values as rows.
+    X["number"] = [f"row {i}" for i in range(800)]
+    source = open_source(X, y, weight=weight, weights="sampling")
+    selector = SubsetSelector(JMI(correction="chance"), Forward(), n_features=1)
+    assert selector.fit(source).get_feature_names_out().tolist() == ["signal"]
 
 
 @pytest.mark.slow

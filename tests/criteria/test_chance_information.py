@@ -22,7 +22,6 @@ from tamiz.criteria import (
 )
 from tamiz.criteria.chance_information import ExpectedInformation, _is_above_chance
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.kernels.expected_information import expected_information
 from tamiz.runtime import parallel
 from tamiz.search import Forward
 from tamiz.sources.views import select_rows
@@ -43,8 +42,13 @@ def one_session():
 
 
 def expected(a, b):
-    sizes = [np.sort(np.bincount(codes)).astype(np.int64) for codes in (a, b)]
-    return expected_information(*sizes, np.log2(np.maximum(np.arange(len(a) + 1), 1)))
+    return expected_of(contingency_table(a, b) if len(a) else np.zeros((0, 2)))
+
+
+def expected_of(table, squares=None):
+    starts = np.array([0, len(table)])
+    (found,) = ExpectedInformation(table, starts, conditional=False, class_squares=squares).relevances
+    return found
 
 
 def prepare(source, merit):
@@ -88,6 +92,22 @@ def test_the_expectation_of_large_tables_is_the_chi_squared_one():
     assert expected(a, b) == pytest.approx(4 * 2 / (2 * 10**6 * np.log(2)), rel=1e-5)
 
 
+@pytest.mark.parametrize(("r", "c", "tolerance"), [(2, 2, 0.15), (10, 3, 0.1), (100, 2, 0.1), (400, 3, 0.03)])
+def test_the_expectation_of_sampled_rows_is_near_the_mean_over_permutations(r, c, tolerance):
+    rng = np.random.default_rng(r)
+    a, b, weight = np.arange(400) % r, rng.integers(0, c, 400), rng.lognormal(sigma=0.8, size=400)
+
+    def table(codes, weight):
+        return np.bincount(a * c + codes, weight, r * c).reshape(r, c)
+
+    n_permutations = 2000 if r == 2 else 100
+    mean = np.mean([information_gain(table(rng.permutation(b), weight)) for _ in range(n_permutations)])
+    assert expected_of(table(b, weight), table(b, weight**2)) == pytest.approx(mean, rel=tolerance)
+    assert expected_of(table(b, 2500 * weight), table(b, (2500 * weight) ** 2)) == pytest.approx(
+        expected_of(table(b, weight), table(b, weight**2)), rel=1e-12
+    )
+
+
 def test_constant_and_unique_columns():
     codes = np.repeat([0, 1], [3, 7])
     assert expected(np.zeros(10, dtype=int), codes) == 0
@@ -97,15 +117,18 @@ def test_constant_and_unique_columns():
 
 
 @every_merit
-@pytest.mark.parametrize("weighted", [False, True])
-def test_corrected_merits_of_random_sets_are_their_definitions(name, weighted):
+@pytest.mark.parametrize("weights", [None, "frequency", "sampling"])
+def test_corrected_merits_of_random_sets_are_their_definitions(name, weights):
     table = make_mixed(1, n=50, n_numbers=2, n_codes=3)
-    weight = table.weight.astype(float) if weighted else None
+    weight = None if weights is None else table.weight.astype(float)
+    source = open_source(table.frame(), table.target(), weight=weight, weights=weights)
+    if weights == "sampling":
+        weight *= weight.sum() / (weight @ weight)
     columns = [cut(column, mdl_cuts(column, table.classes, weight)) for column in table.numbers.T] + [*table.codes.T]
-    information = Information(columns, table.classes, weight, "category", correct=True)
+    information = Information(columns, table.classes, weight, "category", True, weights == "sampling")
     masks = random_masks(np.random.default_rng(0), 20, 5)
     merits = [information.merit(name, tuple(np.flatnonzero(mask).tolist())) for mask in masks]
-    evaluator = prepare(table.source(weighted=weighted), MERITS[name](missing="category", correction="chance"))
+    evaluator = prepare(source, MERITS[name](missing="category", correction="chance"))
     np.testing.assert_allclose(evaluator.evaluate(Candidates.from_masks(masks)), merits, rtol=1e-9, atol=1e-11)
     contains = (masks[:, None] | ~masks).all(axis=2)
     bounds = evaluator.upper_bounds(masks)
@@ -226,8 +249,9 @@ def test_many_columns_are_counted_and_not_all_named():
 def test_what_the_correction_cannot_be_computed_from_is_refused():
     X, y = table_with_patients()
     search = {"search": Forward(), "n_features": 2}
-    with pytest.raises(DataError, match="needs rows that count as whole numbers"):
-        SubsetSelector(JMI(correction="chance"), **search).fit(X, y, sample_weight=np.linspace(0.5, 1, 300))
+    groups = np.arange(300) // 2
+    with pytest.raises(DataError, match="but those of groups count as fractions"):
+        SubsetSelector(JMI(correction="chance"), **search).fit(X, y[groups], groups=groups)
     X.loc[3, "x1"] = None
     with pytest.raises(DataError, match=r"the 1 missing values? of column 'x1' .* Use missing='category'"):
         SubsetSelector(JMI(correction="chance"), **search).fit(X, y)

@@ -330,7 +330,7 @@ def test_the_tree_finds_the_neighbours_of_clustered_points(kind):
 def test_input_that_cannot_be_used_is_refused():
     x, y = np.arange(6.0) / 3, np.array([*"ababab"])
     with pytest.raises(
-        DataError, match=r"MutualInformation compares rows with rows, .* but 'weight' are sampling weights"
+        DataError, match=r"MutualInformation counts neighbours, and no .* for sampling weights such as 'weight'"
     ):
         RankSelector(MutualInformation()).fit(open_source(x[:, None], y, weight=[0, 1, 3.5, 1, 1, 1]))
     with pytest.raises(DataError, match="MutualInformation requires y"):

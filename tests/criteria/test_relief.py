@@ -1,7 +1,7 @@
 """ReliefF, RReliefF and MultiSURF against plain definitions, Weka and scikit-rebate, and their properties."""
 
 import json
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -131,19 +131,22 @@ def test_relieff_is_the_plain_one_on_mixed_tables_with_ties_and_missing_values(s
     nominal = [False] * 3 + [True] * 3
     rng = np.random.default_rng(seed)
     k, numbers = int(rng.integers(1, 8)), rng.normal(size=40).round(1)
-    for y, classes in ((table.target(), True), (numbers, False)):
-        expected = plain.relieff(table.columns(), nominal, y, classes, k=k, sigma=sigma)
-        np.testing.assert_allclose(scores_of(ReliefF(k, sigma=sigma), table.frame(), y), expected, atol=1e-12)
+    for (y, classes), weight in product(((table.target(), True), (numbers, False)), (None, rng.lognormal(size=40))):
+        expected = plain.relieff(table.columns(), nominal, y, classes, k=k, sigma=sigma, w=weight)
+        scores = scores_of(ReliefF(k, sigma=sigma), table.frame(), y, sample_weight=weight)
+        np.testing.assert_allclose(scores, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_multisurf_is_the_plain_one_on_mixed_tables_with_ties_and_missing_values(seed):
     table = make_mixed(seed, n=40, missing=0.4)
     nominal = [False] * 3 + [True] * 3
-    numbers = np.random.default_rng(seed).normal(size=40).round(1)
-    for y, classes in ((table.target(), True), (numbers, False)):
-        expected = plain.multisurf(table.columns(), nominal, y, classes)
-        np.testing.assert_allclose(scores_of(MultiSURF(), table.frame(), y), expected, atol=1e-12)
+    rng = np.random.default_rng(seed)
+    numbers, weights = rng.normal(size=40).round(1), (None, rng.lognormal(size=40))
+    for (y, classes), weight in product(((table.target(), True), (numbers, False)), weights):
+        expected = plain.multisurf(table.columns(), nominal, y, classes, weight)
+        scores = scores_of(MultiSURF(), table.frame(), y, sample_weight=weight)
+        np.testing.assert_allclose(scores, expected, atol=1e-12)
 
 
 def test_tables_of_several_tiles_of_rows_and_columns_are_scored_as_defined():
@@ -346,13 +349,16 @@ def test_max_rows_is_set_by_the_cost_where_the_relevance_is_chosen_by_name(relev
 
 
 @BOTH
-def test_whole_weights_repeat_rows_and_others_are_refused(relevance):
+def test_whole_weights_repeat_rows_and_rows_of_weight_0_are_no_neighbours(relevance):
     rng = np.random.default_rng(0)
     X, y, weight = rng.random((40, 2)), rng.choice([*"ab"], 40), rng.integers(0, 3, 40)
     weighted = scores_of(relevance, X, y, sample_weight=weight)
     np.testing.assert_array_equal(weighted, scores_of(relevance, X.repeat(weight, axis=0), y.repeat(weight)))
-    with pytest.raises(DataError, match=r"compares rows with rows, .* but 'weight' are sampling weights"):
-        scores_of(relevance, X, y, sample_weight=np.r_[1.0, 0.5, np.ones(38)])
+    present = weight > 0
+    np.testing.assert_array_equal(
+        scores_of(relevance, X, y, sample_weight=weight / 7),
+        scores_of(relevance, X[present], y[present], sample_weight=weight[present] / 7),
+    )
     with pytest.raises(DataError, match="requires y"):
         RankSelector(relevance).fit(X)
 

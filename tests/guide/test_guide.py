@@ -55,7 +55,7 @@ def ran(folder, *arguments):
 @guide
 @pytest.mark.slow
 def test_the_example_passes_the_contract_tests(folder):
-    options = ["-p", "no:cacheprovider", "-k", "presence or Presence", "-m", "not slow"]
+    options = ["-p", "no:cacheprovider", "-k", "presence or Presence"]
     out = ran(folder, "-m", "pytest", *options, str(ROOT / "tests" / "contracts"))
     assert int(re.search(r"(\d+) passed", out)[1]) >= 50
 

@@ -12,6 +12,7 @@ from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import TamizWarning
 from tamiz.models.class_indicators import ClassIndicatorEvaluator
+from tamiz.models.linear import RidgeBackend
 from tamiz.search import Forward
 from tamiz.subsets.candidates import Candidates
 
@@ -53,6 +54,21 @@ def test_the_scores_are_those_of_explicit_regressions_on_one_hot_targets(n_class
     for mask, scores in zip(masks, found, strict=True):
         np.testing.assert_allclose(scores, explicit(X[:, mask], y, folds), rtol=0, atol=1e-12)
     assert evaluator.evaluate(Candidates.from_masks(masks)) == pytest.approx(found.mean(axis=1), abs=1e-15)
+
+
+def test_the_products_of_the_columns_are_computed_once_for_all_classes(monkeypatch):
+    X, y = table(n_classes=4)
+    folds, calls = folds_of(y), []
+    read_folds = RidgeBackend.read_folds
+    monkeypatch.setattr(RidgeBackend, "read_folds", lambda *spans: calls.append(spans) or read_folds(*spans))
+    masks = np.random.default_rng(0).random((20, 5)) < 0.5
+    masks[:, 0] = True
+    candidates = Candidates.from_masks(masks)
+    found = evaluator_of(X, y, "ridge", cv=folds).fold_scores(candidates)
+    assert len(calls) == 1
+    monkeypatch.setattr(RidgeBackend, "share_products", lambda *_: None)
+    np.testing.assert_allclose(evaluator_of(X, y, "ridge", cv=folds).fold_scores(candidates), found, rtol=0, atol=1e-12)
+    assert len(calls) == 1 + 4
 
 
 def test_the_score_of_no_column_is_that_of_the_classes_shares():

@@ -85,6 +85,30 @@ def test_predictions_of_any_sets_are_those_of_the_plain_reference(seed):
                 np.testing.assert_array_equal(counts[c, f], expected)
 
 
+def test_categories_and_missing_values_are_compared_like_their_coordinates():
+    """Columns of few and of very many levels, a level that only test rows have, and whole numbers with many ties."""
+    rng = np.random.default_rng(5)
+    n = 450
+    frame = pd.DataFrame({f"c{k}": rng.integers(0, k, n).astype(str) for k in (2, 3, 7, 40, 400)})
+    frame["x"], frame["i"] = rng.normal(size=n), rng.integers(0, 3, n)
+    frame = frame.mask(rng.random(frame.shape) < 0.05)
+    frame.loc[0, "c3"] = "once"
+    y, folds = rng.integers(0, 3, n), [(np.arange(40, n), np.arange(40)), (np.arange(n - 40), np.arange(n - 40, n))]
+    evaluator = evaluator_of(frame, y, CLASSIFIER(4), folds, encode=True)
+    way, task = evaluator.backend, evaluator.task
+    sets = drawn_sets(rng, frame.shape[1], 4)
+    counts = way.confusion_counts(sets)
+    for c, mask in enumerate(sets.masks()):
+        at = task.matrix.coordinates_of(np.flatnonzero(mask))
+        for f, fold in enumerate(task.folds):
+            rows = task.matrix.train_rows(fold, at), task.matrix.test_rows(fold, at)
+            nearest, squares, _ = reference.neighbors(*rows, 4)
+            predicted = reference.votes(nearest, reference.weights(squares, "uniform"), task.codes[fold.train], 3)
+            expected = np.zeros((3, 3))
+            np.add.at(expected, (task.codes[fold.test], predicted.argmax(axis=1)), 1)
+            np.testing.assert_array_equal(counts[c, f], expected)
+
+
 def drawn_split(rng, n):
     rows = rng.permutation(n)
     return rows[: n - 12], rows[n - 12 :]

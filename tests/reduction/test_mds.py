@@ -399,7 +399,8 @@ def test_a_common_factor_of_all_dissimilarities_changes_nothing(kind, n):
     X = np.random.default_rng(12).normal(size=(n, 3))
     D, off = cdist(X, X), 1.0 - np.eye(n)
     plain_map = scaled(D, kind=kind, init=X[:, :2])
-    for added in (1e4, 1e8):
+    # Relative differences below 7.5e-9 are ties of an order.
+    for added in (1e4, 1e8) if kind == "interval" else (1e2, 1e4):
         assert scaled(D + added * off, kind=kind, init=X[:, :2]).stress_ == pytest.approx(plain_map.stress_, rel=2e-3)
     if kind == "ordinal":
         like_p_values = 10.0 ** (-300 * (1 - D / D.max()))

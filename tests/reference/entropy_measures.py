@@ -44,14 +44,26 @@ def information_gain(table):
     return entropy(table.sum(axis=1)) + entropy(table.sum(axis=0)) - entropy(table)
 
 
-def expected_information_gain(table):
-    """The mean information gain over all orders of the rows of one column: each cell has a hypergeometric count."""
-    n, expected = int(table.sum()), 0.0
-    for a in table.sum(axis=1).astype(int):
-        for b in table.sum(axis=0).astype(int):
-            x = np.arange(max(1, a + b - n), min(a, b) + 1)
-            expected += (x / n * np.log2(x * n / max(a * b, 1)) * hypergeom.pmf(x, n, a, b)).sum()
+def expected_information_gain(table, squares=None):
+    """The mean information gain over all orders of the rows of one column: each cell has a hypergeometric count.
+
+    With a table of squares of sampling weights, counts are effective sample sizes, and a cell counts by the shares of its margins.
+    """
+    squares = table if squares is None else squares
+    total, n, expected = table.sum(), n_effective(table.sum(), squares.sum()), 0.0
+    for in_row, row_squares in zip(table.sum(axis=1), squares.sum(axis=1), strict=True):
+        for in_column, column_squares in zip(table.sum(axis=0), squares.sum(axis=0), strict=True):
+            a, b = min(n_effective(in_row, row_squares), n), min(n_effective(in_column, column_squares), n)
+            if a and b:
+                x = np.arange(max(1, a + b - n), min(a, b) + 1)
+                ratio = x * n / (a * b)
+                mean = (ratio * np.log2(ratio) * hypergeom.pmf(x, n, a, b)).sum()
+                expected += in_row / total * in_column / total * mean
     return expected
+
+
+def n_effective(total, squares):
+    return round(total * total / squares) if squares > 0 else 0
 
 
 def gain_ratio(table):

@@ -17,39 +17,38 @@ WEIGHTS = {
 class Information:
     """c[j] = I(j; Y), r[i, j] = I(i; j), q[i, j] = I(i; j | Y) and h[i, j] = H(i, j, Y), in bits.
 
-    With `correct` the expectation under independence is subtracted from c, r and q; within each class for q.
+    With `correct` the expectation under independence is subtracted from c, r and q; within each class for q. `sampled` are sampling
+    weights.
     """
 
-    def __init__(self, columns, y, weight=None, missing="distribute", correct=False):
+    def __init__(self, columns, y, weight=None, missing="distribute", correct=False, sampled=False):
         p, weight = len(columns), np.ones(len(y)) if weight is None else weight
+        squares = weight**2 if sampled else weight
 
-        def tables(i, j):
-            return contingency_table(columns[i], columns[j], weight, missing)
+        def tables(a, b, rows):
+            return [contingency_table(a[rows], b[rows], one[rows], missing) for one in (weight, squares)]
 
         def class_tables(i, j):
             for value in np.unique(y):
                 rows = y == value
-                yield (
-                    weight[rows].sum() / weight.sum(),
-                    contingency_table(columns[i][rows], columns[j][rows], weight[rows], missing),
-                )
+                yield weight[rows].sum() / weight.sum(), tables(columns[i], columns[j], rows)
 
-        def information(table):
-            return information_gain(table) - (expected_information_gain(table) if correct else 0.0)
+        def information(table, squared):
+            return information_gain(table) - (expected_information_gain(table, squared) if correct else 0.0)
 
         # A class without a row that has both values contributes nothing.
         def mean_over_classes(measure, i, j):
-            return sum(share * measure(table) for share, table in class_tables(i, j) if table.sum() > 0)
+            return sum(share * measure(*both) for share, both in class_tables(i, j) if both[0].sum() > 0)
 
-        h_y = entropy(np.bincount(y, weight))
-        self.c = np.array([information(contingency_table(x, y, weight, missing)) for x in columns])
+        h_y, everywhere = entropy(np.bincount(y, weight)), slice(None)
+        self.c = np.array([information(*tables(x, y, everywhere)) for x in columns])
         self.r, self.q, self.h = np.zeros((3, p, p))
         for i in range(p):
             for j in range(p):
                 if i != j:
-                    self.r[i, j] = information(tables(i, j))
+                    self.r[i, j] = information(*tables(columns[i], columns[j], everywhere))
                     self.q[i, j] = mean_over_classes(information, i, j)
-                    self.h[i, j] = h_y + mean_over_classes(entropy, i, j)
+                    self.h[i, j] = h_y + mean_over_classes(lambda table, _: entropy(table), i, j)
 
     def gain(self, name, selected, j, beta=1.0, floor=0.001):
         """What the greedy algorithm maximises over the columns j that are not selected yet."""

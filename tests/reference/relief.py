@@ -1,4 +1,7 @@
-"""ReliefF, RReliefF and MultiSURF as loops over rows, with Weka's differences of missing values or with pairs left out."""
+"""ReliefF, RReliefF and MultiSURF as loops over rows, with Weka's differences of missing values or with pairs left out.
+
+With weights w every mean over rows is weighted: over all rows, over the neighbours of one, and of distances.
+"""
 
 import numpy as np
 
@@ -48,9 +51,11 @@ def weka_nearest_rows(distances, candidates, k):
     return listed
 
 
-def relieff(columns, nominal, y, classes, *, k=10, sigma=None, n_levels=None, nearest=nearest_rows, queries=None):
+def relieff(
+    columns, nominal, y, classes, *, k=10, sigma=None, n_levels=None, nearest=nearest_rows, queries=None, w=None
+):
     """The scores of all columns; `classes` is whether y has classes, `n_levels` the number of levels of every column."""
-    n, n_levels = len(y), n_levels or [None] * len(columns)
+    n, n_levels, w = len(y), n_levels or [None] * len(columns), np.ones(len(y)) if w is None else w
     delta = [differences(*column) for column in zip(columns, nominal, n_levels, strict=True)]
     distances = np.zeros((n, n))
     for one in delta:
@@ -58,51 +63,57 @@ def relieff(columns, nominal, y, classes, *, k=10, sigma=None, n_levels=None, ne
     influence = np.ones(k) if sigma is None else np.exp(-((np.arange(k) / sigma) ** 2))
     tau = None if classes else np.abs(y[:, None] - y[None, :]) / (y.max() - y.min())
     queries = list(range(n)) if queries is None else queries
-    scores = np.zeros(len(columns))
+    scores, total_weight = np.zeros(len(columns)), w[queries].sum()
     n_tau, with_tau, total = 0.0, np.zeros(len(columns)), np.zeros(len(columns))
     for i in queries:
         for group in np.unique(y) if classes else [None]:
             candidates = [r for r in range(n) if r != i and (group is None or y[r] == group)]
             rows = nearest(distances[i], candidates, k)
-            v = influence[: len(rows)] / influence[: len(rows)].sum()
+            v = influence[: len(rows)] * w[rows]
+            v = w[i] * v / v.sum()
             for j, one in enumerate(delta):
                 if one is None or not rows:
                     continue
                 if classes:
-                    share = 1.0 if group == y[i] else -np.mean(y == group) / (1 - np.mean(y == y[i]))
-                    scores[j] -= share * (v @ one[i, rows]) / len(queries)
+                    share = 1.0 if group == y[i] else -w[y == group].sum() / w[y != y[i]].sum()
+                    scores[j] -= share * (v @ one[i, rows]) / total_weight
                 else:
                     with_tau[j] += (v * tau[i, rows]) @ one[i, rows]
                     total[j] += v @ one[i, rows]
             if not classes:
                 n_tau += v @ tau[i, rows]
-    return scores if classes else with_tau / n_tau - (total - with_tau) / (len(queries) - n_tau)
+    return scores if classes else with_tau / n_tau - (total - with_tau) / (total_weight - n_tau)
 
 
-def multisurf(columns, nominal, y, classes):
+def multisurf(columns, nominal, y, classes, w=None):
     """The scores of all columns, as Urbanowicz et al. define them, with class shares as weights of the near misses."""
-    n = len(y)
+    n, w = len(y), np.ones(len(y)) if w is None else w
+    # The variance of reliability weights: sum(w^2) / sum(w) is 1 without weights.
+    radius = None if classes else np.sqrt(w @ (y - np.average(y, weights=w)) ** 2 / (w.sum() - w @ w / w.sum()))
     delta = [differences(*column, None, True) for column in zip(columns, nominal, strict=True)]
     stacked = np.array([one for one in delta if one is not None])
     scores = np.zeros(len(columns))
     for i in range(n):
         distance = [np.nan if np.isnan(stacked[:, i, r]).all() else np.nanmean(stacked[:, i, r]) for r in range(n)]
         distance[i] = np.nan
-        near = np.flatnonzero(np.array(distance) < (np.nanmean(distance) - np.nanstd(distance) / 2) * (1 - 2.0**-26))
+        known = ~np.isnan(distance)
+        mean = np.average(np.array(distance)[known], weights=w[known])
+        spread = np.sqrt(np.average((np.array(distance)[known] - mean) ** 2, weights=w[known]))
+        near = np.flatnonzero(np.array(distance) < (mean - spread / 2) * (1 - 2.0**-26))
         for j, one in enumerate(delta):
             if one is None:
                 continue
             rows = [r for r in near if not np.isnan(one[i, r])]
-            hit = [y[r] == y[i] if classes else abs(y[r] - y[i]) < np.std(y, ddof=1) for r in rows]
-            hits = [one[i, r] for r, same in zip(rows, hit, strict=True) if same]
+            hit = [y[r] == y[i] if classes else abs(y[r] - y[i]) < radius for r in rows]
+            hits = [r for r, same in zip(rows, hit, strict=True) if same]
             misses = {}
             for r, same in zip(rows, hit, strict=True):
                 if not same:
-                    misses.setdefault(y[r] if classes else None, []).append(one[i, r])
-            shares = {group: np.mean(y == group) if classes else 1.0 for group in misses}
+                    misses.setdefault(y[r] if classes else None, []).append(r)
+            shares = {group: w[y == group].sum() if classes else 1.0 for group in misses}
             if misses:
-                means = [shares[group] * np.mean(misses[group]) for group in misses]
-                scores[j] += sum(means) / sum(shares.values()) / n
+                means = [shares[group] * np.average(one[i, of], weights=w[of]) for group, of in misses.items()]
+                scores[j] += w[i] / w.sum() * sum(means) / sum(shares.values())
             if hits:
-                scores[j] -= np.mean(hits) / n
+                scores[j] -= w[i] / w.sum() * np.average(one[i, hits], weights=w[hits])
     return scores

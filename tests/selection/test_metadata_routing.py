@@ -8,15 +8,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.feature_selection import RFECV
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.metrics import accuracy_score, get_scorer, make_scorer
 from sklearn.model_selection import StratifiedKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tamiz import RankSelector, SizeSearchCV, SubsetSelector, selection_report
+from tamiz import RankSelector, SizeSearchCV, SubsetSelector, assessment, selection_report
 from tamiz.assessment import compare_columns
-from tamiz.criteria import CrossValidated, FisherScore
+from tamiz.criteria import CrossValidated, FisherScore, PermutationImportance
 from tamiz.exceptions import DataError
+from tamiz.models import estimators
 from tamiz.search import Backward, Forward, RecursiveElimination
 
 N = 120
@@ -158,6 +159,69 @@ def test_metadata_reach_assessments():
     constant = selection_report(selector, rows, Y, n_permutations=0, **{**settings, "params": {"price": np.ones(N)}})
     assert report.nested.mean != constant.nested.mean
     assert list(compare_columns(selector, rows, Y, models=["gaussian_nb"], **settings).models) == ["gaussian_nb"]
+
+
+def test_metadata_reach_the_models_of_a_permutation_importance():
+    importance = PermutationImportance(model(), FOLDS, scorer(), n_repeats=2)
+    selector = RankSelector(importance, n_features=2).fit(X, Y, price=PRICE)
+    again = RankSelector(importance, n_features=2).fit(X, Y, price=np.ones(N))
+    assert (selector.scores_ != again.scores_).any()
+    # The same weights of all rows: a model and a score without metadata.
+    plain = PermutationImportance(LogisticRegression(), FOLDS, n_repeats=2)
+    np.testing.assert_array_equal(again.scores_, RankSelector(plain).fit(X, Y).scores_)
+    assert set(selector.get_metadata_routing().fit.requests) == {"sample_weight", "groups", "price"}
+    sized = SizeSearchCV(RankSelector(importance), model(), sizes=[2], cv=FOLDS).fit(X, Y, price=PRICE)
+    np.testing.assert_array_equal(sized.selector_.scores_, selector.scores_)
+    # scikit-learn's accuracy with weights of another name.
+    alias = get_scorer("accuracy").set_score_request(sample_weight="price")
+    weighed, custom = (
+        RankSelector(PermutationImportance(model(), FOLDS, one, n_repeats=2)).fit(X, Y, price=PRICE).scores_
+        for one in (alias, scorer())
+    )
+    np.testing.assert_allclose(weighed, custom, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize("function", ["recommend_columns", "selection_error_rates", "run_noise_experiment"])
+def test_metadata_reach_the_selections_of_every_assessment(function):
+    rows, quick = X[:, [0, 2]], {"models": ["gaussian_nb"], "n_splits": 2}
+    merit = CrossValidated(model(), 2, scorer(), encode=True)
+    selector = SubsetSelector(merit, Forward(), n_features=1)
+
+    def selected(price):
+        params = {"price": price}
+        if function == "recommend_columns":
+            found = assessment.recommend_columns(rows, Y, candidates={"own": selector}, params=params, **quick)
+            return found.candidates["own"].columns
+        if function == "selection_error_rates":
+            found = assessment.selection_error_rates(selector, rows, Y, signal=0.1, n_draws=8, params=params)
+            return found.selected_sets.tolist()
+        settings = {"n_added": [1], "n_draws": 1, **quick}
+        found = assessment.run_noise_experiment(rows, Y, merit=merit, params=params, **settings)
+        return found.random_selected_scores["gaussian_nb"].tolist()
+
+    # Expensive are the rows of which the second column predicts the class.
+    assert selected(np.where((X[:, 2] > 0.35) == (Y == 1), 1e4, 1.0)) != selected(np.ones(N))
+    arguments = (selector, rows, Y) if function == "selection_error_rates" else (rows, Y)
+    with pytest.raises(TypeError, match=rf"^{function}\(\) got 'other', which no estimator or scorer requests"):
+        getattr(assessment, function)(*arguments, params={"other": PRICE})
+
+
+def test_requests_are_resolved_once_in_a_search(monkeypatch):
+    calls = []
+    routed = estimators.MetadataRouter.route_params
+    monkeypatch.setattr(
+        estimators.MetadataRouter, "route_params", lambda *of, **given: calls.append(1) or routed(*of, **given)
+    )
+    few, many = (
+        [
+            SubsetSelector(CrossValidated(model(), cv, scorer()), Backward(), n_features=1).fit(X, Y, price=PRICE),
+            len(calls),
+        ][1]
+        for cv in (2, 6)
+    )
+    assert few > 0
+    assert many - few == few
 
 
 def test_metadata_without_a_reader_are_errors():

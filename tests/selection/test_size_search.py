@@ -26,7 +26,7 @@ from tamiz import (
     selection_report,
 )
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, LinearCoefficient, Variance
-from tamiz.exceptions import DataError
+from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models.refits import RefitBackend
 from tamiz.runtime import parallel
 from tamiz.search import Backward, Beam, BestFirst, Exhaustive, Forward
@@ -253,3 +253,13 @@ def test_a_search_is_stored(tmp_path):
     assert again.n_features_ == search.n_features_
     np.testing.assert_array_equal(again.transform(X), search.transform(X))
     np.testing.assert_array_equal(again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
+
+
+def test_imputed_values_are_noted_once():
+    rows = X.copy()
+    rows[3, 1] = rows[5, 0] = np.nan
+    merit = CrossValidated("logistic", cv=2)
+    search = SizeSearchCV(SubsetSelector(merit, Forward(), n_features=1), "logistic", sizes=[1], cv=2)
+    with pytest.warns(TamizWarning) as caught:
+        search.fit(rows, Y)
+    assert sum("missing values count as the mean" in str(one.message) for one in caught) == 1

@@ -23,13 +23,13 @@ from tamiz.sources.views import (
 )
 
 N = 400
-# The table has groups and times, but folds cannot use both.
+# The table has groups and times, but folds cannot use both; and sampling weights.
 OF_FOLDS = ["permutation_importance"]
+REFUSED = [*OF_FOLDS, "mutual_information"]
 RELEVANCES = [
     entry.name
     for entry in criteria.registry.of_kind("relevance")
-    # The weights of the table are not whole.
-    if entry.name not in OF_FOLDS and not needs_graph(entry.load()()) and not entry.load().needs_whole_weights
+    if entry.name not in REFUSED and not needs_graph(entry.load()())
 ]
 
 

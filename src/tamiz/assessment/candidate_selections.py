@@ -35,6 +35,8 @@ ALL_COLUMNS = "all_columns"
 _LABELS = {"cfs": "CFS", "mrmr": "MRMR", "wrapper": "Wrapper", "importance": "Importance"}
 # The default candidates that a comparison uses if they suit the table.
 _DEFAULTS = ("mrmr", "wrapper", "importance")
+# Default candidates whose searches spend most of their time in kernels; the others are mostly Python code.
+_KERNEL_SEARCHES = ("wrapper",)
 # With more coordinates the search by ridge regression is too slow for a default.
 _MAX_COORDINATES = 1_000
 # With more columns the importance is that of shallow trees, in place of permutation in gradient boosting.
@@ -42,7 +44,7 @@ _MAX_PERMUTED = 200
 # Folds of the wrapper inside each fold of the comparison, and the most sets that it evaluates in a search.
 _INNER_FOLDS, _MAX_EVALUATIONS = 5, 20_000
 # Numbers of columns that are compared: small ones differ most in their scores.
-_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
+_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
 
 
 @dataclass(frozen=True)
@@ -159,12 +161,12 @@ class CandidateComparison:
         failure_notes = []
         for name, one in selectors.items():
             try:
-                found[name] = self._search_candidate(one, _LABELS.get(name))
+                found[name] = self._search_candidate(one, _LABELS.get(name), side_by_side=name in _KERNEL_SEARCHES)
             except (DataError, MemoryError) as error:
                 failure_notes.append(f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}")
         return found, failure_notes
 
-    def _search_candidate(self, selector: SelectorAdapter, label: str | None) -> SearchedSets:
+    def _search_candidate(self, selector: SelectorAdapter, label: str | None, *, side_by_side: bool) -> SearchedSets:
         selector.check(self.source.schema)
         parts, seeds = self.folds.splits, self.folds.seeds
 
@@ -179,6 +181,7 @@ class CandidateComparison:
             [-1, *range(len(parts))],
             lambda at: f"Fold {at} of {len(parts)}" if at else "All rows",
             evaluation_cost=selector.evaluation_cost,
+            side_by_side=side_by_side,
         )
         on_all_rows, *in_folds = [sets for sets, _ in results]
         # A column with few values may have none in a fold, which then has fewer columns to choose from.

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_models
 from tamiz.assessment.repeated_searches import run_with_progress
-from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector
+from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector, metadata_readers
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.exceptions import DataError
+from tamiz.models.estimators import check_metadata
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
 from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
@@ -35,6 +36,7 @@ from tamiz.sources.views import (
     as_training_source,
     select_columns,
     select_rows,
+    with_metadata,
 )
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates, Masks
@@ -185,6 +187,7 @@ def run_noise_experiment(
     n_splits: int = 10,
     random_state: Seed = 0,
     n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
 ) -> NoiseExperiment:
     """Score models as random columns, and copies of the best column, are added to a table.
 
@@ -209,6 +212,8 @@ def run_noise_experiment(
         A larger table is sampled to this number of rows, plus a few for rare classes: at least two rows per fold of every class.
     n_splits, random_state, n_jobs
         As in `selection_report`. The seed also draws the sample of rows and the random columns.
+    params : dict, default=None
+        Further values of the rows by name, as in `selection_report`: for the estimator and the scorer of the merit.
 
     Returns
     -------
@@ -252,8 +257,12 @@ def run_noise_experiment(
     selection_sizes = _check_selection_n_added(sizes, selection_n_added)
     for name, value, low in (("n_draws", n_draws, 1), ("max_rows", max_rows, _MIN_ROWS)):
         check_integer(name, value, low=low)
+    # Copies must reach the merit, so duplicates are not removed before the search.
+    merit, params = merit or CFS(), params or {}
+    selector = SubsetSelector(merit, BestFirst(), allow_duplicates=True)
+    check_metadata("run_noise_experiment()", metadata_readers(selector), params)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        original = as_source(X, y, sample_weight, groups=groups, time=time)
+        original = with_metadata(as_source(X, y, sample_weight, groups=groups, time=time), params)
         whole, weight_notes = drop_zero_weights(original)
         messages = [*original.schema.dropped_row_notes, *weight_notes]
         if whole.schema.target is None:
@@ -264,9 +273,6 @@ def run_noise_experiment(
         folds = draw_folds(table, n_splits, rng)
         messages += [*sample_notes, *folds.fold_warnings]
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
-        # Copies must reach the merit, so duplicates are not removed before the search.
-        merit = merit or CFS()
-        selector = SubsetSelector(merit, BestFirst(), allow_duplicates=True)
         best = _best_column(merit, table)
         draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
         noise_table = add_noise_columns(table, draws, best, sizes[-1])

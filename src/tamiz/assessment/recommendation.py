@@ -18,8 +18,9 @@ from tamiz.assessment.candidate_selections import (
     default_candidates,
 )
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
-from tamiz.assessment.selector_adapters import adapt_selector
+from tamiz.assessment.selector_adapters import adapt_selector, metadata_readers
 from tamiz.exceptions import DataError
+from tamiz.models.estimators import check_metadata
 from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
 from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
@@ -27,6 +28,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import quote_name, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.factory import as_source
+from tamiz.sources.views import with_metadata
 from tamiz.statistics.base import Floats
 
 # The largest share of what the reference leaves unexplained (1 - score) that the recommended columns may leave in addition.
@@ -188,6 +190,7 @@ def recommend_columns(
     keep_all: bool = True,
     random_state: Seed = 0,
     n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
 ) -> Recommendation:
     """Return the fewest columns with which the best model is shown to be as good as with all columns.
 
@@ -218,6 +221,8 @@ def recommend_columns(
         Seed of the sample, the folds, the searches and the models.
     n_jobs : int, default=None
         Threads; None uses all cores available to this process. The numbers do not depend on it.
+    params : dict, default=None
+        Further values of the rows by name, as in `selection_report`: for the estimators and scorers of the candidates.
 
     Returns
     -------
@@ -266,8 +271,11 @@ def recommend_columns(
         check_integer("max_rows", max_rows, low=2)
     if candidates is not None and ALL_COLUMNS in candidates:
         raise ValueError(f"candidates must not name {ALL_COLUMNS!r}: all columns are compared in any case.")
+    params = params or {}
+    readers = [reader for selector in (candidates or {}).values() for reader in metadata_readers(selector)]
+    check_metadata("recommend_columns()", readers, params)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        table = as_source(X, y, sample_weight, groups=groups, time=time)
+        table = with_metadata(as_source(X, y, sample_weight, groups=groups, time=time), params)
         whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("recommend_columns requires a target, but the target y is None.")

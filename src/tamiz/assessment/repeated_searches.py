@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import chain, islice
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context, get_config
 
 from tamiz.assessment.selector_adapters import SelectorAdapter
 from tamiz.exceptions import DataError
@@ -50,25 +52,36 @@ def run_with_progress(
     item_name: Callable[[int], str],
     *,
     evaluation_cost: float,
+    side_by_side: bool = False,
 ) -> list[tuple[OutputType, list[str]]]:
     """Return the result of the work for every item, with its warnings; errors name the item.
 
-    `evaluation_cost` is the approximate number of microseconds per column set.
+    `evaluation_cost` is the approximate number of microseconds per column set. `side_by_side` means that most of the work is in
+    kernels, without the interpreter lock: items then run in the threads of the session, each on one thread.
     """
     n_bytes = 8 * source.schema.n_rows * max(len(source.schema.used), 1)
     use_threads = n_bytes > _SMALL_BYTES or evaluation_cost >= _HIGH_COST
-    results: list[tuple[OutputType, list[str]]] = []
-    for at, item in enumerate(progress.track_progress(label, items, total=len(items))):
-        threads = nullcontext() if use_threads else parallel.single_threaded()
+    # scikit-learn's configuration is local to this thread.
+    config = get_config()
+
+    def run(numbered: tuple[int, ItemType]) -> tuple[OutputType, list[str]]:
+        at, item = numbered
         # The progress of the work itself is not shown, only the number of finished items.
         with (
-            threads,
+            nullcontext() if use_threads else parallel.single_threaded(),
+            config_context(**config),
             progress.use_listener(None),
             capture_warnings() as messages,
             _error_context(item_name(at)),
         ):
-            results.append((work(item), messages))
-    return results
+            return work(item), messages
+
+    numbered = enumerate(items)
+    # Side by side, the first one still runs alone, so that the time limit of its search is not shared.
+    results: Iterator[tuple[OutputType, list[str]]] = map(run, numbered)
+    if side_by_side and not use_threads:
+        results = chain(map(run, islice(numbered, 1)), parallel.map_blocks(run, numbered))
+    return list(progress.track_progress(label, results, total=len(items)))
 
 
 @contextmanager

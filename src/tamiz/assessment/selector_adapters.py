@@ -16,7 +16,13 @@ from sklearn.pipeline import Pipeline
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_merit_and_search, resolve_merit, resolve_search
-from tamiz.models.estimators import check_accepts_weights, fit_weighted, native_rows, set_random_state
+from tamiz.models.estimators import (
+    check_accepts_weights,
+    fit_weighted,
+    native_rows,
+    requested_metadata,
+    set_random_state,
+)
 from tamiz.models.named_models import Model
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.selector import Selector
@@ -235,7 +241,7 @@ class _SklearnSelectorAdapter(SelectorAdapter):
     def select(self, source: Source, seed: int) -> SelectedColumns:
         selector = set_random_state(clone(self._selector), seed)
         rows, y, weight = native_rows(selector, source), source.target_values(), weight_array(source)
-        fitted = fit_weighted(selector, rows, y, weight, source.metadata)
+        fitted = fit_weighted(selector, rows, y, weight, requested_metadata(selector, "fit", source.metadata))
         names = source.schema.names
         steps = fitted[:-1] if isinstance(fitted, Pipeline) else None
         last = fitted if steps is None else fitted[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 from tamiz.assessment.error_rates import SelectionErrorRates, Truth
 from tamiz.assessment.fold_scores import ignore_known_warnings
 from tamiz.assessment.repeated_searches import run_with_progress, select_in_folds
-from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector
+from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector, metadata_readers
 from tamiz.assessment.signal_calibration import N_SIGNAL_SELECTIONS, Signal, estimate_signal
 from tamiz.assessment.synthetic_targets import ColumnNumbers, SyntheticTargets, TrueColumns
 from tamiz.exceptions import DataError
+from tamiz.models.estimators import check_metadata
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
@@ -23,7 +25,7 @@ from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
-from tamiz.sources.views import with_target
+from tamiz.sources.views import with_metadata, with_target
 
 Masks = NDArray[np.bool_]
 
@@ -57,6 +59,7 @@ def selection_error_rates(
     max_rows: int | None = None,
     random_state: Seed = 0,
     n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
 ) -> SelectionErrorRates:
     r"""Estimate the true and false positive rates of a selection on targets that are computed from known columns of the table.
 
@@ -85,6 +88,8 @@ def selection_error_rates(
         Seed of the sample, folds, true columns and targets, and of searches that have no seed of their own.
     n_jobs : int, default=None
         Threads; None uses all cores available to this process. The numbers do not depend on it.
+    params : dict, default=None
+        Further values of the rows by name, as in `selection_report`: for the estimators and scorers of the selector.
 
     Returns
     -------
@@ -135,7 +140,8 @@ def selection_error_rates(
     true 0.72, by chance 0.10
     """
     rng = make_rng(random_state)
-    adapter = adapt_selector(selector)
+    adapter, params = adapt_selector(selector), params or {}
+    check_metadata("selection_error_rates()", metadata_readers(selector), params)
     check_choice("truth", truth, ("random", "selected"))
     if n_true is not None:
         check_integer("n_true", n_true, low=1)
@@ -149,7 +155,7 @@ def selection_error_rates(
     if max_rows is not None:
         check_integer("max_rows", max_rows, low=_MIN_ROWS)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        table = as_source(X, y, sample_weight, groups=groups, time=time)
+        table = with_metadata(as_source(X, y, sample_weight, groups=groups, time=time), params)
         whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("selection_error_rates requires a target, but the target y is None.")

@@ -100,14 +100,11 @@ class Relevance(Criterion):
     offers_p_values : bool
         Whether `column_tests` returns tests, so that columns can be selected at a false discovery rate. A relevance that reads rows
         has none.
-    needs_whole_weights : bool
-        Whether row weights must be whole numbers, because a row of weight 2 is read as two equal rows.
     """
 
     used_by_default: ClassVar[bool] = True
     offers_p_values: ClassVar[bool] = False
     supports_bootstrap: ClassVar[bool] = True
-    needs_whole_weights: ClassVar[bool] = False
 
     @property
     def supports_multioutput(self) -> bool:

@@ -41,14 +41,20 @@ class ExpectedInformation:
 
     with the numbers of rows :math:`a_i`, :math:`b_j` of the values: the mean over all orders of the rows of one column.
 
+    With sampling weights :math:`a_i`, :math:`b_j` and n are effective sample sizes, :math:`(\sum w)^2 / \sum w^2` over the rows of
+    a value and over all rows, rounded to whole numbers. The term of two values with the shares :math:`p_i` and :math:`q_j` of the
+    weights is multiplied by :math:`p_i q_j n^2 / (a_i b_j)`, which is 1 for equal weights.
+
     Parameters
     ----------
     class_counts : ndarray of shape (n_values, n_classes)
-        The numbers of rows of the values of all columns, one column after the other, in each class of the target.
+        The weights of the values of all columns, one column after the other, in each class of the target.
     starts : ndarray of shape (n_columns + 1,)
         The values of column c are the rows [starts[c], starts[c + 1]).
     conditional : bool
         Whether pairs are also permuted within the classes; otherwise their conditional information is that of all rows.
+    class_squares : ndarray of shape (n_values, n_classes), default=None
+        The sums of the squares of sampling weights. None for weights that are numbers of rows.
 
     Attributes
     ----------
@@ -58,7 +64,7 @@ class ExpectedInformation:
     Raises
     ------
     DataError
-        When a number of rows is not whole.
+        When a number of rows is not whole, without `class_squares`.
 
     References
     ----------
@@ -66,27 +72,49 @@ class ExpectedInformation:
     correction for chance, JMLR 11.
     """
 
-    def __init__(self, class_counts: Floats, starts: NDArray[np.int64], *, conditional: bool) -> None:
-        if not _are_whole(class_counts):
+    def __init__(
+        self,
+        class_counts: Floats,
+        starts: NDArray[np.int64],
+        *,
+        conditional: bool,
+        class_squares: Floats | None = None,
+    ) -> None:
+        if class_squares is None and not _are_whole(class_counts):
             raise DataError(
-                "correction='chance' needs rows that count as whole numbers, but those of sampling weights and of groups count as "
+                "correction='chance' needs rows that count as whole numbers or have sampling weights, but those of groups count as "
                 "fractions. Use correction='none' (--correction none)."
             )
-        counts = class_counts.astype(np.int64)
         self._starts = starts
-        own = counts.sum(axis=1)
-        groups = counts if conditional else own[:, None]
-        self._sizes = np.ascontiguousarray(np.column_stack([own, groups]).T)
+        # A row of a whole number of rows has a weight of 1, and so has its square.
+        class_squares = class_counts if class_squares is None else class_squares
+        end = starts[:2][-1]
+
+        def in_groups(table: Floats) -> Floats:
+            """Return the sums in all rows, and in each class or again in all rows: shape (1 + n_groups, n_values)."""
+            own = table.sum(axis=1)
+            return np.ascontiguousarray(np.vstack([own, table.T if conditional else own]))
+
+        weights, squares = in_groups(class_counts), in_groups(class_squares)
+        self._weights = weights[:, :end].sum(axis=1)
+        self._n_rows = _effective_sizes(self._weights, squares[:, :end].sum(axis=1))
+        self._sizes, self._units = _margins(weights, squares, self._weights, self._n_rows)
         for c in range(len(starts) - 1):
-            self._sizes[:, starts[c] : starts[c + 1]].sort(axis=1)
-        classes = np.sort(counts[: starts[1]].sum(axis=0)) if len(starts) > 1 else np.zeros(0, dtype=np.int64)
-        self._logs = np.log2(np.maximum(np.arange(classes.sum() + 1), 1))
+            here = slice(starts[c], starts[c + 1])
+            order = self._sizes[:, here].argsort(axis=1, kind="stable")
+            for array in (self._sizes, self._units):
+                array[:, here] = np.take_along_axis(array[:, here], order, axis=1)
+        of_classes = class_counts[None, :end].sum(axis=1), class_squares[None, :end].sum(axis=1)
+        (sizes,), (units,) = _margins(*of_classes, self._weights[:1], self._n_rows[:1])
+        order = sizes.argsort(kind="stable")
+        classes = sizes[order], units[order]
+        self._logs = np.log2(np.maximum(np.arange(self._n_rows.max(initial=0) + 1), 1))
         self.relevances = np.zeros(len(starts) - 1)
 
         def fill(span: tuple[int, int]) -> None:
             for c in range(*span):
-                own = self._sizes[0, starts[c] : starts[c + 1]]
-                self.relevances[c] = kernels.expected_information(own, classes, self._logs)
+                own = self._sizes[0, starts[c] : starts[c + 1]], self._units[0, starts[c] : starts[c + 1]]
+                self.relevances[c] = kernels.expected_information(*own, *classes, self._n_rows[0], self._logs)
 
         parallel.run_blocks(fill, parallel.block_ranges(len(self.relevances), _BLOCK_COLUMNS))
 
@@ -96,9 +124,8 @@ class ExpectedInformation:
 
         def fill(span: tuple[int, int]) -> None:
             here = slice(*span)
-            kernels.expected_pair_information(
-                self._sizes, self._starts, first[here], second[here], self._logs, out[here]
-            )
+            groups = self._sizes, self._units, self._n_rows, self._weights
+            kernels.expected_pair_information(*groups, self._starts, first[here], second[here], self._logs, out[here])
 
         parallel.run_blocks(fill, parallel.block_ranges(len(first), _BLOCK_PAIRS))
         return out
@@ -198,7 +225,7 @@ def _chance_level(column: int, tables: Sequence[Floats]) -> ChanceLevel | None:
     if any(_is_above_chance(table) for table in counts):
         return None
     expected = [
-        float(ExpectedInformation(table, np.array([0, len(table)]), conditional=False).relevances[0])
+        float(ExpectedInformation(table * 1.0, np.array([0, len(table)]), conditional=False).relevances[0])
         for table in counts
     ]
     information = [_information(table) for table in counts]
@@ -226,6 +253,22 @@ def _information(table: NDArray[np.int64]) -> float:
     found = np.zeros(3)
     entropies(table.astype(np.float64), float(table.sum()), found)
     return float(found[2])
+
+
+def _effective_sizes(weights: Floats, squares: Floats) -> NDArray[np.int64]:
+    """Return the effective sample sizes of rows, from sums of their weights and of the squares of these, as whole numbers."""
+    sizes = np.divide(weights * weights, squares, out=np.zeros_like(weights), where=squares > 0)
+    # Half a row is rounded down, whatever the scale of the weights was. Squares of very small weights are 0.
+    return np.maximum(np.floor(sizes + (0.5 - 1e-9)), weights > 0).astype(np.int64)
+
+
+def _margins(
+    weights: Floats, squares: Floats, totals: Floats, n_rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return the numbers of rows of values, and their units, in groups of rows: shape (n_groups, n_values)."""
+    sizes = np.minimum(_effective_sizes(weights, squares), n_rows[:, None])
+    units = weights * n_rows[:, None]
+    return sizes, np.divide(units, totals[:, None] * sizes, out=np.zeros_like(units), where=sizes > 0)
 
 
 def _are_whole(counts: Floats) -> bool:

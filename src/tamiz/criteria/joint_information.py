@@ -94,6 +94,8 @@ class JointInformation:
         Whether pairs are also counted within the classes; otherwise the conditional information of pairs is that of all rows.
     correct : bool
         Whether the expectation under independence is subtracted from the information of columns and pairs.
+    sampled : bool
+        Whether the rows have sampling weights.
 
     Attributes
     ----------
@@ -103,7 +105,9 @@ class JointInformation:
         The largest entropy of a column; no information of a pair is larger.
     """
 
-    def __init__(self, rows: CodedRows, *, distribute: bool, conditional: bool, correct: bool) -> None:
+    def __init__(
+        self, rows: CodedRows, *, distribute: bool, conditional: bool, correct: bool, sampled: bool = False
+    ) -> None:
         columns, codes = list(rows.columns[:-1]), rows.codes
         n_columns, n_classes = rows.columns[-1], rows.coding.sizes[rows.columns[-1]]
         self._distribute = distribute
@@ -112,7 +116,7 @@ class JointInformation:
         sizes = np.array([rows.coding.sizes[c] for c in columns], dtype=np.int64)
         # The values of column c, missing last, have the rows [starts[c], starts[c + 1]) of the counts.
         self._starts = _bounds(sizes + 1)
-        tables = self._count_classes(labels, n_classes)
+        tables = self._count_classes(labels, n_classes, rows.weight)
         entropies = np.zeros((len(columns), 3))
         kernels.stacked_entropies(tables, self._starts, distribute, entropies)
         self.relevances = np.zeros(n_columns)
@@ -131,7 +135,10 @@ class JointInformation:
         self._by_bits = (sizes <= _MAX_BIT_VALUES) & (len(rows.weight) == 0)
         self._expected: ExpectedInformation | None = None
         if correct:
-            self._expected = ExpectedInformation(self._class_counts, self._starts, conditional=conditional)
+            squares = self._count_classes(labels, n_classes, np.square(rows.weight))[:, :-1] if sampled else None
+            self._expected = ExpectedInformation(
+                self._class_counts, self._starts, conditional=conditional, class_squares=squares
+            )
             self.relevances[columns] -= self._expected.relevances
 
     def class_counts(self, column: int) -> Floats:
@@ -140,14 +147,14 @@ class JointInformation:
         counts: Floats = self._class_counts[self._starts[c] : self._starts[c + 1]]
         return counts[:-1] if self._distribute else counts
 
-    def _count_classes(self, labels: NDArray[Any], n_classes: int) -> Floats:
+    def _count_classes(self, labels: NDArray[Any], n_classes: int, weight: Floats) -> Floats:
         """Return the weights of the values of every column in every class; no row is in the last class, of missing values."""
         tables = np.zeros((int(self._starts[-1]), n_classes + 1))
         count = kernels.count_class_weights_8 if labels.dtype == np.uint8 else kernels.count_class_weights_16
 
         def count_columns(span: tuple[int, int]) -> None:
             for c in range(*span):
-                count(self._codes[c], labels, self._weight, tables[self._starts[c] : self._starts[c + 1]])
+                count(self._codes[c], labels, weight, tables[self._starts[c] : self._starts[c + 1]])
 
         self._run(count_columns)
         return tables
@@ -232,6 +239,8 @@ class MeanInformation:
         weights of the rows are the same for all outputs.
     correct : bool
         Whether the expectation under independence is subtracted from the information of columns and pairs.
+    sampled : bool
+        Whether the rows have sampling weights.
 
     Attributes
     ----------
@@ -241,8 +250,16 @@ class MeanInformation:
         The largest entropy of a column; no information of a pair is larger.
     """
 
-    def __init__(self, tables: Sequence[CodedRows], *, distribute: bool, conditional: bool, correct: bool) -> None:
-        rules = {"distribute": distribute, "conditional": conditional, "correct": correct}
+    def __init__(
+        self,
+        tables: Sequence[CodedRows],
+        *,
+        distribute: bool,
+        conditional: bool,
+        correct: bool,
+        sampled: bool = False,
+    ) -> None:
+        rules = {"distribute": distribute, "conditional": conditional, "correct": correct, "sampled": sampled}
         outputs = [JointInformation(rows, **rules) for rows in tables]
         self._outputs = outputs
         self.relevances = np.mean([one.relevances for one in outputs], axis=0)

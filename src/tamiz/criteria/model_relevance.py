@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
-from tamiz.exceptions import DataError
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import ImputationNote, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
@@ -178,16 +177,11 @@ def _merged_level_warnings(schema: Schema, max_levels: int, caller: str) -> list
     ]
 
 
-def repeat_rows(source: Source, caller: str) -> Source:
-    """Return the table with every row repeated by its weight; raise DataError for sampling weights."""
+def repeat_frequencies(source: Source) -> Source:
+    """Return the table with every row repeated by its frequency weight; a table with sampling weights as it is."""
     weight = weight_array(source)
-    if weight is None:
+    if weight is None or source.schema.weight_kind == "sampling":
         return source
-    if (weight != np.floor(weight)).any():
-        raise DataError(
-            f"{caller} compares rows with rows, so a weight must be the number of equal rows, but {source.schema.weight!r} are "
-            "sampling weights. Use another criterion, or omit the weights."
-        )
     check_memory(8.0 * weight.sum(), f"Repeating the rows {weight.sum():,.0f} times", "Divide the weights by a number.")
     return select_rows(source, np.repeat(np.arange(len(weight)), weight.astype(np.intp)))
 

@@ -39,13 +39,15 @@ class MultiSURF(RowComparison):
     Raises
     ------
     DataError
-        When the table has no target, or rows have sampling weights: a row of frequency weight 2 is two equal rows, each the
-        other's nearest hit.
+        When the table has no target.
 
     Notes
     -----
     Cost O(n^2 p), about twice that of `ReliefF`, and O(64 n) memory for each thread beyond the rows. It has no parameter to choose,
     and detects interactions of two columns and main effects.
+
+    A row of frequency weight 2 is two equal rows, each the other's nearest hit. With sampling weights all means, standard
+    deviations and shares are weighted; n - 1 is the effective number of rows minus 1.
 
     A pair of rows counts for a column only where both values are present, and their distance is the mean over these columns. A
     column with a single value, also beside missing ones, scores 0 and is left out of the distances.
@@ -98,14 +100,15 @@ class MultiSURF(RowComparison):
                 n_shared = present[:, block].T @ present + (len(rows.source_columns) - len(present))
                 # Rows without a common present column are near none.
                 distances = np.divide(distances, n_shared, out=np.full_like(distances, np.inf), where=n_shared > 0)
-            mark_near_rows(block, distances, near)
+            mark_near_rows(block, rows.weight, distances, near)
             totals = np.zeros(len(rows.source_columns))
-            add_near_differences(rows.table, block, near, *groups.segments(block), groups.shares, totals)
+            segments = groups.segments(block)
+            add_near_differences(rows.table, block, rows.weight, near, *segments, groups.shares, totals)
             return totals
 
         n_values = max(rows.n_rows, len(groups.shares) * len(rows.source_columns))
         sums: Floats = sum_over_blocks(block_sums, np.arange(rows.n_rows), n_values)
-        return sums / rows.n_rows
+        return sums / rows.weight.sum()
 
 
 def _present_values(rows: ComparedRows) -> Floats | None:
@@ -119,12 +122,12 @@ class _ClassGroups:
 
     def __init__(self, rows: ComparedRows) -> None:
         self._starts = rows.class_starts()
-        class_sizes = np.diff(self._starts)
-        n_classes = len(class_sizes)
-        self._class_of = np.repeat(np.arange(n_classes), class_sizes)
+        n_classes = len(self._starts) - 1
+        self._class_of = np.repeat(np.arange(n_classes), np.diff(self._starts))
         # The groups of the segments for a row of each class.
         self._groups = np.where(np.eye(n_classes, dtype=bool), 0, np.arange(1, n_classes + 1))
-        self.shares: Floats = np.concatenate([[0.0], class_sizes / rows.n_rows])
+        class_weights = np.add.reduceat(rows.weight, self._starts[:-1])
+        self.shares: Floats = np.concatenate([[0.0], class_weights / rows.weight.sum()])
 
     def segments(self, block: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the bounds of the segments and their groups, for every row of a block."""
@@ -138,7 +141,11 @@ class _TargetGroups:
         target = np.asarray(rows.target)
         # Scaled by a power of 2, which is exact: squares of very small numbers underflow.
         self._target = np.ldexp(target, -np.frexp(np.abs(target).max())[1])
-        self._radius = np.std(self._target, ddof=1)
+        total = rows.weight.sum()
+        deviations = self._target - (rows.weight * self._target).sum() / total
+        # Sampling weights sum to the effective number of rows.
+        n_free = max(total - 1, np.finfo(float).tiny)
+        self._radius = np.sqrt((rows.weight * deviations * deviations).sum() / n_free)
         self.shares: Floats = np.array([0.0, 1.0])
 
     def segments(self, block: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -19,7 +19,8 @@ from tamiz.criteria.information_estimators import (
     neighbor_information,
     standardize,
 )
-from tamiz.criteria.model_relevance import draw_rows, repeat_rows
+from tamiz.criteria.model_relevance import draw_rows, repeat_frequencies
+from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import list_names, warn_user
@@ -66,8 +67,8 @@ class MutualInformation(RowRelevance):
     Raises
     ------
     DataError
-        When there is no target, or rows have sampling weights: a row of frequency weight 2 is two equal rows, each the
-        other's nearest neighbour.
+        When there is no target, or rows have sampling weights: the digamma function of a number of neighbours has no established
+        form for weights. A row of frequency weight 2 is two equal rows, each the other's nearest neighbour.
 
     Notes
     -----
@@ -95,7 +96,6 @@ class MutualInformation(RowRelevance):
 
     used_by_default: ClassVar[bool] = False
     supports_bootstrap: ClassVar[bool] = False
-    needs_whole_weights: ClassVar[bool] = True
     unit: ClassVar[str] = "bits"
 
     def __init__(
@@ -120,8 +120,12 @@ class MutualInformation(RowRelevance):
     def score(self, source: Source) -> Floats:
         """Return the scores of the table's columns, after comparing its rows with their neighbours."""
         self.check(source.schema)
-        source = repeat_rows(source, "MutualInformation")
-        source, _ = draw_rows(source, self.max_rows, self.random_state, "MutualInformation")
+        if source.schema.weight_kind == "sampling":
+            raise DataError(
+                "MutualInformation counts neighbours, and no estimator from counts of neighbours is established for sampling "
+                f"weights such as {source.schema.weight!r}. Use InformationGain, or omit the weights."
+            )
+        source, _ = draw_rows(repeat_frequencies(source), self.max_rows, self.random_state, "MutualInformation")
         schema = source.schema
         scorer = _ColumnScorer(
             target_array(source), schema, self.n_neighbors, missing_is_level=self.missing == "category"

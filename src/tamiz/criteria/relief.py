@@ -61,8 +61,7 @@ class ReliefF(RowComparison):
     Raises
     ------
     DataError
-        When the table has no target, or rows have sampling weights: a row of frequency weight 2 is two equal rows, each the
-        other's nearest hit.
+        When the table has no target.
 
     Notes
     -----
@@ -70,6 +69,10 @@ class ReliefF(RowComparison):
     that is independent of the target by itself still scores high where near rows of different classes differ in it: unlike
     criteria of single columns, ReliefF finds columns that interact. Where one class has many times more rows than the others, its
     nearest hits are nearer than its nearest misses in every column, and noise scores above 0; a warning states it.
+
+    A row of frequency weight 2 is two equal rows, each the other's nearest hit. With sampling weights the mean over the rows i is
+    weighted, the influence of a neighbour is also proportional to its weight, and P(c) is the share of the weights of class c. The
+    k nearest rows are counted, not weighed.
 
     Missing values are treated as in Weka: if the value of one row is missing, the difference is its expected value 1 - 1/L for a
     category with L levels, and max(x, 1 - x) for a number scaled to x in [0, 1]; if both are missing, it is 1 - 1/L, and 1 for
@@ -173,7 +176,7 @@ def _neighbors(
     distance_block(rows.table, queries, distances)
     nearest = np.empty((len(queries), len(starts) - 1, len(influence)), dtype=np.int64)
     nearest_by_group(distances, queries, starts, nearest)
-    influences = np.where(nearest >= 0, influence, 0.0)
+    influences = np.where(nearest >= 0, influence * rows.weight[nearest], 0.0)
     # A class of a single row has no hits.
     total = influences.sum(axis=2, keepdims=True)
     return nearest, np.divide(influences, total, out=influences, where=total > 0)
@@ -191,19 +194,19 @@ def _weighted_sums(
 
 def _class_scores(rows: ComparedRows, queries: NDArray[np.int64], influence: Floats) -> Floats:
     starts = rows.class_starts()
-    class_sizes = np.diff(starts)
-    share = class_sizes / rows.n_rows
-    class_of = np.repeat(np.arange(len(share)), class_sizes)
+    share = np.add.reduceat(rows.weight, starts[:-1]) / rows.weight.sum()
+    class_of = np.repeat(np.arange(len(share)), np.diff(starts))
     # The weight of neighbours of class c for a row of class d.
     class_weights = share / (1 - share[:, None])
     np.fill_diagonal(class_weights, -1.0)
 
     def block_sums(block: NDArray[np.int64]) -> Floats:
         nearest, influences = _neighbors(rows, block, starts, influence)
-        return _weighted_sums(rows, block, nearest, influences * class_weights[class_of[block]][:, :, None])
+        weights = class_weights[class_of[block]] * rows.weight[block, None]
+        return _weighted_sums(rows, block, nearest, influences * weights[:, :, None])
 
     sums: Floats = sum_over_blocks(block_sums, queries, rows.n_rows)
-    return sums / len(queries)
+    return sums / rows.weight[queries].sum()
 
 
 def _regression_scores(rows: ComparedRows, queries: NDArray[np.int64], influence: Floats) -> Floats:
@@ -212,6 +215,7 @@ def _regression_scores(rows: ComparedRows, queries: NDArray[np.int64], influence
 
     def block_sums(block: NDArray[np.int64]) -> Floats:
         nearest, influences = _neighbors(rows, block, starts, influence)
+        influences *= rows.weight[block, None, None]
         weights = influences * np.abs(target[block][:, None, None] - target[nearest])
         different = _weighted_sums(rows, block, nearest, weights)
         both = _weighted_sums(rows, block, nearest, influences)
@@ -219,7 +223,7 @@ def _regression_scores(rows: ComparedRows, queries: NDArray[np.int64], influence
 
     with_target, all_differences, target_differences = sum_over_blocks(block_sums, queries, rows.n_rows)
     n_different = target_differences[0]
-    n_alike = len(queries) - n_different
+    n_alike = rows.weight[queries].sum() - n_different
     # Without a difference of the targets, or without equal ones, that part is 0.
     separating = with_target / n_different if n_different > 0 else 0.0
     within = (all_differences - with_target) / n_alike if n_alike > 0 else 0.0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.criteria.base import Relevance, RowRelevance
-from tamiz.criteria.model_relevance import draw_rows, repeat_rows
+from tamiz.criteria.model_relevance import draw_rows, repeat_frequencies
 from tamiz.kernels import read_only
 from tamiz.kernels.relief import (
     CODE,
@@ -27,7 +27,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import target_array
+from tamiz.sources.views import target_array, weight_array
 from tamiz.statistics.base import Floats
 
 # A study compares at most this many values, about two seconds, but at least this many rows, however many columns there are.
@@ -49,11 +49,14 @@ class ComparedRows:
         The column of the source that each column of `table` is.
     target : ndarray of shape (n_rows,)
         Codes of classes, or numbers.
+    weight : ndarray of shape (n_rows,)
+        Sampling weights; ones without them.
     """
 
     table: ScaledColumns
     source_columns: NDArray[np.intp]
     target: NDArray[Any]
+    weight: Floats
 
     @property
     def n_rows(self) -> int:
@@ -76,8 +79,6 @@ class RowComparison(RowRelevance):
 
     used_by_default: ClassVar[bool] = False
     supports_bootstrap: ClassVar[bool] = False
-    needs_whole_weights: ClassVar[bool] = True
-
     max_rows: int | None
     random_state: Seed
 
@@ -112,7 +113,7 @@ class RowComparison(RowRelevance):
         rng = make_rng(self.random_state)
         scores = np.zeros(source.schema.n_columns)
         name = type(self).__name__
-        rows = self.read_rows(draw_rows(repeat_rows(source, name), self.max_rows, rng, name)[0])
+        rows = self.read_rows(draw_rows(repeat_frequencies(source), self.max_rows, rng, name)[0])
         if len(rows.source_columns) and rows.target.min() != rows.target.max():
             scores[rows.source_columns] = self.compare_rows(rows, source.schema, rng)
         return scores
@@ -147,6 +148,7 @@ def read_compared_rows(source: Source, *, sort_by_target: bool, skip_missing: bo
         "Set max_rows, or keep fewer columns first, with RankSelector.",
     )
     target = target_array(source)
+    weight = weight_array(source) if schema.weight_kind == "sampling" else None
     order = np.argsort(target, kind="stable") if sort_by_target else np.arange(len(target))
     position = np.empty(len(order), dtype=np.intp)
     position[order] = np.arange(len(order))
@@ -168,7 +170,9 @@ def read_compared_rows(source: Source, *, sort_by_target: bool, skip_missing: bo
     kinds[complete] = np.where(is_number, COMPLETE_NUMBER, COMPLETE_CODE)[complete]
     expected = np.where(is_number | skip_missing, 0.0, 1 - 1 / np.maximum(n_levels, 1))
     table = ScaledColumns(read_only(values[varies]), read_only(kinds[varies]), read_only(expected[varies]))
-    return ComparedRows(table, schema.used[varies], target[order])
+    return ComparedRows(
+        table, schema.used[varies], target[order], np.ones(len(order)) if weight is None else weight[order]
+    )
 
 
 def scaled_differences(values: Floats) -> Floats:

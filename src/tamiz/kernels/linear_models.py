@@ -29,13 +29,13 @@ _MAX_CHANGE = 2e-10
 
 
 class LeastSquaresFolds(NamedTuple):
-    """Products of columns, and test rows, of every fold.
+    """Products of columns, and test rows, of every fold, for one or more targets.
 
-    `cross` has the products of columns and target, `scale` the units of the columns, `tested_squares` the sums of squares of
-    the test rows, and `largest_raw` the largest absolute values of columns before centring, the target last, in units of
-    `scale`. `fold_limits` has for every fold the largest possible rank, the norm of the target in the training rows, and the
-    square roots of the test and training weights. `tested_gram` has the products of the test columns, and no folds if rows are
-    few. `tested` has the test columns, and the target last.
+    `cross` has the products of targets and columns, `scale` the units of the columns, `tested_squares` the sums of squares of
+    the test rows, and `largest_raw` the largest absolute values of columns before centring, the targets last, in units of
+    `scale`. `fold_limits` has for every fold the largest possible rank, the square roots of the test and training weights, and
+    the norms of the targets in the training rows. `tested_gram` has the products of the test columns, and no folds if rows are
+    few. `tested` has the test columns, and the targets last.
     """
 
     gram: NDArray[np.float64]
@@ -70,7 +70,7 @@ class DiscriminantFolds(NamedTuple):
 
 
 _LEAST_SQUARES = record(
-    LeastSquaresFolds, ro(float64, 3), *[ro(float64, 2)] * 5, ro(float64, 3), ro(float64, 2), ro(int64)
+    LeastSquaresFolds, *[ro(float64, 3)] * 2, *[ro(float64, 2)] * 4, ro(float64, 3), ro(float64, 2), ro(int64)
 )
 _DISCRIMINANT = record(
     DiscriminantFolds,
@@ -148,29 +148,27 @@ def _solve(inverse, n, right, half, solution):
         solution[b] = total
 
 
-@jit(float64(ro(float64, 2), ro(int64), int64, ro(float64)), reassociate=True)
-def _squared_errors_by_gram(tested_gram, members, n, solution):
-    """Return a sum of squared errors from products of columns, which may cancel. The target is the last column."""
-    last = tested_gram[tested_gram.shape[0] - 1]
-    total = last[tested_gram.shape[0] - 1]
+@jit(float64(ro(float64, 2), int64, ro(int64), int64, ro(float64)), reassociate=True)
+def _squared_errors_by_gram(tested_gram, target, members, n, solution):
+    """Return a sum of squared errors from products of columns, which may cancel; `target` is the column of the target."""
+    own = tested_gram[target]
+    total = own[target]
     for a in range(n):
         row = tested_gram[members[a]]
-        inner = -2.0 * last[members[a]]
+        inner = -2.0 * own[members[a]]
         for b in range(n):
             inner += row[members[b]] * solution[b]
         total += solution[a] * inner
     return total
 
 
-@jit(float64(ro(float64, 2), int64, int64, ro(int64), int64, ro(float64), rw(float64)), reassociate=True)
-def _squared_errors_by_rows(tested, first, stop, members, n, solution, residuals):
+@jit(float64(ro(float64, 2), ro(float64), int64, int64, ro(int64), int64, ro(float64), rw(float64)), reassociate=True)
+def _squared_errors_by_rows(tested, target, first, stop, members, n, solution, residuals):
     """Return a sum of squared errors, computed row by row."""
-    n_columns = tested.shape[0] - 1
     total = 0.0
     row = first
     while row < stop:
         n_rows = min(_BLOCK_ROWS, stop - row)
-        target = tested[n_columns]
         for i in range(n_rows):
             residuals[i] = target[row + i]
         for a in range(n):
@@ -183,19 +181,19 @@ def _squared_errors_by_rows(tested, first, stop, members, n, solution, residuals
     return total
 
 
-@jit(void(_LEAST_SQUARES, float64, bool_, CANDIDATES, int64, int64, rw(float64, 2), rw(bool_, 2)))
+@jit(void(_LEAST_SQUARES, float64, bool_, CANDIDATES, int64, int64, rw(float64, 3), rw(bool_, 3)))
 def linear_squared_errors(
     fold_arrays, rank_tolerance, scale_sensitive, candidates, first, stop, squared_errors, needs_refit
 ):
-    """Fill the sums of squared errors of least squares for the candidates first .. stop, in every fold.
+    """Fill the sums of squared errors of least squares for the candidates first .. stop, in every fold and for every target.
 
-    `needs_refit` is set for a candidate and fold if the refit may differ by more than 2e-10 relative: rounding errors are
+    `needs_refit` is set for a candidate, fold and target if the refit may differ by more than 2e-10 relative: rounding errors are
     amplified by nearly collinear columns, or the refit truncates singular values below `rank_tolerance` times the largest.
     `scale_sensitive` means that the refit loses digits if units of columns differ.
     """
     gram, cross, scale, tested_squares, largest_raw, fold_limits, tested_gram, tested, folds = fold_arrays
     parents, parent, starts, flipped = candidates
-    n_folds, n_columns = cross.shape
+    n_folds, n_targets, n_columns = cross.shape
     inside, members = np.empty(n_columns, dtype=np.bool_), np.empty(n_columns, dtype=np.int64)
     factor, inverse = np.empty((n_columns, n_columns)), np.empty((n_columns, n_columns))
     diagonal, right = np.empty(n_columns), np.empty(n_columns)
@@ -210,43 +208,48 @@ def linear_squared_errors(
             )
             if inverse_trace == np.inf:
                 continue
-            longest, shortest = 0.0, 0.0
+            longest, shortest, reach = 0.0, 0.0, 0.0
             for a in range(n):
                 unit = scale[f, members[a]] * scale[f, members[a]]
-                right[a] = cross[f, members[a]]
                 longest += unit
                 shortest += diagonal[a] / unit
+                reach += tested_squares[f, members[a]]
             # An upper bound of the condition number of the columns in their own units.
-            condition = math.sqrt(longest * shortest)
+            condition, reach = math.sqrt(longest * shortest), math.sqrt(reach)
             if not 2.0 * rank_tolerance * condition < 1.0:
                 continue
-            _solve(inverse, n, right, half, solution)
-            norm, reach, noise = 0.0, 0.0, largest_raw[f, n_columns]
-            for a in range(n):
-                norm += solution[a] * solution[a]
-                reach += tested_squares[f, members[a]]
-                noise += abs(solution[a]) * largest_raw[f, members[a]]
-            norm, reach = math.sqrt(norm), math.sqrt(reach)
-            # An upper bound of the norm of the difference between these predictions and those of a refit, over the
-            # test rows.
-            prediction_error = (
-                _PRODUCT_ROUNDING * inverse_trace * (norm + fold_limits[f, 1]) * reach
-                + 4.0 * _EPS * noise * fold_limits[f, 2]
-            )
-            if scale_sensitive:
-                prediction_error += (
-                    _PRODUCT_ROUNDING * condition * fold_limits[f, 1] * fold_limits[f, 2] / fold_limits[f, 3]
+            for t in range(n_targets):
+                for a in range(n):
+                    right[a] = cross[f, t, members[a]]
+                _solve(inverse, n, right, half, solution)
+                norm, noise, target_norm = 0.0, largest_raw[f, n_columns + t], fold_limits[f, 3 + t]
+                for a in range(n):
+                    norm += solution[a] * solution[a]
+                    noise += abs(solution[a]) * largest_raw[f, members[a]]
+                norm = math.sqrt(norm)
+                # An upper bound of the norm of the difference between these predictions and those of a refit, over the
+                # test rows.
+                prediction_error = (
+                    _PRODUCT_ROUNDING * inverse_trace * (norm + target_norm) * reach
+                    + 4.0 * _EPS * noise * fold_limits[f, 1]
                 )
-            total = -1.0
-            if tested_gram.shape[0] > 0:
-                total = _squared_errors_by_gram(tested_gram[f], members, n, solution)
-                size = math.sqrt(tested_gram[f, n_columns, n_columns]) + norm * reach
-                if not _PRODUCT_ROUNDING * size * size < 0.01 * _MAX_CHANGE * total:
-                    total = -1.0
-            if total < 0.0:
-                total = _squared_errors_by_rows(tested, folds[f], folds[f + 1], members, n, solution, residuals)
-            squared_errors[c, f] = total
-            needs_refit[c, f] = not 2.0 * prediction_error < _MAX_CHANGE * math.sqrt(total)
+                if scale_sensitive:
+                    prediction_error += (
+                        _PRODUCT_ROUNDING * condition * target_norm * fold_limits[f, 1] / fold_limits[f, 2]
+                    )
+                total = -1.0
+                if tested_gram.shape[0] > 0:
+                    total = _squared_errors_by_gram(tested_gram[f], n_columns + t, members, n, solution)
+                    size = math.sqrt(tested_gram[f, n_columns + t, n_columns + t]) + norm * reach
+                    if not _PRODUCT_ROUNDING * size * size < 0.01 * _MAX_CHANGE * total:
+                        total = -1.0
+                if total < 0.0:
+                    target = tested[n_columns + t]
+                    total = _squared_errors_by_rows(
+                        tested, target, folds[f], folds[f + 1], members, n, solution, residuals
+                    )
+                squared_errors[c, f, t] = total
+                needs_refit[c, f, t] = not 2.0 * prediction_error < _MAX_CHANGE * math.sqrt(total)
 
 
 @jit(

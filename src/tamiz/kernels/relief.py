@@ -155,11 +155,11 @@ def add_neighbor_differences(columns, queries, neighbors, weights, totals):
         totals[c] += total
 
 
-@jit(void(ro(int64), rw(float64, 2), rw(float64, 2)), reassociate=True)
-def mark_near_rows(queries, distances, near):
-    """Fill near[b, t] with 1 where the distance of row queries[b] to row t is below the mean minus half the standard deviation.
+@jit(void(ro(int64), ro(float64), rw(float64, 2), rw(float64, 2)), reassociate=True)
+def mark_near_rows(queries, weight, distances, near):
+    """Fill near[b, t] with weight[t] if the distance of rows queries[b] and t is below the mean minus half the standard deviation.
 
-    Mean and standard deviation are over the other rows. Row queries[b] and rows at an infinite distance do not count and have 0.
+    Weighted mean and standard deviation are over the other rows. Row queries[b] and rows at an infinite distance have weight 0.
     """
     n = distances.shape[1]
     for b in range(queries.shape[0]):
@@ -168,21 +168,21 @@ def mark_near_rows(queries, distances, near):
         count, total, squares = 0.0, 0.0, 0.0
         for t in range(n):
             finite = row[t] < np.inf
-            count += 1.0 if finite else 0.0
-            total += row[t] if finite else 0.0
-        mean = total / max(count, 1.0)
+            count += weight[t] if finite else 0.0
+            total += weight[t] * row[t] if finite else 0.0
+        mean = total / count if count > 0.0 else 0.0
         for t in range(n):
             deviation = row[t] - mean if row[t] < np.inf else 0.0
-            squares += deviation * deviation
+            squares += weight[t] * deviation * deviation
         # Less by rounding errors: a row at the threshold is not near.
-        threshold = (mean - 0.5 * np.sqrt(squares / max(count, 1.0))) * (1.0 - TIE_WIDTH)
+        threshold = (mean - 0.5 * np.sqrt(squares / count if count > 0.0 else 0.0)) * (1.0 - TIE_WIDTH)
         for t in range(n):
-            near[b, t] = 1.0 if row[t] < threshold else 0.0
+            near[b, t] = weight[t] if row[t] < threshold else 0.0
 
 
 @jit(UniTuple(float64, 2)(float64, ro(float64), int64, ro(float64)), reassociate=True)
 def _near_sum(x, column, kind, near):
-    """Return the sum of the differences between x and the near rows in which the column has a value, and their number."""
+    """Return the sum of the differences between x and the near rows in which the column has a value, and their weight."""
     total, count = 0.0, 0.0
     if kind in (COMPLETE_NUMBER, SKIPPED_NUMBER):
         for t in range(near.shape[0]):
@@ -224,7 +224,7 @@ def _sum(values):
 
 @jit(void(_COLUMNS, int64, int64, int64, int64, int64, ro(float64), rw(float64), rw(float64)))
 def _add_near_sums(columns, i, first_column, end_column, first, last, near, sums, counts):
-    """Add the sums of the differences between row i and the near rows among first : last, and the numbers of these, by column."""
+    """Add the sums of the differences between row i and the near rows among first : last, and the weights of these, by column."""
     values, kinds, _ = columns
     n_near = _sum(near)
     if n_near == 0.0:
@@ -254,9 +254,9 @@ def _add_near_sums(columns, i, first_column, end_column, first, last, near, sums
             c += 1
 
 
-@jit(void(_COLUMNS, ro(int64), ro(float64, 2), ro(int64, 2), ro(int64, 2), ro(float64), rw(float64)))
-def add_near_differences(columns, queries, near, bounds, groups, shares, totals):
-    """Add the mean difference to near misses minus that to near hits to totals, a sum for every column, for every row.
+@jit(void(_COLUMNS, ro(int64), ro(float64), ro(float64, 2), ro(int64, 2), ro(int64, 2), ro(float64), rw(float64)))
+def add_near_differences(columns, queries, weight, near, bounds, groups, shares, totals):
+    """Add the weighted mean difference to near misses minus that to near hits to totals, a weighted sum for every column.
 
     The rows bounds[b, s] : bounds[b, s + 1] are in the group groups[b, s], where group 0 is that of the hits. The means of the
     differences to the other groups are averaged in proportion to `shares`, over the groups that have near rows.
@@ -286,5 +286,6 @@ def add_near_differences(columns, queries, near, bounds, groups, shares, totals)
                     if counts[b, g, c] > 0.0:
                         miss += shares[g] * sums[b, g, c] / counts[b, g, c]
                         share += shares[g]
-                totals[c] += miss / share if share > 0.0 else 0.0
-                totals[c] -= sums[b, 0, c] / counts[b, 0, c] if counts[b, 0, c] > 0.0 else 0.0
+                own = weight[queries[b]]
+                totals[c] += own * (miss / share) if share > 0.0 else 0.0
+                totals[c] -= own * (sums[b, 0, c] / counts[b, 0, c]) if counts[b, 0, c] > 0.0 else 0.0

@@ -15,11 +15,37 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.types import UniTuple, bool_, float64, int64, void
+from numba.types import UniTuple, bool_, float64, int64, uint8, void
 from numpy.typing import NDArray
 
 from tamiz.kernels import jit, record, ro, rw
 from tamiz.kernels.primitives import TIE_WIDTH, distance_key, is_nearer
+
+
+class RowColumns(NamedTuple):
+    """The columns of training rows and queries: a column is one or more coordinates, or a code for each of its different rows.
+
+    Attributes
+    ----------
+    first, stop : ndarray of shape (n_columns,)
+        Column j has the coordinates first[j] .. stop[j].
+    code_rows : ndarray of shape (n_columns,)
+        The row of `codes` and `query_codes` of a column with codes, else -1.
+    n_codes, starts : ndarray of shape (n_coded,)
+        The squared distance between codes a and b of row k is squares[starts[k] + a * n_codes[k] + b].
+    codes, query_codes : ndarray of shape (n_coded, n_rows) and (n_coded, n_queries)
+        Rows with equal codes have equal coordinates.
+    squares : ndarray
+    """
+
+    first: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    code_rows: NDArray[np.int64]
+    n_codes: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    codes: NDArray[np.uint8]
+    query_codes: NDArray[np.uint8]
+    squares: NDArray[np.float64]
 
 
 class SubsetTree(NamedTuple):
@@ -35,7 +61,7 @@ class SubsetTree(NamedTuple):
     starts, columns : ndarray
         Node v adds columns[starts[v] : starts[v + 1]].
     set_starts, set_columns : ndarray
-        The columns of each set, ascending.
+        The coordinates of each set, ascending.
     """
 
     guide_columns: NDArray[np.int64]
@@ -50,6 +76,7 @@ class SubsetTree(NamedTuple):
     set_columns: NDArray[np.int64]
 
 
+_COLUMNS = record(RowColumns, *[ro(int64)] * 5, *[ro(uint8, 2)] * 2, ro(float64))
 _TREE = record(SubsetTree, *[ro(int64)] * 10)
 
 
@@ -95,15 +122,40 @@ _FIRST_BLOCK_ROWS = 16
 _INFINITE_KEY = np.iinfo(np.int64).max
 
 
-@jit(void(ro(float64, 2), ro(float64), ro(int64), int64, int64, rw(float64)))
-def _sum_squared_differences(values, query, columns, first, stop, sums):
-    """Fill sums with the squared distance of every row over some columns, in their order."""
+@jit(void(_COLUMNS, ro(float64, 2), ro(float64, 2), int64, int64, ro(int64), rw(float64)))
+def _add_squares(row_columns, values, queries, i, column, block, sums):
+    """Add the squared differences of query i from the rows of a block in one column."""
+    first, stop, code_rows, n_codes, starts, codes, query_codes, squares = row_columns
+    k = code_rows[column]
+    if k >= 0:
+        at, own = starts[k] + query_codes[k, i] * n_codes[k], codes[k]
+        for r in range(block.shape[0]):
+            sums[r] += squares[at + own[block[r]]]
+        return
+    for j in range(first[column], stop[column]):
+        coordinate, x = values[j], queries[i, j]
+        for r in range(block.shape[0]):
+            difference = x - coordinate[block[r]]
+            sums[r] += difference * difference
+
+
+@jit(void(_COLUMNS, ro(float64, 2), ro(float64, 2), int64, ro(int64), rw(float64)))
+def _sum_squares(row_columns, values, queries, i, columns, sums):
+    """Fill sums with the squared distance of every row from query i over some columns."""
+    first, stop, code_rows, n_codes, starts, codes, query_codes, squares = row_columns
     sums[:] = 0.0
-    for t in range(first, stop):
-        column, x = values[columns[t]], query[columns[t]]
-        for i in range(sums.shape[0]):
-            difference = x - column[i]
-            sums[i] += difference * difference
+    for column in columns:
+        k = code_rows[column]
+        if k >= 0:
+            at, own = starts[k] + query_codes[k, i] * n_codes[k], codes[k]
+            for r in range(sums.shape[0]):
+                sums[r] += squares[at + own[r]]
+            continue
+        for j in range(first[column], stop[column]):
+            coordinate, x = values[j], queries[i, j]
+            for r in range(sums.shape[0]):
+                difference = x - coordinate[r]
+                sums[r] += difference * difference
 
 
 @jit(int64(ro(int64), int64))
@@ -222,8 +274,8 @@ def _recompute_nearest(values, query, members, order, bits, lowest, reach, sums,
         at += here
 
 
-@jit(void(ro(float64, 2), ro(float64, 2), _TREE, ro(bool_), rw(int64, 3), rw(bool_, 2)))
-def nearest_by_sets(values, queries, tree, is_exact, nearest, tied):
+@jit(void(_COLUMNS, ro(float64, 2), ro(float64, 2), _TREE, ro(bool_), rw(int64, 3), rw(bool_, 2)))
+def nearest_by_sets(row_columns, values, queries, tree, is_exact, nearest, tied):
     """Fill the nearest rows of every query under every set, and whether the next row is as near as the last of them (`tied`).
 
     Rows are visited in the order of their distance over `guide_columns`. If these are the `common_columns`, the search ends at
@@ -260,7 +312,8 @@ def nearest_by_sets(values, queries, tree, is_exact, nearest, tied):
     if bounded:
         base = guide_sums
     least = np.zeros(sums.shape[0], dtype=np.int64)
-    squares, computed_block = np.empty((values.shape[0], _BLOCK_ROWS)), np.zeros(values.shape[0], dtype=np.int64)
+    n_columns = row_columns[0].shape[0]
+    squares, computed_block = np.empty((n_columns, _BLOCK_ROWS)), np.zeros(n_columns, dtype=np.int64)
     keys, limits = np.empty((n_sets, n_neighbors + 1), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
     pair = np.empty(2, dtype=np.int64)
     last, after = pair.view(np.float64)[:1], pair.view(np.float64)[1:]
@@ -268,13 +321,13 @@ def nearest_by_sets(values, queries, tree, is_exact, nearest, tied):
     n_blocks = 0
     for i in range(queries.shape[0]):
         query = queries[i]
-        _sum_squared_differences(values, query, guide_columns, 0, guide_columns.shape[0], guide_sums)
+        _sum_squares(row_columns, values, queries, i, guide_columns, guide_sums)
         n_ordered, lowest, edge = n_rows, np.int64(0), _INFINITE_KEY
         if guide_columns.shape[0] > 0:
             edge = _estimate_limit(guide_bits, _ROWS_PER_NEIGHBOR * (n_neighbors + 1) + _EXTRA_ROWS)
             n_ordered, lowest = _bucket_order(guide_bits, 0, edge, counts, order, 0)
         if not bounded:
-            _sum_squared_differences(values, query, common_columns, 0, common_columns.shape[0], base)
+            _sum_squares(row_columns, values, queries, i, common_columns, base)
         for c in range(n_sets):
             for t in range(n_neighbors + 1):
                 keys[c, t] = _INFINITE_KEY
@@ -312,10 +365,9 @@ def nearest_by_sets(values, queries, tree, is_exact, nearest, tied):
                     square = squares[j]
                     if computed_block[j] != n_blocks:
                         computed_block[j] = n_blocks
-                        column, x = values[j], query[j]
                         for r in range(here):
-                            difference = x - column[block[r]]
-                            square[r] = difference * difference
+                            square[r] = 0.0
+                        _add_squares(row_columns, values, queries, i, j, block, square)
                     for r in range(here):
                         mine[r] += square[r]
                 c = node_sets[v]

@@ -77,10 +77,13 @@ def rank_correlation_estimate(sample: PairSample, scan: PairScanResult, rows: Ro
     independent of each other.
     """
     d, e, part = sample.distances(scan, rows)
-    value = spearman_correlation(d, e)
     if sample.is_complete:
-        return SampleEstimate(value, 0.0)
-    several = [spearman_correlation(d[part == p], e[part == p]) for p in range(int(part.max()) + 1)]
+        return SampleEstimate(spearman_correlation(d, e), 0.0)
+    # -1 is all pairs. Sorting, most of the work, releases the interpreter lock.
+    value, *several = parallel.map_blocks(
+        lambda p: spearman_correlation(*((d, e) if p < 0 else (d[part == p], e[part == p]))),
+        range(-1, int(part.max()) + 1),
+    )
     return SampleEstimate(value, float(np.std(several, ddof=1) / np.sqrt(len(several))))
 
 

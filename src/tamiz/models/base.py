@@ -20,7 +20,7 @@ from sklearn.base import clone, is_classifier
 
 from tamiz.kernels import CandidateArrays, LabelledRows, read_only
 from tamiz.models.design_matrix import EncodedMatrix, MatrixEncoding
-from tamiz.models.estimators import fit_weighted, unwrap_estimator
+from tamiz.models.estimators import fit_weighted, requested_metadata, unwrap_estimator
 from tamiz.models.fit_warnings import FitWarnings
 from tamiz.models.folds import Folds
 from tamiz.models.native_table import NativeRows
@@ -77,7 +77,8 @@ class FoldRows:
     train, test : NativeRows or EncodedRows
     train_target, test_target : ndarray or None
     train_weight, test_weight : ndarray or None
-    train_metadata, test_metadata : dict
+    fit_options, test_metadata : dict
+        The metadata of the training rows by the parameters of the estimator's fit, and all metadata of the test rows.
     """
 
     train: NativeRows | EncodedRows
@@ -86,13 +87,13 @@ class FoldRows:
     test_target: NDArray[Any] | None
     train_weight: Floats | None
     test_weight: Floats | None
-    train_metadata: Mapping[str, Any]
+    fit_options: Mapping[str, Any]
     test_metadata: Mapping[str, Any]
 
     def refit(self, estimator: Any, columns: ColumnIndices) -> FittedFold:
         """Fit a copy of an estimator on a set of columns."""
         train = self.train.select(columns)
-        fitted = fit_weighted(clone(estimator), train, self.train_target, self.train_weight, self.train_metadata)
+        fitted = fit_weighted(clone(estimator), train, self.train_target, self.train_weight, self.fit_options)
         return FittedFold(fitted, self.test.select(columns))
 
 
@@ -207,6 +208,11 @@ class CVTask:
     def weight_at(self, rows: NDArray[np.intp]) -> Floats | None:
         """Return the weights of some rows, None for a table without weights."""
         return None if self.weight is None else self.weight[rows]
+
+    @cached_property
+    def fit_requests(self) -> dict[str, str]:
+        """The parameters of the estimator's fit that are metadata of the rows, with the names of the metadata."""
+        return requested_metadata(self.estimator, "fit", {name: name for name in self.source.metadata})
 
     def metadata_at(self, rows: NDArray[np.intp]) -> dict[str, Any]:
         """Return the metadata of some rows."""

@@ -10,6 +10,7 @@ from sklearn.linear_model import Ridge
 
 from tamiz.models.base import CVTask
 from tamiz.models.evaluator import WrapperEvaluator
+from tamiz.models.linear import RidgeBackend
 from tamiz.models.refits import choose_backend
 from tamiz.models.scoring import resolve_scoring
 from tamiz.statistics.base import Floats, divide_or_zero
@@ -43,6 +44,9 @@ class ClassIndicatorEvaluator(Evaluator):
         codes = range(len(task.classes)) if len(task.classes) > 2 else [1]
         tasks = [_indicator_task(task, code) for code in codes]
         self._evaluators = [WrapperEvaluator(one, *choose_backend(one)) for one in tasks]
+        backends = [one.backend for one in self._evaluators if isinstance(one.backend, RidgeBackend)]
+        if len(backends) == len(tasks):
+            backends[0].share_products(backends[1:])
         self._total_squares = np.array([_total_squares(one) for one in tasks])
 
     @property

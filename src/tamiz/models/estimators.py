@@ -166,11 +166,10 @@ def fit_weighted(
     rows: Any,
     y: NDArray[Any] | None,
     weight: Floats | None,
-    metadata: Mapping[str, Any] = MappingProxyType({}),
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Any:
     """Fit an estimator and return it; sample_weight is passed only if rows have weights, as not every fit accepts None."""
     target = () if y is None else (y,)
-    options = requested_metadata(estimator, "fit", metadata)
     return estimator.fit(rows, *target, **options, **({} if weight is None else {"sample_weight": weight}))
 
 

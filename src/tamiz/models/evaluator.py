@@ -119,8 +119,12 @@ class WrapperEvaluator(Evaluator):
         if not units:
             return np.zeros(len(self.task.folds)), np.empty((len(self.task.folds), 0, n_repeats))
 
+        # scikit-learn's configuration is local to this thread.
+        config = get_config()
+
         def of_fold(fold: int) -> tuple[float, Floats]:
-            with self.task.fit_warnings.record_fit(), error_context(self.task, columns, fold, self.task.label):
+            in_fold = error_context(self.task, columns, fold, self.task.label)
+            with config_context(**config), self.task.fit_warnings.record_fit(), in_fold:
                 return permutation_losses(refits, columns, units, fold, n_repeats)
 
         with self.task.fit_warnings.capture():

@@ -163,7 +163,7 @@ class FoldScorer:
     def __init__(self, task: CVTask, backend: FoldBackend, scorings: tuple[Scoring, ...] | None = None) -> None:
         self.task = task
         self.backend = backend
-        self.scorings = scorings or (task.scoring,)
+        self.scorings = tuple(one.with_requests(task.source.metadata) for one in scorings or (task.scoring,))
 
     def scores(self, candidates: Candidates, needed: NDArray[np.bool_] | None = None) -> Floats:
         """Return the scores, of shape (n_scorings, n_candidates, n_folds); those not needed are NaN or undefined.

@@ -78,18 +78,19 @@ class ProductBackend(MatrixBackend, Generic[FoldArrays]):
         fill: Callable[[FoldArrays, CandidateArrays, tuple[int, int], Floats, NDArray[np.bool_]], None],
         shape: tuple[int, ...],
         n_pairs: int,
+        doubtful_shape: tuple[int, ...] = (),
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Return sums of a shape for every candidate and fold, and which of them need a refit because of rounding.
 
         `fill` fills the sums of a range of candidates, for the folds of some arrays; a thread gets about `n_pairs` (candidate,
-        fold) pairs.
+        fold) pairs. `doubtful_shape` is the shape of the parts of a sum that are refitted one by one.
         """
         sets = candidate_arrays(self.task.matrix.to_coordinates(candidates))
         m, n_folds = len(candidates), len(self.task.folds)
-        sums, doubtful = np.zeros((m, n_folds, *shape)), np.ones((m, n_folds), dtype=bool)
+        sums, doubtful = np.zeros((m, n_folds, *shape)), np.ones((m, n_folds, *doubtful_shape), dtype=bool)
         for part in self._iter_ranges():
             n = part.stop - part.first
-            found, unsure = np.zeros((m, n, *shape)), np.ones((m, n), dtype=bool)
+            found, unsure = np.zeros((m, n, *shape)), np.ones((m, n, *doubtful_shape), dtype=bool)
 
             def work(
                 span: tuple[int, int], arrays: FoldArrays = part.arrays, out: tuple[Any, Any] = (found, unsure)
@@ -160,8 +161,8 @@ class FoldProducts:
     codes : ndarray of shape (n_rows,)
         The class of each row; all 0 without classes.
     n_classes : int
-    target : ndarray of shape (n_rows,) or None
-        Appended as the last column.
+    target : ndarray of shape (n_rows,) or (n_rows, n_targets), or None
+        Appended as the last columns.
     centred : bool
     """
 

@@ -18,6 +18,7 @@ Source: Goodnight (1979), A tutorial on the SWEEP operator, The American Statist
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -160,8 +161,29 @@ class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
 
     def __init__(self, task: CVTask) -> None:
         super().__init__(task)
-        no_class = np.zeros(len(task.target), dtype=np.int64)
-        self._fold_products = FoldProducts(task, no_class, 1, task.target, centred=bool(task.estimator.fit_intercept))
+        # The backend that computes for this one, the number of this target among its targets, and its latest result.
+        self._leader, self._number = self, 0
+        self._latest: tuple[Candidates, Floats, NDArray[np.bool_]] | None = None
+        self._read_targets([self])
+
+    def share_products(self, others: Sequence[_LeastSquaresBackend]) -> None:
+        """Compute for backends of other targets too: products and factors of the columns are the same for all targets.
+
+        The tasks must be equal except for their targets. The other backends then ask this one for the same candidates.
+        """
+        for number, other in enumerate(others, start=1):
+            other._leader, other._number = self, number
+        self._read_targets([self, *others])
+
+    def _read_targets(self, backends: Sequence[_LeastSquaresBackend]) -> None:
+        task, self._n_targets = self.task, len(backends)
+        target = np.column_stack([one.task.target for one in backends])
+        no_class = np.zeros(len(target), dtype=np.int64)
+        self._fold_products = FoldProducts(task, no_class, 1, target, centred=bool(task.estimator.fit_intercept))
+
+    def max_bytes(self) -> float:
+        """Return the bytes of the products and rows; none if another backend computes them."""
+        return super().max_bytes() if self._leader is self else 0.0
 
     def penalty(self) -> float:
         """Return the value that is added to the diagonal of the Gram matrix."""
@@ -183,18 +205,26 @@ class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
         """Return the weighted sums of squared errors."""
         swept = self._swept_errors(candidates)
         if swept is None:
-            squares, doubtful = self.sum_over_folds(candidates, self._fill_squares, (), _PAIRS_PER_THREAD)
+            squares, doubtful = self._solved_errors(candidates)
         else:
             squares, doubtful = swept, np.isnan(swept)
             if (unsure := np.flatnonzero(doubtful.any(axis=1))).size:
-                squares[unsure], doubtful[unsure] = self.sum_over_folds(
-                    candidates[unsure], self._fill_squares, (), _PAIRS_PER_THREAD
-                )
+                squares[unsure], doubtful[unsure] = self._solved_errors(candidates[unsure])
         if doubtful.any():
             masks = candidates.masks()
             refits = [(np.flatnonzero(masks[c]), fold) for c, fold in np.argwhere(doubtful).tolist()]
             squares[doubtful] = list(parallel.map_blocks(self._refit_error, refits))
         return squares
+
+    def _solved_errors(self, candidates: Candidates) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the squared errors from factorisations, and which of them need a refit."""
+        leader = self._leader
+        if leader._latest is None or leader._latest[0] is not candidates:
+            shape = (leader._n_targets,)
+            found = leader.sum_over_folds(candidates, leader._fill_squares, shape, _PAIRS_PER_THREAD, shape)
+            leader._latest = (candidates, *found)
+        _, squares, doubtful = leader._latest
+        return squares[:, :, self._number].copy(), doubtful[:, :, self._number]
 
     def _swept_errors(self, candidates: Candidates) -> Floats | None:
         """Return the squared errors from sweep operators, None if they do not apply."""
@@ -207,10 +237,12 @@ class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
         """Sweep operators of all folds; None without a penalty, with few rows, or if the products do not fit in memory."""
         if not self.penalty() or len(self._fold_ranges) > 1 or self.task.matrix.n_coordinates <= MIN_SWEPT_COORDINATES:
             return None
-        arrays = self._all_folds.arrays
-        gram, form = arrays.gram, arrays.tested_gram
+        arrays = self._leader._all_folds.arrays
+        width = self.task.matrix.n_coordinates
+        own = [*range(width), width + self._number]
+        gram, form = arrays.gram, arrays.tested_gram[:, own][:, :, own]
         is_finite = len(form) and np.isfinite(gram).all() and np.isfinite(form).all()
-        return SweepOperators(gram, arrays.cross, form) if is_finite else None
+        return SweepOperators(gram, arrays.cross[:, self._number], form) if is_finite else None
 
     def _fill_squares(
         self,
@@ -225,28 +257,28 @@ class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
     def read_folds(self, first: int, stop: int) -> FoldRange[LeastSquaresFolds]:
         """Compute the products and test rows of some folds."""
         task = self.task
-        n, width = stop - first, task.matrix.n_coordinates
-        gram = np.empty((n, width, width))
-        cross, scale, test_squares = np.empty((3, n, width))
-        max_abs, norms = np.empty((n, width + 1)), np.empty((n, 4))
+        n, width, n_targets = stop - first, task.matrix.n_coordinates, self._n_targets
+        gram, cross = np.empty((n, width, width)), np.empty((n, n_targets, width))
+        scale, test_squares = np.empty((2, n, width))
+        max_abs, norms = np.empty((n, width + n_targets)), np.empty((n, 3 + n_targets))
         many = len(task.test_rows) >= _MANY_ROWS * len(task.folds)
-        form = np.empty((n if many else 0, width + 1, width + 1))
+        form = np.empty((n if many else 0, width + n_targets, width + n_targets))
         starts = task.test_starts[first : stop + 1] - task.test_starts[first]
-        tested = np.empty((width + 1, starts[-1]))
+        tested = np.empty((width + n_targets, starts[-1]))
         # A NaN, or a value that is too large to be squared, makes the sum NaN or infinite: the refit then reports it.
         with np.errstate(invalid="ignore", over="ignore"):
             for f, (products, rows) in enumerate(self._fold_products.iter_folds(first, stop)):
                 fold = task.folds[first + f]
-                squares = products.scatter.diagonal()[:-1] + self.penalty()
+                squares = products.scatter.diagonal()[:width] + self.penalty()
                 scale[f] = column_scale(squares)
-                gram[f] = products.scatter[:-1, :-1] / np.outer(scale[f], scale[f])
+                gram[f] = products.scatter[:width, :width] / np.outer(scale[f], scale[f])
                 np.fill_diagonal(gram[f], squares / scale[f] ** 2)
-                cross[f] = products.scatter[-1, :-1] / scale[f]
-                units, weights = np.append(scale[f], 1.0), task.weight_or_ones[fold.test]
+                cross[f] = products.scatter[width:, :width] / scale[f]
+                units, weights = np.append(scale[f], np.ones(n_targets)), task.weight_or_ones[fold.test]
                 left = (rows - products.mean[0]) / units * np.sqrt(weights)[:, None]
-                test_squares[f] = (left[:, :-1] ** 2).sum(axis=0)
+                test_squares[f] = (left[:, :width] ** 2).sum(axis=0)
                 max_abs[f] = np.maximum(products.max_abs, np.abs(rows).max(axis=0)) / units
-                roots = np.sqrt([products.scatter[-1, -1], weights.sum(), products.class_weight[0]])
+                roots = np.sqrt([weights.sum(), products.class_weight[0], *products.scatter.diagonal()[width:]])
                 norms[f] = len(fold.train) - self._fold_products.centred, *roots
                 if many:
                     form[f] = left.T @ left

@@ -98,7 +98,7 @@ def _response_score(task: CVTask, fold: int) -> Callable[[Any, Any], Floats | No
 
     The function returns one score per copy, and None if a prediction is an unknown class or not finite.
     """
-    if not task.has_target:
+    if not task.has_target or task.scoring.requests:
         return None
     tested = task.folds[fold].test
     codes, weights, classes = task.codes[tested], task.weight_or_ones[tested], task.classes

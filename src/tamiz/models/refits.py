@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from tamiz.exceptions import DataError
 from tamiz.models.base import ColumnIndices, CVTask, EncodedRows, FittedFold, FoldBackend, FoldRows
-from tamiz.models.estimators import accepts_sparse, fit_weighted, is_plain_sklearn, requested_metadata
+from tamiz.models.estimators import accepts_sparse, fit_weighted, is_plain_sklearn
 from tamiz.models.native_table import NativeRows, NativeTable
 from tamiz.models.score_functions import confusion_scorer, likelihood_scorer, squared_error_scorer
 from tamiz.runtime.validation import check_memory
@@ -47,10 +47,7 @@ def _refit_reason(task: CVTask, backend_class: type[FoldBackend] | None) -> str 
     """Return why an estimator must be refitted, None if a backend supports it."""
     if backend_class is None:
         return "it has no fast method"
-    metadata = task.source.metadata
-    if requested_metadata(task.estimator, "fit", metadata) or requested_metadata(
-        task.scoring.scorer, "score", metadata
-    ):
+    if task.fit_requests or task.scoring.requests:
         return "it, or its score, reads metadata of the rows"
     if task.is_multioutput:
         return "several targets are predicted at once"
@@ -147,6 +144,7 @@ class RefitBackend(FoldBackend):
         part = task.folds[fold]
         # Encoded rows are in the order of the table.
         rows = part.train if task.is_encoded else part.train_in_order
+        metadata = task.metadata_at(rows)
         return FoldRows(
             self._select_rows(rows, columns, fold),
             self._select_rows(part.test, columns, fold),
@@ -154,7 +152,7 @@ class RefitBackend(FoldBackend):
             task.target_at(part.test),
             task.weight_at(rows),
             task.weight_at(part.test),
-            task.metadata_at(rows),
+            {parameter: metadata[name] for parameter, name in task.fit_requests.items()},
             task.metadata_at(part.test),
         )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from inspect import signature
 from numbers import Real
@@ -50,12 +50,19 @@ class Scoring:
         Whether it is scikit-learn's scorer of that name.
     accepts_target : bool
         Whether it is called with y, which is None without a target.
+    requests : dict of str to str
+        The parameters of the scorer that are metadata of the rows, with the names of the metadata.
     """
 
     name: str
     scorer: Callable[..., Any]
     is_sklearn: bool = False
     accepts_target: bool = True
+    requests: Mapping[str, str] = field(default_factory=dict)
+
+    def with_requests(self, metadata: Iterable[str]) -> Scoring:
+        """Return the scoring with the requests of its scorer among the metadata of these names."""
+        return replace(self, requests=requested_metadata(self.scorer, "score", {name: name for name in metadata}))
 
     @property
     def uses_predictions_only(self) -> bool:
@@ -77,7 +84,7 @@ class Scoring:
         metadata: Mapping[str, Any] = MappingProxyType({}),
     ) -> float:
         """Return the score of a fitted estimator on test rows; raise DataError if it is not a finite number."""
-        options = requested_metadata(self.scorer, "score", metadata)
+        options = {parameter: metadata[name] for parameter, name in self.requests.items()}
         options |= {} if weight is None else {"sample_weight": weight}
         # scikit-learn's scorers read the estimator type; a callable of the user's gets the user's object.
         target = (y,) if self.accepts_target else ()

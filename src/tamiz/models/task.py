@@ -88,7 +88,7 @@ def make_task(
         folds,
         target,
         weight,
-        scorer,
+        scorer.with_requests(source.metadata),
         model.encoding,
         model.impute,
         model.label,

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tamiz.exceptions import DataError
 from tamiz.kernels.pair_matrix_checks import check_distance_rows
+from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.base import NeighborIndex, Neighbors
 from tamiz.neighbors.pairwise_matrix import (
     SYMMETRY_TOLERANCE,
@@ -40,9 +41,6 @@ from tamiz.storage.invariants import Condition, FloatArray, IntegerArray, Invari
 
 _QUANTITY, _REQUEST = "distances", "metric='precomputed'"
 _INCOMPLETE_REQUEST = "dissimilarity='precomputed'"
-# Significant bits to which the mean of two mirror entries is rounded. The error is at most a third of the tolerance. Numbers of few
-# digits that differ in their last bits become equal, except about one in 2**16 (in float32 one in 16) between two steps.
-_SIGNIFICANT_BITS = {np.dtype(np.float64): 36, np.dtype(np.float32): 20}
 # Largest rounding of stored distances, in units of the largest: they may come from products of matrices in float32.
 _STORED_TOLERANCE = 1e-6
 
@@ -63,8 +61,8 @@ class PrecomputedDistances(PairwisePoints):
     Notes
     -----
     The matrix is validated in one pass of O(n^2) with O(1) additional memory. Mirror entries may differ by a relative 1e-10 (1e-5
-    in float32). If any differ, a copy with their means is used, rounded to 36 significant bits (20 in float32), which restores ties
-    that rounding had broken. Rows whose distances differ by no more than the tolerance are equal.
+    in float32). If any differ, a copy with their means is used. Rows whose distances differ by no more than the tolerance are
+    equal.
     """
 
     metric = "precomputed"
@@ -84,7 +82,7 @@ class PrecomputedDistances(PairwisePoints):
             _QUANTITY,
             lambda *rows: check_distance_rows(distances, *rows, LARGEST_NUMBER, tolerance),
             _tile_fault,
-            _rounded_mean,
+            lambda some, others: some * 0.5 + others * 0.5,
         )
         self._store(distances, everything, everything)
 
@@ -168,15 +166,6 @@ class PrecomputedDistances(PairwisePoints):
         points = cls.__new__(cls)
         points._store(distances, rows, columns)
         return points
-
-
-def _rounded_mean(some: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
-    """Return the means of mirror entries, rounded so that equal distances stay ties."""
-    means = some.astype(np.float64) * 0.5 + others * 0.5
-    # Veltkamp's splitting: the leading bits of every number, to nearest.
-    scaled = means * (2.0 ** (53 - _SIGNIFICANT_BITS[some.dtype]) + 1.0)
-    rounded: NDArray[Any] = (scaled - (scaled - means)).astype(some.dtype)
-    return rounded
 
 
 def nearly_equal(some: NDArray[Any], others: NDArray[Any]) -> bool:
@@ -436,7 +425,7 @@ class StoredDistanceIndex(NeighborIndex):
         matrix = self.points.matrix if queries is None else cast(SparseDistances, queries).matrix
         rows = _entry_rows(matrix)
         # lexsort is stable, so ties stay ordered by the lower row.
-        order = np.lexsort((matrix.data, rows))
+        order = np.lexsort((distance_keys(matrix.data), rows))
         if queries is None:
             order = order[rows[order] != matrix.indices[order]]
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[order], minlength=matrix.shape[0]))]).astype(np.int64)

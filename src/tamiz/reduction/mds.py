@@ -66,6 +66,7 @@ class MDS(Reducer):
         As in `ClassicalMDS`. Precomputed distances may be missing (NaN); 0 is an ordinary distance.
     ties : {"primary", "secondary"}, default="primary"
         Ties of "ordinal": equal dissimilarities may have different disparities (primary) or must have equal ones (secondary).
+        Dissimilarities are equal if they differ by rounding to 27 significant bits, a relative 7.5e-9, or less.
     init : {"classical", "random"} or array of shape (n_samples, n_components), default="classical"
         Initial configuration: the map of `ClassicalMDS`, random points, or the given points.
     n_init : int, default=1

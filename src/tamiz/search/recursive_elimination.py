@@ -30,8 +30,8 @@ class RecursiveElimination(Search):
         "auto" is the sum of the squared coefficients of a column (`coef_`), else `feature_importances_`, of the model, or of the
         last step of a pipeline whose other steps keep the columns, such as a scaler; for a model with neither it is "permutation":
         the loss of the score of each fold when the values of the column are permuted among the test rows. Other text is the
-        attribute of the fitted model, such as "named_steps.svc.coef_", and a callable gets the fitted model: both give a number for
-        each column (and output), whose squares are summed.
+        attribute of the fitted model, such as `"named_steps.svc.coef_"`, and a callable gets the fitted model: both give a number
+        for each column (and output), whose squares are summed.
     n_repeats : int, default=5
         Number of permutations; the permutation importance of a column is the mean loss.
     start, fixed, excluded : list of column names or numbers, default=None

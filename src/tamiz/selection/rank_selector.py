@@ -17,16 +17,17 @@ from tamiz.method_lookup import (
     choose_relevance,
     resolve_relevance,
 )
+from tamiz.models.estimators import check_metadata
 from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_n_features, check_real
-from tamiz.selection.selector import Selector
+from tamiz.selection.selector import Selector, estimator_readers
 from tamiz.sources.base import Source
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.row_groups import untestable_reason
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import has_all_rows
+from tamiz.sources.views import has_all_rows, with_metadata
 from tamiz.statistics.independence import ColumnTests
 from tamiz.statistics.multiple_testing import CORRECTIONS, Correction
 from tamiz.storage.invariants import (
@@ -143,7 +144,10 @@ class RankSelector(Selector):
         relevance = self._criterion()
         return relevance is None or relevance.supports_multioutput
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
+    def _metadata_readers(self) -> list[tuple[Any, str]]:
+        return estimator_readers(self._criterion())
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, **params: Any) -> Self:
         """Score the columns.
 
         Parameters
@@ -157,11 +161,14 @@ class RankSelector(Selector):
         groups : array of shape (n_samples,), default=None
             Where the target is constant in every group, each group counts as one row in scores that are computed from statistics;
             relevances that read rows ignore the groups.
+        **params
+            Further values of the rows, as for `SubsetSelector.fit`: for the estimator and the scorer of `PermutationImportance`.
         """
+        check_metadata("RankSelector", self._metadata_readers(), params)
         check_choice("correction", self.correction, CORRECTIONS)
         with parallel.thread_session():
             outputs = read_multioutput(y) if self._supports_multioutput else None
-            source = self._open_source(X, y if outputs is None else None, sample_weight, groups)
+            source = with_metadata(self._open_source(X, y if outputs is None else None, sample_weight, groups), params)
             tables = [source] if outputs is None else outputs.single_output_tables(source)
             # Parameters that suit a numeric target suit classes, too.
             schema = min((table.schema for table in tables), key=lambda one: one.has_classes)

@@ -14,6 +14,8 @@ from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.criteria.cross_validated import CrossValidated
+from tamiz.criteria.permutation_importance import PermutationImportance
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
@@ -108,6 +110,12 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if frame.implementation.name.lower() == library:
             return table
         return frame.to_pandas() if library == "pandas" else frame.to_polars()
+
+
+def estimator_readers(criterion: Any) -> list[tuple[Any, str]]:
+    """Return the estimator and the scorer of a criterion, each with the method that reads metadata of the rows."""
+    has_estimator = isinstance(criterion, CrossValidated | PermutationImportance)
+    return [(criterion.estimator, "fit"), (criterion.scoring, "score")] if has_estimator else []
 
 
 def _requested_names(routing: Any, method: str) -> set[str]:

@@ -20,7 +20,7 @@ from tamiz.models.refits import RefitBackend, choose_backend
 from tamiz.models.task import make_task
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_imputation_notes, capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.selector import Selector
@@ -162,7 +162,6 @@ class SizeSearchCV(Selector):
         return self._checked_selector()._criterion()
 
     def _metadata_readers(self) -> list[tuple[Any, str]]:
-        """Return the estimators and scorers that read metadata of the rows, each with the method that reads them."""
         return [(self.estimator, "fit"), (self.scoring, "score"), *self._checked_selector()._metadata_readers()]
 
     def _checked_selector(self) -> RankSelector | SubsetSelector:
@@ -210,10 +209,13 @@ class SizeSearchCV(Selector):
             self.cv_results_ = _make_cv_results(scores, sizes)
             self.n_features_ = self._choose_size(self.cv_results_)
             self.score_name_ = evaluator.name
-            warn_user(evaluator.notes())
             selector = clone(self.selector).set_params(n_features=self.n_features_)
             requested = requested_metadata(selector, "fit", params)
-            self.selector_ = selector.fit(X, y, sample_weight=sample_weight, groups=groups, **requested)
+            # The estimator and the selector may impute the same columns.
+            with capture_imputation_notes() as imputation_notes:
+                warn_user(evaluator.notes())
+                self.selector_ = selector.fit(X, y, sample_weight=sample_weight, groups=groups, **requested)
+            warn_user(dict.fromkeys(imputation_notes))
         record_features(self, X)
         self.schema_ = self.selector_.schema_
         self._support = self.selector_.get_support()

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria.base import Merit, MultiOutputMerit
 from tamiz.criteria.column_scores import score_columns
-from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
@@ -44,7 +43,7 @@ from tamiz.selection.permutation_null import (
     chance_null,
     target_shuffle,
 )
-from tamiz.selection.selector import Selector
+from tamiz.selection.selector import Selector, estimator_readers
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import expand_dates
 from tamiz.sources.factory import as_source
@@ -336,9 +335,7 @@ class SubsetSelector(Selector):
         return archive.best_merit, archive.best_size or 0
 
     def _metadata_readers(self) -> list[tuple[Any, str]]:
-        """Return the estimators and scorers that read metadata of the rows, each with the method that reads them."""
-        merit = resolve_merit(self.merit)
-        return [(merit.estimator, "fit"), (merit.scoring, "score")] if isinstance(merit, CrossValidated) else []
+        return estimator_readers(self._criterion())
 
     def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
         """Return the best evaluated set of each size; sizes of which no set was evaluated are not in the dict."""

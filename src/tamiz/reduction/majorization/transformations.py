@@ -17,6 +17,7 @@ from tamiz.kernels.isotonic import (
     sort_ties,
 )
 from tamiz.kernels.majorization import guttman_step, guttman_step_plane, regression_sums
+from tamiz.kernels.primitives import distance_keys
 from tamiz.reduction.majorization.pairs import CondensedPairs, accumulate_spans, condensed_indices
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats
@@ -153,22 +154,24 @@ class OrdinalTransformation(Transformation):
     ----------
     pairs : CondensedPairs
     ties : {"primary", "secondary"}
-        Equal dissimilarities may have different disparities in any order (primary), or have equal ones (secondary).
+        Dissimilarities with equal `distance_keys` may have different disparities in any order (primary), or have equal ones
+        (secondary).
     """
 
     def __init__(self, pairs: CondensedPairs, ties: str) -> None:
         super().__init__(pairs)
-        order = np.argsort(pairs.values, kind="stable")
+        keys = distance_keys(pairs.values)
+        order = np.argsort(keys, kind="stable")
         if pairs.is_weighted:
             order = order[pairs.weights[order] > 0]
-        ordered = pairs.values[order]
+        keys = keys[order]
         self._weights = pairs.weights[order] if pairs.is_weighted else pairs.weights
         self._first_rows, self._second_rows = _pair_rows(order, pairs.n)
-        equal = np.zeros(len(ordered), dtype=bool)
-        np.equal(ordered[1:], ordered[:-1], out=equal[1:])
+        equal = np.zeros(len(keys), dtype=bool)
+        np.equal(keys[1:], keys[:-1], out=equal[1:])
         self._equal_to_previous = equal if ties == "secondary" and equal.any() else np.empty(0, dtype=bool)
         self._tie_runs = _find_runs(equal) if ties == "primary" else np.empty(0, dtype=np.int64)
-        size = len(ordered)
+        size = len(keys)
         self._block_sums, self._block_weights = np.empty(size), np.empty(size)
         self._block_starts = np.empty(size, dtype=np.int64)
         self._block_means = np.empty(0)
