@@ -258,6 +258,12 @@ class TableRows(CentredRows):
         """Weight of all rows."""
         return self.encoding.total_weight
 
+    def weights(self) -> Floats | None:
+        """Return the weight of every row, None if rows have no weights."""
+        if self.source.schema.weight is None:
+            return None
+        return np.concatenate([block.weight_or_ones for block in self.source.blocks([])])
+
     @property
     def encoder(self) -> TableCoordinateEncoder:
         """The encoder of the rows."""
