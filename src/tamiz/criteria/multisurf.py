@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.criteria.row_comparison import ComparedRows, RowComparison, read_compared_rows, sum_over_blocks
-from tamiz.kernels.relief import add_near_differences, distance_block, mark_near_rows
+from tamiz.kernels.relief import COMPLETE_NUMBER, add_near_differences, distance_block, mark_near_rows
 from tamiz.runtime.random import Seed
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -89,6 +89,8 @@ class MultiSURF(RowComparison):
     def compare_rows(self, rows: ComparedRows, schema: Schema, rng: np.random.Generator) -> Floats:  # noqa: ARG002 - draws nothing
         """Return the scores of the columns of `rows`."""
         present = _present_values(rows)
+        number_columns = np.flatnonzero(rows.table.kinds == COMPLETE_NUMBER)
+        numbers = np.ascontiguousarray(rows.table.values[number_columns].T)
         groups = _ClassGroups(rows) if schema.has_classes else _TargetGroups(rows)
 
         def block_sums(block: NDArray[np.int64]) -> Floats:
@@ -100,7 +102,9 @@ class MultiSURF(RowComparison):
                 distances = np.divide(distances, n_shared, out=np.full_like(distances, np.inf), where=n_shared > 0)
             mark_near_rows(block, distances, near)
             totals = np.zeros(len(rows.source_columns))
-            add_near_differences(rows.table, block, near, *groups.segments(block), groups.shares, totals)
+            add_near_differences(
+                rows.table, numbers, number_columns, block, near, *groups.segments(block), groups.shares, totals
+            )
             return totals
 
         n_values = max(rows.n_rows, len(groups.shares) * len(rows.source_columns))
