@@ -44,8 +44,8 @@ class MultiSURF(RowComparison):
 
     Notes
     -----
-    Cost O(n^2 p), about twice that of `ReliefF`, and O(64 n) memory for each thread beyond the rows. It has no parameter to choose,
-    and detects interactions of two columns and main effects.
+    Cost O(n^2 p), about twice that of `ReliefF`, and memory for a second copy of the numbers and O(64 n) for each thread beyond the
+    rows. It has no parameter to choose, and detects interactions of two columns and main effects.
 
     A pair of rows counts for a column only where both values are present, and their distance is the mean over these columns. A
     column with a single value, also beside missing ones, scores 0 and is left out of the distances.
