@@ -28,6 +28,7 @@ MODULES = {
     "shift-invert": "scipy",
     "LOBPCG": "pyamg",
     "picard": "picard",
+    "fast-select": "fast_select",
 }
 # Seconds that one process may take.
 PATIENCE = 300

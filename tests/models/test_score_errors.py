@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, Perceptron, Ridge
-from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
+from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, make_scorer
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
@@ -12,7 +13,7 @@ from sklearn.svm import LinearSVC
 from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.models.scoring import _REGRESSION_SCORES
+from tamiz.models.scoring import _REGRESSION_SCORES, resolve_scoring
 from tamiz.runtime import parallel
 from tamiz.search import Forward
 
@@ -140,3 +141,23 @@ def test_no_such_score_is_refused():
         scoring="acuracy",
         error=ValueError,
     )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("labels", [np.array([0, 1, 2]), np.array(["a", "b", "c"]), np.array([False, True, True])])
+@pytest.mark.parametrize("convert", [np.asarray, np.ndarray.tolist])
+def test_accuracy_is_that_of_scikit_learn(weighted, labels, convert):
+    rng = np.random.default_rng(0)
+    y, predicted = labels[rng.integers(0, 3, (2, 50))]
+    weight = rng.random(50) if weighted else None
+    model = DummyClassifier()
+    model.predict = lambda rows: convert(predicted[rows[:, 0]])
+    rows = np.arange(50)[:, None]
+    found = resolve_scoring("accuracy", has_classes=True).score(model, rows, y, weight)
+    assert found == accuracy_score(y, predicted, sample_weight=weight)
+
+
+def test_accuracy_refuses_continuous_predictions():
+    model = DummyRegressor(strategy="constant", constant=0.5).fit([[0]], [1.0])
+    with pytest.raises(ValueError, match="mix of binary and continuous"):
+        resolve_scoring("accuracy", has_classes=True).score(model, np.zeros((2, 1)), np.array([0, 1]), None)

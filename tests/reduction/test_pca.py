@@ -426,7 +426,8 @@ def test_standardize_is_true_or_false(standardize):
 def test_the_embedding_is_computed_when_it_is_first_read(missing, whiten):
     frame = mixed_frame()
     pca = PCA(2, missing=missing, whiten=whiten).fit(frame)
-    assert "embedding_" not in vars(pca)
+    # Projections of incomplete rows have other moments than the components, so that a change of the rows would not be recognised.
+    assert ("embedding_" in vars(pca)) == (missing != "mean")
     np.testing.assert_array_equal(pca.embedding_, pca.transform(frame))
     assert pca.embedding_ is pca.embedding_
 
@@ -494,3 +495,30 @@ def test_a_change_of_the_rows_before_their_coordinates_are_read_is_reported(dtyp
         return
     with pytest.warns(TamizWarning, match="PCA: X was changed after fit, .* Read embedding_ before X is changed"):
         np.testing.assert_array_equal(pca.embedding_, pca.transform(X))
+
+
+@pytest.mark.parametrize(("dtype", "change"), [(np.float32, 1.0), (np.float64, 1e-5)])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("whiten", [False, True])
+def test_a_change_of_any_row_before_its_coordinates_are_read_is_reported(dtype, change, weighted, whiten):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(2000, 6)) * [1, 2, 3, 4, 5, 6] + 5).astype(dtype)
+    weight = rng.integers(1, 4, len(X)) if weighted else None
+    for row in (0, 777, 1999):
+        pca = PCA(3, whiten=whiten).fit(X, sample_weight=weight)
+        X[row] += 1000 * change
+        with pytest.warns(TamizWarning, match="PCA: X was changed after fit"):
+            _ = pca.embedding_
+
+
+@pytest.mark.parametrize("solver", ["covariance", "svd", "randomized"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("as_table", [np.asarray, sparse.csr_array])
+def test_rounding_is_no_change_of_the_rows(recwarn, solver, dtype, as_table):
+    rng = np.random.default_rng(0)
+    for n in (3, 40, 1500):
+        rows = np.sort(np.exp(rng.normal(size=(n, 8)) * 3), axis=0) + 10.0 ** np.arange(-4, 4)
+        for whiten, standardize in ((False, False), (True, True)):
+            pca = PCA(2, solver=solver, whiten=whiten, standardize=standardize)
+            assert pca.fit_transform(as_table(rows.astype(dtype)), sample_weight=np.arange(1, n + 1)).shape == (n, 2)
+    assert not [warning for warning in recwarn if "was changed" in str(warning.message)]

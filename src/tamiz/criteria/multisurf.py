@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.criteria.row_comparison import ComparedRows, RowComparison, read_compared_rows, sum_over_blocks
-from tamiz.kernels.relief import add_near_differences, distance_block, mark_near_rows
+from tamiz.kernels.relief import COMPLETE_NUMBER, add_near_differences, distance_block, mark_near_rows
 from tamiz.runtime.random import Seed
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -43,8 +43,8 @@ class MultiSURF(RowComparison):
 
     Notes
     -----
-    Cost O(n^2 p), about twice that of `ReliefF`, and O(64 n) memory for each thread beyond the rows. It has no parameter to choose,
-    and detects interactions of two columns and main effects.
+    Cost O(n^2 p), about twice that of `ReliefF`, and memory for a second copy of the numbers and O(64 n) for each thread beyond the
+    rows. It has no parameter to choose, and detects interactions of two columns and main effects.
 
     A row of frequency weight 2 is two equal rows, each the other's nearest hit. With sampling weights all means, standard
     deviations and shares are weighted; n - 1 is the effective number of rows minus 1.
@@ -91,6 +91,8 @@ class MultiSURF(RowComparison):
     def compare_rows(self, rows: ComparedRows, schema: Schema, rng: np.random.Generator) -> Floats:  # noqa: ARG002 - draws nothing
         """Return the scores of the columns of `rows`."""
         present = _present_values(rows)
+        number_columns = np.flatnonzero(rows.table.kinds == COMPLETE_NUMBER)
+        numbers = np.ascontiguousarray(rows.table.values[number_columns].T)
         groups = _ClassGroups(rows) if schema.has_classes else _TargetGroups(rows)
 
         def block_sums(block: NDArray[np.int64]) -> Floats:
@@ -103,7 +105,9 @@ class MultiSURF(RowComparison):
             mark_near_rows(block, rows.weight, distances, near)
             totals = np.zeros(len(rows.source_columns))
             segments = groups.segments(block)
-            add_near_differences(rows.table, block, rows.weight, near, *segments, groups.shares, totals)
+            add_near_differences(
+                rows.table, numbers, number_columns, block, rows.weight, near, *segments, groups.shares, totals
+            )
             return totals
 
         n_values = max(rows.n_rows, len(groups.shares) * len(rows.source_columns))

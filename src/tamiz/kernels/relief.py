@@ -197,87 +197,78 @@ def _near_sum(x, column, kind, near):
     return total, count
 
 
+@jit(void(ro(float64, 2), int64, ro(int64), ro(float64), rw(float64)))
+def _add_row_differences(numbers, i, near_rows, weight, sums):
+    """Add the differences between row i and some rows, times the weights of these, to sums, one for every number."""
+    x, k = numbers[i], 0
+    while k + 4 <= near_rows.shape[0]:
+        # Four rows together read and write the sums once.
+        row0, row1 = numbers[near_rows[k]], numbers[near_rows[k + 1]]
+        row2, row3 = numbers[near_rows[k + 2]], numbers[near_rows[k + 3]]
+        w0, w1, w2, w3 = weight[k], weight[k + 1], weight[k + 2], weight[k + 3]
+        for c in range(sums.shape[0]):
+            two = w0 * abs(x[c] - row0[c]) + w1 * abs(x[c] - row1[c])
+            sums[c] += two + (w2 * abs(x[c] - row2[c]) + w3 * abs(x[c] - row3[c]))
+        k += 4
+    while k < near_rows.shape[0]:
+        row0 = numbers[near_rows[k]]
+        for c in range(sums.shape[0]):
+            sums[c] += weight[k] * abs(x[c] - row0[c])
+        k += 1
+
+
 @jit(
-    UniTuple(float64, 4)(UniTuple(float64, 4), ro(float64), ro(float64), ro(float64), ro(float64), ro(float64)),
-    reassociate=True,
+    void(
+        _COLUMNS,
+        ro(float64, 2),
+        ro(int64),
+        ro(int64),
+        ro(float64),
+        ro(float64, 2),
+        ro(int64, 2),
+        ro(int64, 2),
+        ro(float64),
+        rw(float64),
+    )
 )
-def _four_near_sums(x, column0, column1, column2, column3, near):
-    """Return the sums of the differences between the values x of four complete columns and the near rows."""
-    x0, x1, x2, x3 = x
-    total0, total1, total2, total3 = 0.0, 0.0, 0.0, 0.0
-    for t in range(near.shape[0]):
-        total0 += near[t] * abs(x0 - column0[t])
-        total1 += near[t] * abs(x1 - column1[t])
-        total2 += near[t] * abs(x2 - column2[t])
-        total3 += near[t] * abs(x3 - column3[t])
-    return total0, total1, total2, total3
-
-
-@jit(float64(ro(float64)), reassociate=True)
-def _sum(values):
-    """Return the sum."""
-    total = 0.0
-    for t in range(values.shape[0]):
-        total += values[t]
-    return total
-
-
-@jit(void(_COLUMNS, int64, int64, int64, int64, int64, ro(float64), rw(float64), rw(float64)))
-def _add_near_sums(columns, i, first_column, end_column, first, last, near, sums, counts):
-    """Add the sums of the differences between row i and the near rows among first : last, and the weights of these, by column."""
-    values, kinds, _ = columns
-    n_near = _sum(near)
-    if n_near == 0.0:
-        return
-    c = first_column
-    while c < end_column:
-        n_simple = 0
-        while n_simple < 4 and c + n_simple < end_column and kinds[c + n_simple] == COMPLETE_NUMBER:
-            n_simple += 1
-        if n_simple == 4:
-            total = _four_near_sums(
-                (values[c, i], values[c + 1, i], values[c + 2, i], values[c + 3, i]),
-                values[c, first:last],
-                values[c + 1, first:last],
-                values[c + 2, first:last],
-                values[c + 3, first:last],
-                near,
-            )
-            for k in range(4):
-                sums[c + k] += total[k]
-                counts[c + k] += n_near
-            c += 4
-        else:
-            one, count = _near_sum(values[c, i], values[c, first:last], kinds[c], near)
-            sums[c] += one
-            counts[c] += count
-            c += 1
-
-
-@jit(void(_COLUMNS, ro(int64), ro(float64), ro(float64, 2), ro(int64, 2), ro(int64, 2), ro(float64), rw(float64)))
-def add_near_differences(columns, queries, weight, near, bounds, groups, shares, totals):
+def add_near_differences(columns, numbers, number_columns, queries, weight, near, bounds, groups, shares, totals):
     """Add the weighted mean difference to near misses minus that to near hits to totals, a weighted sum for every column.
 
     The rows bounds[b, s] : bounds[b, s + 1] are in the group groups[b, s], where group 0 is that of the hits. The means of the
     differences to the other groups are averaged in proportion to `shares`, over the groups that have near rows.
+
+    `numbers` has the values of the columns `number_columns`, which are those of the kind `COMPLETE_NUMBER`, row by row: only near
+    rows are read, about a third of all, and each by one vector operation for eight columns.
     """
-    values, n_groups = columns[0], shares.shape[0]
+    values, kinds, n_groups = columns[0], columns[1], shares.shape[0]
     n_columns, n = values.shape
     sums = np.zeros((queries.shape[0], n_groups, n_columns))
     counts = np.zeros((queries.shape[0], n_groups, n_columns))
+    number_sums = np.zeros((queries.shape[0], n_groups, numbers.shape[1]))
+    n_near = np.zeros((queries.shape[0], n_groups))
+    near_rows, near_weight = np.empty(_TILE_ROWS, np.int64), np.empty(_TILE_ROWS)
+    other_columns = np.flatnonzero(kinds != COMPLETE_NUMBER)
     for start in range(0, n, _TILE_ROWS):
-        for first_column in range(0, n_columns, _TILE_COLUMNS):
-            end_column = min(first_column + _TILE_COLUMNS, n_columns)
-            for b in range(queries.shape[0]):
-                i = queries[b]
-                for s in range(groups.shape[1]):
-                    g, first, last = groups[b, s], max(bounds[b, s], start), min(bounds[b, s + 1], start + _TILE_ROWS)
-                    if first < last:
-                        part = near[b, first:last]
-                        _add_near_sums(
-                            columns, i, first_column, end_column, first, last, part, sums[b, g], counts[b, g]
-                        )
+        for b in range(queries.shape[0]):
+            i = queries[b]
+            for s in range(groups.shape[1]):
+                g, first, last = groups[b, s], max(bounds[b, s], start), min(bounds[b, s + 1], start + _TILE_ROWS)
+                found = 0
+                for t in range(first, last):
+                    near_rows[found], near_weight[found] = t, near[b, t]
+                    n_near[b, g] += near[b, t]
+                    found += 1 if near[b, t] > 0.0 else 0
+                if found == 0:
+                    continue
+                _add_row_differences(numbers, i, near_rows[:found], near_weight[:found], number_sums[b, g])
+                for c in other_columns:
+                    one, count = _near_sum(values[c, i], values[c, first:last], kinds[c], near[b, first:last])
+                    sums[b, g, c] += one
+                    counts[b, g, c] += count
     for b in range(queries.shape[0]):
+        for k in range(number_columns.shape[0]):
+            for g in range(n_groups):
+                sums[b, g, number_columns[k]], counts[b, g, number_columns[k]] = number_sums[b, g, k], n_near[b, g]
         for c in range(n_columns):
             # A row without a value counts for no difference of the column.
             if values[c, queries[b]] == values[c, queries[b]]:

@@ -39,6 +39,9 @@ from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants
 
 MISSING_CHOICES = ("mean", "pairwise", "iterative")
 CATEGORY_WEIGHTS = ("balanced", "famd")
+# Differences of means and variances of coordinates that count as rounding, in units of the precision: ten times the largest of
+# 3,000 random tables.
+_ROUNDING_STEPS = 200.0
 
 
 class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
@@ -100,7 +103,9 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         `parallel_analysis` with up to 100 random tables, computed at first use; None where it would take more than about a second.
     embedding_ : ndarray of shape (n_samples, n_components)
         Coordinates of the rows; float32 if all numeric columns are float32. They are computed when they are first read, saved or
-        pickled; until then the estimator keeps the rows of the fit, which must not be changed. Not set by `fit_covariance`.
+        pickled; until then the estimator keeps the rows of the fit, which must not be changed: a warning reports coordinates whose
+        mean is not 0 or whose variances are not those of the fit, up to rounding. Missing values with "pairwise" and "iterative"
+        have them computed in fit. Not set by `fit_covariance`.
     n_components_ : int
     solver_ : {"covariance", "svd", "randomized"}
         The solver used.
@@ -214,10 +219,13 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         record_features(self, X)
         self._set_fitted(found, rows.encoder, rows.total_weight, rows.variances)
         self.noise_variance_ = found.noise_variance(max(rows.n_rows, rows.total_weight))
-        self._unread_rows = (rows.source, X, _sample_rows(X))
+        self._unread_rows = (rows.source, X, rows.weights())
         warn_user(rows.collect_warnings())
         warn_user(_constant_column_warnings(rows.encoder.names, rows.variances, standardize=self.standardize))
         warn_user(decomposition_warnings(found, "" if rows.semidefinite else "; missing='iterative' avoids this"))
+        if self.missing != "mean" and self.n_missing_:
+            # Projections of incomplete rows have other moments, so that a later change of X could not be recognised.
+            self._compute_embedding()
         return self
 
     def _check_parameters(self) -> tuple[str, str]:
@@ -337,15 +345,41 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         check_is_fitted(self)
         if "_unread_rows" not in vars(self):
             raise AttributeError("PCA was fitted on a covariance: pass rows to transform to get their coordinates.")
-        rows, X, sample = self._unread_rows
-        n, k = rows.shape[0] if sparse.issparse(rows) else rows.schema.n_rows, self.n_components_
-        check_memory(8.0 * n * k, f"{n:,} points of {k:,} components", "Ask for fewer components.")
-        if not np.array_equal(sample, _sample_rows(X), equal_nan=True):
+        weight = self._unread_rows[-1]
+        embedding = self._compute_embedding()
+        if self._moments_differ(embedding, weight):
             text = "X was changed after fit, and embedding_ contains the coordinates of its present rows"
             warn_user([f"PCA: {text}. Read embedding_ before X is changed, or fit again."])
-        embedding = self._project(rows, X)
-        self.__dict__.pop("_unread_rows", None)
         return embedding
+
+    def _compute_embedding(self) -> NDArray[Any]:
+        """Set and return `embedding_`, and forget the rows of the fit."""
+        rows, X, _ = self._unread_rows
+        n, k = rows.shape[0] if sparse.issparse(rows) else rows.schema.n_rows, self.n_components_
+        check_memory(8.0 * n * k, f"{n:,} points of {k:,} components", "Ask for fewer components.")
+        self.embedding_ = self._project(rows, X)
+        self.__dict__.pop("_unread_rows", None)
+        return self.embedding_
+
+    def _moments_differ(self, embedding: NDArray[Any], weight: Floats | None) -> bool:
+        """Return whether the coordinates of the rows differ from those of the fit, by the mean and variance of their sums.
+
+        The sums of the rows of the fit have the mean 0 and the sum of the variances of the components, up to rounding.
+        """
+        lengths = np.ones(self.n_components_)
+        if self.whiten:
+            lengths = standard_deviations(self.explained_variance_, self.components_.shape[1])
+            lengths[np.isinf(lengths)] = 0.0
+        sums = np.asarray(embedding @ lengths.astype(embedding.dtype), dtype=np.float64)
+        weighted = sums if weight is None else weight * sums
+        mean, square = float(weighted.sum()) / self._total_weight, float(weighted @ sums) / (self._total_weight - 1)
+        spread = np.sqrt(self.coordinate_variances_.sum())
+        single, double = np.finfo(embedding.dtype).eps, np.finfo(np.float64).eps
+        # Sums of sparse rows are not pairwise: their rounding grows with the number of rows.
+        rounding = max(single, double * np.sqrt(len(sums))) * spread
+        rounding += double * np.linalg.norm(self.mean_ / self.scale_)
+        rounding *= _ROUNDING_STEPS * np.sqrt(len(lengths))
+        return bool(abs(mean) > rounding or abs(square - self.explained_variance_.sum()) > spread * rounding)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state with the embedding instead of the rows from which it is computed."""
@@ -356,7 +390,8 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
-        return self.fit(X, y, **fit_params).embedding_
+        self.fit(X, y, **fit_params)
+        return self._compute_embedding() if "_unread_rows" in vars(self) else self.embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Project new rows on the components, each independently of the others.
@@ -420,12 +455,6 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
-
-
-def _sample_rows(X: Any) -> NDArray[Any]:
-    """Return a copy of a few rows of an array, to recognise that it was changed; arrays of other types are copied by fit."""
-    is_shared = isinstance(X, np.ndarray) and X.dtype.kind == "f"
-    return X[:: max(1, len(X) // 8)].copy() if is_shared else np.empty(0)
 
 
 def standard_deviations(variances: Floats, n_coordinates: int) -> Floats:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
+from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.kernels.moments import add_deviations
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Block, Floats, Statistic, divide_or_zero
 
-# Values of a chunk, and its minimum and maximum number of rows: the copy of a chunk stays in the cache.
-_CHUNK_VALUES, _MIN_ROWS, _MAX_ROWS = 2**22, 256, 8192
+# Values of a chunk, and its minimum and maximum number of rows: a chunk stays in the cache, and blocks of 4096 rows are one chunk.
+_CHUNK_VALUES, _MIN_ROWS, _MAX_ROWS = 2**22, 256, 4096
 # Rows from which the centre is estimated: of a part, and of the table.
 _CENTRE_ROWS, _START_ROWS = 32, 256
 # Maximum ratio of the squared mean, relative to the centre, to the variance: beyond it float32 products are too inaccurate.
@@ -120,8 +122,9 @@ class ScatterMatrix(Statistic):
 
     def empty(self) -> Self:
         """Return a new statistic of the same key and start centre without rows."""
-        new = type(self)(self.numeric, self.categorical, self.incomplete, with_squares=self.with_squares)
-        new._start_centre, new._varying = self._start_centre, self._varying
+        new = copy(self)
+        new.n_samples = 0
+        new._reset(None)
         return new
 
     def with_start_centre(self, block: Block, constant: Collection[int]) -> Self:
@@ -194,7 +197,7 @@ class ScatterMatrix(Statistic):
             if single and not ((weight > _MIN_SQUARES) & (weight < _MAX_SQUARES)).all():
                 return False
         self._find_centre(rows)
-        centre = np.nan_to_num(self._centre).astype(buffer.dtype)
+        centre = np.where(np.isnan(self._centre), 0.0, self._centre).astype(buffer.dtype)
         # A copy is needed if values are changed below; a product of non-contiguous rows would make a slow copy itself.
         no_copy = not centre.any() and not self.incomplete and weight is None and rows.flags.c_contiguous
         z = rows if no_copy else np.subtract(rows, centre, out=buffer[: len(rows)])
@@ -222,8 +225,13 @@ class ScatterMatrix(Statistic):
         """Return whether the sums of squares of all columns are within the accurate range of float32."""
         if not (squares < _MAX_SQUARES).all():
             return False
-        small = np.flatnonzero((squares < _MIN_SQUARES) & self._varying)
-        return not (len(small) and z[:, small].any())
+        small = (squares < _MIN_SQUARES) & self._varying
+        if not small.any():
+            return True
+        # One pass over all rows is faster than a copy of some columns.
+        total, zero = np.zeros((2, len(squares)), np.float32)
+        add_deviations(z, zero, total)
+        return not total[small].any()
 
     def merge(self, other: Self) -> Self:
         """Add the rows of another statistic."""

@@ -81,6 +81,10 @@ class CentredRows(ABC):
     def total_weight(self) -> float:
         """Total weight of the rows; their number if they have no weights."""
 
+    @abstractmethod
+    def weights(self) -> Floats | None:
+        """Return the weight of every row, None if rows have no weights."""
+
     @property
     @abstractmethod
     def encoder(self) -> CoordinateEncoder:

@@ -64,6 +64,10 @@ class ImputedRows(CentredRows):
         """Weight of all rows."""
         return self._table.total_weight
 
+    def weights(self) -> Floats | None:
+        """Return the weight of every row, None if rows have no weights."""
+        return self._weight
+
     @property
     def encoder(self) -> TableCoordinateEncoder:
         """The encoder, which centres rows at the mean of the imputed rows."""

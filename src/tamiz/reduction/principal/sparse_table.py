@@ -109,6 +109,10 @@ class SparseTableRows(CentredRows):
         """Weight of all rows."""
         return self._total_weight
 
+    def weights(self) -> Floats | None:
+        """Return the weight of every row, None if rows have no weights."""
+        return self._weight
+
     @cached_property
     def _moments(self) -> tuple[Floats, Floats, Floats]:
         """Return the mean of every column, its variance, and the share of the weight in its stored entries."""
