@@ -34,7 +34,7 @@ from tamiz.statistics.base import Floats
 # The largest share of what the reference leaves unexplained (1 - score) that the recommended columns may leave in addition.
 LARGEST_LOSS = 0.05
 # A loss that counts as negligible, whatever is left unexplained.
-NEGLIGIBLE_LOSS = 0.005
+NEGLIGIBLE_LOSS = 0.01
 # After so many sets that are worse for certain, one after the other, the smaller sets of a path are not scored.
 _FAILURES = 2
 
@@ -74,7 +74,7 @@ class Recommendation:
         The score of the model that decides on the recommended columns, with the choice included: in each fold it is that of the set
         that the other folds choose.
     margin : float
-        The loss that has to be ruled out: 5 % of what the reference leaves unexplained, at least 0.005.
+        The loss that has to be ruled out: 5 % of what the reference leaves unexplained, at least 0.01.
     deciding_model : str
         The name of the model with the best score on all columns, under which the choice is made.
     models : dict of str
@@ -240,7 +240,7 @@ def recommend_columns(
     reference minus those on a set, and e the share that the reference leaves unexplained: 1 minus its score (0 minus its score for
     scores such as "neg_mean_squared_error"). The set with the fewest columns is recommended for which
 
-    .. math:: \\bar d + s_d \\le \\max(0.05 \\, e, 0.005)
+    .. math:: \\bar d + s_d \\le \\max(0.05 \\, e, 0.01)
 
     with :math:`s_d` the standard error of :math:`\\bar d`, corrected for the overlap of training sets. A large loss is thus ruled
     out, not merely unproven: where the standard error is large, more columns are kept. All columns are recommended if no smaller
