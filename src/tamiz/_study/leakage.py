@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tamiz._study.leakage_scores import (
     ClassScorer,
     NumericScorer,
+    Score,
     SingleColumnScorer,
     adjusted_mutual_information,
     entropy,
@@ -37,8 +38,6 @@ _MIN_SCORED_ROWS = 20
 _N_FOLDS = 5
 # Only classes with at least as many rows as folds are scored. If they have a smaller share of the rows, nothing is claimed.
 _MIN_COVERAGE = 0.8
-# The most that a leaking column leaves unexplained: 1 - score.
-_MAX_UNEXPLAINED = {"balanced accuracy": 0.02, "R2": 0.01}
 # The best of the other columns leaves at least so many times more unexplained.
 _MIN_UNEXPLAINED_RATIO = 3.0
 # The adjusted mutual information of a recoding at least: two equal classes reach it with errors in 1 of 77 rows, and the 37 species
@@ -55,7 +54,7 @@ _MAX_IDS = 8
 class _ColumnScore:
     column: int
     predictor: Literal["values", "missing"]
-    score: float
+    score: Score
 
 
 @dataclass(frozen=True)
@@ -75,21 +74,31 @@ class _TargetPrediction:
     rows: RowNumbers
     coverage: Coverage | None
 
-    def score_column(self, j: int, column: Column, values: Any, min_score: float) -> _ColumnScore:
-        """Return the score of a column, by its missing values alone where these reach `min_score`."""
+    def score_column(self, j: int, column: Column, values: Any) -> _ColumnScore:
+        """Return the score of a column, by its missing values alone where these suffice for possible leakage."""
         values = values[self.rows]
         missing = is_missing(values)
-        by_missing = (
-            self.scorer.score_levels(missing.astype(np.int32), 2) if missing.any() and not missing.all() else 0.0
-        )
-        if by_missing >= min_score:
-            return _ColumnScore(j, "missing", by_missing)
+        if missing.any() and not missing.all():
+            by_missing = self.scorer.score_levels(missing.astype(np.int32), 2)
+            if by_missing.value >= self.scorer.min_score:
+                return _ColumnScore(j, "missing", by_missing)
         if column.is_number:
-            return _ColumnScore(j, "values", self.scorer.score_numbers(values, min_score))
+            return _ColumnScore(j, "values", self._score_numbers(values))
         size = len(column.levels)
         return _ColumnScore(
             j, "values", self.scorer.score_levels(np.where(missing, size, values).astype(np.int32), size + 1)
         )
+
+    def _score_numbers(self, values: Floats) -> Score:
+        """Return the score of numbers, and of whole numbers as codes of categories if that is larger."""
+        score = self.scorer.score_numbers(values, self.scorer.min_score)
+        if isinstance(self.scorer, NumericScorer) or np.any(values[~np.isnan(values)] % 1):
+            return score
+        numbers, codes = np.unique(values, return_inverse=True)
+        if len(numbers) * _MIN_ROWS_PER_VALUE > len(values):
+            return score
+        by_level = self.scorer.score_levels(codes.astype(np.int32), len(numbers))
+        return max(score, by_level, key=lambda one: one.value)
 
 
 @dataclass(frozen=True)
@@ -152,10 +161,14 @@ def find_leakage(source: Source) -> list[LeakageFinding]:
     -----
     *Prediction.* Each column is scored by a model of this column alone in 5-fold cross-validation, of whole groups if there are
     groups: for classes, the majority class of a level or of an interval (cut by MDL); for a numeric target, the mean of a level,
-    or linear interpolation between neighbouring values. Missing values are a level of their own, and are scored alone first. A
-    column is reported if its balanced accuracy is at least 0.98 (:math:`R^2` at least 0.99) and leaves unexplained at most a third
-    of what the best column below that threshold leaves. Numeric ids are scored as well. Classes of fewer than five rows (or
-    groups) cannot be in every fold: they are excluded, and if they have more than 20 % of the rows, nothing is claimed.
+    or a function of the values: a line, or linear interpolation between neighbouring values or their means. Whole numbers of
+    several rows each are levels, too, as of a code that is finer than the classes. Missing values are a level of their own, and are
+    scored alone first. A column is reported if its balanced accuracy or :math:`R^2` is at least 0.97 and leaves unexplained at most
+    a third of what the best other column below 0.98 (0.99) leaves. Numeric ids are scored as well.
+
+    A column need not decide all rows: a level that occurs in one fold only decides none (at most 20 % of the rows), and the classes
+    that it predicts worst are excluded if they have at most 5 % of the rows and two others are left. Classes of fewer than five
+    rows (or groups) cannot be in every fold: they are excluded, and if they have more than 20 % of the rows, nothing is claimed.
 
     *Recoding.* The adjusted mutual information (Vinh, Epps and Bailey 2010) of target and column, with a code for every distinct
     value, is the symmetric uncertainty corrected for chance. It is 1 for a one-to-one recoding, whatever the number of classes,
@@ -224,24 +237,28 @@ def _near_perfect_predictors(
     table: Source, prediction: _TargetPrediction, scores: list[_ColumnScore], *, by_groups: bool
 ) -> list[LeakageFinding]:
     """Return the columns that predict the target almost perfectly, and much better than all other columns."""
-    task = prediction.scorer
-    least = 1 - _MAX_UNEXPLAINED[task.score_name]
-    scores = scores + _score_id_columns(table, prediction, least)
-    other = max((one.score for one in scores if one.score < least), default=0.0)
-    left = (1 - max(other, task.baseline)) / _MIN_UNEXPLAINED_RATIO
-    leaks = [one for one in scores if one.score >= least and 1 - one.score <= left]
+    least = prediction.scorer.min_score
+    scores = scores + _score_id_columns(table, prediction)
+    # Two columns of (almost) perfect predictions do not hide each other; two good predictors do.
+    doubtful = sorted((one.score.value, one.column) for one in scores if one.score.value < prediction.scorer.sure_score)
+    leaks = []
+    for one in (one for one in scores if one.score.value >= least):
+        other = next((value for value, j in reversed(doubtful) if j != one.column), 0.0)
+        if _MIN_UNEXPLAINED_RATIO * (1 - one.score.value) <= 1 - max(other, one.score.baseline):
+            leaks.append(one)
     return [
         LeakageFinding(
             name=table.schema.columns[one.column].name,
             predictor=one.predictor,
-            score=one.score,
-            score_name=task.score_name,
-            baseline=task.baseline,
+            score=one.score.value,
+            score_name=prediction.scorer.score_name,
+            baseline=one.score.baseline,
             n_rows=len(prediction.rows),
             by_groups=by_groups,
             coverage=prediction.coverage,
+            decided=one.score.decided,
         )
-        for one in sorted(leaks, key=lambda one: (-one.score, one.column))
+        for one in sorted(leaks, key=lambda one: (-one.score.value, one.column))
     ]
 
 
@@ -313,11 +330,7 @@ def _score_columns(
 
     def score(j: int) -> tuple[_ColumnScore | None, float]:
         values = np.concatenate([block.column(j) for block in table.blocks([j])])
-        predictive = None
-        if prediction is not None:
-            predictive = prediction.score_column(
-                j, schema.columns[j], values, 1 - _MAX_UNEXPLAINED[prediction.scorer.score_name]
-            )
+        predictive = None if prediction is None else prediction.score_column(j, schema.columns[j], values)
         recoded = 0.0 if recoding is None else recoding.information_with(schema.columns[j], values)
         return predictive, recoded
 
@@ -327,7 +340,7 @@ def _score_columns(
     }
 
 
-def _score_id_columns(table: Source, prediction: _TargetPrediction, min_score: float) -> list[_ColumnScore]:
+def _score_id_columns(table: Source, prediction: _TargetPrediction) -> list[_ColumnScore]:
     """Return the scores of excluded id columns: in a table sorted by its target, a row number predicts the target."""
     schema = table.schema
     scores: list[_ColumnScore] = []
@@ -341,5 +354,6 @@ def _score_id_columns(table: Source, prediction: _TargetPrediction, min_score: f
             ]
         else:
             continue
-        scores.append(_ColumnScore(j, "values", prediction.scorer.score_numbers(values, min_score)))
+        score = prediction.scorer.score_numbers(values, prediction.scorer.min_score)
+        scores.append(_ColumnScore(j, "values", score))
     return scores

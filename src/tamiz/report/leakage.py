@@ -43,7 +43,8 @@ def leakage_evidence(leakage: LeakageFinding, target: str) -> str:
         score = f"a {leakage.score_name} of {_format_floor(100 * leakage.score, 1)}% ({guess})"
     subject = "by its missing values alone " if leakage.predictor == "missing" else "alone "
     folds = "5-fold cross-validation of whole groups" if leakage.by_groups else "5-fold cross-validation"
-    return f"{subject}predicts {target} with {score} in {folds} on {rows}{_coverage_text(leakage)}"
+    decided = "" if leakage.decided > 1 - 1e-9 else f" for {_format_floor(100 * leakage.decided, 1)}% of the rows"
+    return f"{subject}predicts {target}{decided} with {score} in {folds} on {rows}{_coverage_text(leakage)}"
 
 
 def _coverage_text(leakage: LeakageFinding) -> str:

@@ -61,7 +61,8 @@ class Coverage:
 class LeakageFinding:
     """A column of possible target leakage: its score by its values or by its missing values alone, and the baseline.
 
-    `by_groups` is whether groups of rows were kept in one fold; `coverage` is None if all classes were scored.
+    `by_groups` is whether groups of rows were kept in one fold; `coverage` is None if all classes were scored. `decided` is the
+    share of the rows that the score is of: those of other folds' levels, and of classes that the column predicts.
     """
 
     name: str
@@ -72,6 +73,7 @@ class LeakageFinding:
     n_rows: int
     by_groups: bool
     coverage: Coverage | None
+    decided: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
