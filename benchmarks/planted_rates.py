@@ -23,7 +23,7 @@ def findings(X, y):
     source = open_source(X, y)
     redundancy = describe_redundancy(source, None, "distribute")
     return {
-        "leaks": [set(getattr(leak, "columns", ()) or [leak.name]) for leak in find_leakage(source)],
+        "leaks": [set(leak.names) for leak in find_leakage(source)],
         "ids": [{column.name} for column in source.schema.columns if column.kind in ("id", "text")],
         "copies": [] if redundancy is None else [set(group.columns) for group in redundancy.groups],
         "groups": [],

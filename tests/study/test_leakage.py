@@ -192,7 +192,9 @@ def test_weights_of_zero_are_no_rows_and_weights_count():
     weight = np.where(wrong == y, 2.0, 0.0)
     assert find_leakage_in(frame.assign(leak=wrong), y) == {}
     assert find_leakage_in(frame.assign(leak=wrong), y, weight=weight) == {"leak": "values"}
-    assert find_leakage_in(frame.assign(leak=wrong), 1.0 * y + frame["noise"], weight=weight) == {}
+    # In the rows of positive weight the target is the sum of two columns.
+    total = find_leakage_in(frame.assign(leak=wrong), 1.0 * y + frame["noise"], weight=weight)
+    assert total == {"noise and leak": "formula"}
 
 
 def test_the_sentence_names_the_column_and_the_way_out():
@@ -204,6 +206,29 @@ def test_the_sentence_names_the_column_and_the_way_out():
         "5-fold cross-validation on 600 rows. The same check names 'closed'. If its values are not known before the target, "
         "exclude it: kinds={'leak': 'id'} (--kinds leak=id)."
     )
+
+
+def test_columns_of_a_formula_are_named_with_it_and_excluded_together():
+    frame, _, rng = table_without_leakage()
+    frame = frame.assign(casual=rng.poisson(30, len(frame)), registered=rng.poisson(90, len(frame)))
+    source = open_source(frame, pd.Series(frame["casual"] + frame["registered"], name="total"))
+    (leak,) = find_leakage(source)
+    assert (leak.columns, leak.formula, leak.score) == (("casual", "registered"), "casual + registered", 1.0)
+    (sentence,) = leakage_warnings([leak], source.schema)
+    assert sentence.startswith(
+        "Possible target leakage: columns 'casual' and 'registered' together determine 'total': casual + registered has an R² of 1 "
+        "on 240 rows that were not used to find it (at most 0."
+    )
+    assert sentence.endswith(
+        "If their values are not known before the target, exclude them: kinds={'casual': 'id', 'registered': 'id'} "
+        "(--kinds casual=id --kinds registered=id)."
+    )
+    limit = open_source(
+        frame, pd.Series(np.where(2 * frame["casual"] > frame["registered"] - 30, "a", "b"), name="side")
+    )
+    (sentence,) = leakage_warnings(find_leakage(limit), limit.schema)
+    assert "columns 'casual' and 'registered' together" in sentence
+    assert "with the limit " in sentence
 
 
 def crowd(seed=0, n=120, n_rare=40):

@@ -1,4 +1,4 @@
-"""Possible target leakage: columns that alone predict the target almost perfectly, or are almost a recoding of it."""
+"""Possible target leakage: columns that predict the target almost perfectly, alone or by a formula, or are almost a recoding."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tamiz._study.leakage_scores import (
     log2_partitions,
     stratified_folds,
 )
+from tamiz.assessment.target_formulas import TargetFormula, find_target_formulas
 from tamiz.report.leakage import ADJUSTED_INFORMATION, leakage_evidence
 from tamiz.report.records.columns import Coverage, LeakageFinding
 from tamiz.report.text import join_names, kinds_argument, kinds_option
@@ -147,7 +148,7 @@ class _RecodedTarget:
 
 
 def find_leakage(source: Source) -> list[LeakageFinding]:
-    """Return the columns of possible target leakage: first those that predict the target, best first, then recodings of it.
+    """Return the columns of possible target leakage: those that predict the target, best first, recodings of it, and formulas.
 
     Parameters
     ----------
@@ -177,6 +178,8 @@ def find_leakage(source: Source) -> list[LeakageFinding]:
     probability of a recoding by chance is at most 0.001 over all columns. One row of each group is used; weights only exclude rows
     of weight 0. A numeric target is compared with categories only.
 
+    *Formulas* of several other columns that determine the target: `tamiz.assessment.find_target_formulas`.
+
     A long table is sampled. The sample and the folds use a fixed seed, so that the same table always has the same result.
     """
     schema = source.schema
@@ -193,7 +196,7 @@ def find_leakage(source: Source) -> list[LeakageFinding]:
     by_groups = table.groups is not None
     leaks = [] if prediction is None else _near_perfect_predictors(table, prediction, predictions, by_groups=by_groups)
     named = {leak.name for leak in leaks}
-    return leaks + [
+    leaks += [
         LeakageFinding(
             name=schema.columns[j].name,
             predictor="values",
@@ -207,6 +210,24 @@ def find_leakage(source: Source) -> list[LeakageFinding]:
         for j, score in sorted(scores.items(), key=lambda found: (-found[1], found[0]))
         if recoding is not None and score > 0 and schema.columns[j].name not in named
     ]
+    found = find_target_formulas(table, exclude=[leak.name for leak in leaks])
+    return leaks + [_formula_finding(one, by_groups=by_groups) for one in found]
+
+
+def _formula_finding(found: TargetFormula, *, by_groups: bool) -> LeakageFinding:
+    return LeakageFinding(
+        name=join_names(found.columns),
+        predictor="formula",
+        score=found.score,
+        score_name=found.score_name,
+        baseline=found.other_score,
+        n_rows=found.n_rows,
+        by_groups=by_groups,
+        coverage=None,
+        columns=found.columns,
+        formula=found.formula,
+        limits=found.limits,
+    )
 
 
 def leakage_warnings(leaking_columns: list[LeakageFinding], schema: Schema) -> list[str]:
@@ -218,18 +239,20 @@ def leakage_warnings(leaking_columns: list[LeakageFinding], schema: Schema) -> l
     schema : Schema
     """
     used = {column.name for column in schema.columns if column.exclusion_reason is None}
-    taking = [leak for leak in leaking_columns if leak.name in used]
+    taking = [leak for leak in leaking_columns if not used.isdisjoint(leak.names)]
     if not taking or schema.target is None:
         return []
     first, *rest = taking
-    name = first.name
     # To exclude a date part, exclude the date.
     dates = {column.name: column.date_part[0] for column in schema.columns if column.date_part is not None}
-    excluded = {dates.get(name, name): "id"}
-    more = f" The same check names {join_names([repr(leak.name) for leak in rest], limit=4)}." if rest else ""
+    excluded = {dates.get(name, name): "id" for name in first.names}
+    others = list(dict.fromkeys(repr(name) for leak in rest for name in leak.names))
+    more = f" The same check names {join_names(others, limit=4)}." if rest else ""
+    columns, its, them = ("columns", "their", "them") if len(first.names) > 1 else ("column", "its", "it")
     return [
-        f"Possible target leakage: column {name!r} {leakage_evidence(first, repr(schema.target.name))}.{more} If its values "
-        f"are not known before the target, exclude it: {kinds_argument(excluded)} ({kinds_option(excluded)})."
+        f"Possible target leakage: {columns} {join_names([repr(name) for name in first.names])} "
+        f"{leakage_evidence(first, repr(schema.target.name))}.{more} If {its} values are not known before the target, "
+        f"exclude {them}: {kinds_argument(excluded)} ({kinds_option(excluded)})."
     ]
 
 

@@ -169,7 +169,7 @@ class ClassScorer(SingleColumnScorer):
         self._folds = folds
         self._n_folds = int(folds.max()) + 1
         self._n_classes = int(labels.max()) + 1
-        self._class_weights = np.bincount(labels, self._weight)
+        self._class_weights: Floats = np.bincount(labels, self._weight).astype(np.float64)
         self._n_log_n = np.empty(0)
         if weight is None:
             n = np.arange(len(labels) + 1, dtype=np.float64)

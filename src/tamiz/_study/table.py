@@ -160,7 +160,7 @@ def describe_table(source: Source) -> TableRecord:
         [
             *leakage_warnings(leaks, schema),
             *distance_matrix_warnings(source),
-            *monotone_column_warnings(source, [leak.name for leak in leaks]),
+            *monotone_column_warnings(source, [name for leak in leaks for name in leak.names]),
             *([order.message] if order is not None and order.is_doubtful else []),
         ]
     )
