@@ -27,7 +27,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.in_memory import column_loader
-from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, to_numbers
+from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON, to_numbers
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import RowNumbers, positive_weight_row_numbers, select_rows, target_array, weight_array
 from tamiz.statistics.base import Floats, is_missing
@@ -368,9 +368,10 @@ def _score_id_columns(table: Source, prediction: _TargetPrediction) -> list[_Col
     schema = table.schema
     scores: list[_ColumnScore] = []
     for j in (j for j, column in enumerate(schema.columns) if column.kind == "id"):
-        if schema.columns[j].exclusion_reason == ROW_NUMBER_REASON:
+        reason = schema.columns[j].exclusion_reason or ""
+        if reason == ROW_NUMBER_REASON:
             values = table.row_numbers[prediction.rows].astype(np.float64)
-        elif ID_NAME_REASON in (schema.columns[j].exclusion_reason or "") and len(scores) < _MAX_IDS:
+        elif len(scores) < _MAX_IDS and any(known in reason for known in (ID_NAME_REASON, WHOLE_NUMBER_REASON)):
             _, load = column_loader(table.frame([j]))
             values = to_numbers(load(schema.columns[j].name), lambda at: f"row {at}").astype(np.float64)[
                 prediction.rows

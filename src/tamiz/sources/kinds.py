@@ -32,10 +32,21 @@ MIN_ID_ROWS = 10
 # Reasons for excluding columns of kind id.
 ROW_NUMBER_REASON = "it is a row number"
 ID_NAME_REASON = "its name is that of an identifier"
-# Text with more distinct values than this, in more than half as many rows, is excluded as free text.
+WHOLE_NUMBER_REASON = "all values are distinct whole numbers"
+# Whole numbers of a range that all differ number the rows if so many random ones of this range differ with at most this
+# probability, exp(-n (n - 1) / (2 range)): measured numbers are less even, and repeat sooner.
+_MAX_CHANCE_DISTINCT = 1e-6
+# Numbers with at least so many digits, all as many, are random ones if they are spread evenly from 10..0 to 99..9
+# (Kolmogorov-Smirnov at a level of 0.001).
+_MIN_DIGITS, _MIN_RANDOM_ROWS, _MAX_UNEVENNESS = 6, 100, 1.95
+# Text is excluded as free text with more distinct values than the first number, and fewer rows for each than the second.
 MIN_TEXT_LEVELS = 20
+_TEXT_LIMITS = ((MIN_TEXT_LEVELS, 2), (100, 6), (1000, 100))
 # The squares of larger numbers, summed over many rows, overflow.
 LARGEST_NUMBER = np.float64(1e150)
+
+# Levels of which the format is inspected.
+_MAX_SAMPLED_LEVELS = 500
 
 # Numbers are checked in pieces of this size, so that temporary arrays stay in cache.
 _PIECE_VALUES = 2**16
@@ -48,6 +59,18 @@ _INTEGER = re.compile(r"[-+]?[0-9]+")
 
 _MIDNIGHT = " 00:00:00"
 
+_TIME_NAME_PATTERN = re.compile(
+    r"(^|[_. ])(?i:years?|months?|weeks?|days?|dates?|hours?|minutes?|seconds?|times?|timestamps?|periods?|age)($|[_. ])",
+    re.ASCII,
+)
+_PERSON_NAME_PATTERN = re.compile(
+    r"(^|[_. ])(?i:(first|last|given|family|full|middle)[_. ]?name|surname|forename)s?$|[a-z](First|Last|Full)Name$",
+    re.ASCII,
+)
+# Hexadecimal numbers of at least eight digits, and UUIDs.
+_HASH_PATTERN = re.compile(
+    r"[0-9a-f]{8,128}|[0-9A-F]{8,128}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", re.ASCII
+)
 _ID_NAME_PATTERN = re.compile(
     r"(^|[_. ])((?i:id|ids|uuid|guid|rownames?|index|key))$|^[Uu]nnamed: ?\d+$|[a-z]I[Dd]$", re.ASCII
 )
@@ -219,15 +242,28 @@ def _id_reason(name: str, numbers: Numbers, n_distinct: int | None) -> str | Non
     n = len(numbers)
     if n < MIN_ID_ROWS:
         return None
-    head = numbers[:MIN_ID_ROWS]
+    head = numbers[:_HEAD_ROWS]
     if np.all(np.diff(head) == 1) and head[0] in (0, 1) and np.all(np.diff(numbers) == 1):
         return ROW_NUMBER_REASON
-    if (
-        _ID_NAME_PATTERN.search(name)
-        and np.all(head == np.floor(head))
-        and (n_distinct or len(np.unique(numbers))) == n
-    ):
+    # Most columns have a fraction or a repeated value in the first rows.
+    if np.any(head != np.floor(head)) or (n_distinct is None and len(np.unique(head)) < len(head)):
+        return None
+    if np.any(numbers != np.floor(numbers)) or (n_distinct or len(np.unique(numbers))) < n:
+        return None
+    if _ID_NAME_PATTERN.search(name):
         return f"all values are distinct, and {ID_NAME_REASON}"
+    if _TIME_NAME_PATTERN.search(name):
+        return None
+    low, high = float(numbers.min()), float(numbers.max())
+    steps = np.diff(numbers)
+    is_grid = bool(steps[0] != 1 and (steps == steps[0]).all())
+    if not is_grid and n * (n - 1) / (2 * (high - low + 1)) >= -np.log(_MAX_CHANCE_DISTINCT):
+        return f"{WHOLE_NUMBER_REASON} from {low:,.0f} to {high:,.0f}, and measured ones would repeat"
+    n_digits = len(f"{high:.0f}")
+    if low >= 10 ** (n_digits - 1) and n_digits >= _MIN_DIGITS and n >= _MIN_RANDOM_ROWS:
+        places = (np.sort(numbers).astype(np.float64) / 10 ** (n_digits - 1) - 1) / 9
+        if np.abs(places - (np.arange(n) + 0.5) / n).max() * np.sqrt(n) <= _MAX_UNEVENNESS:
+            return f"{WHOLE_NUMBER_REASON} of {n_digits} digits, and spread as evenly as random ones"
     return None
 
 
@@ -350,7 +386,14 @@ def _text_exclusion(name: str, levels: list[str], n_present: int, *, has_name: b
         has_blanks = sum(" " in level.strip() for level in sample) > len(sample) / 2
         is_prose = has_blanks and not _ID_NAME_PATTERN.search(name)
         return ("text", "free text: all values are distinct") if is_prose else ("id", "all values are distinct")
-    if len(levels) > MIN_TEXT_LEVELS and 2 * len(levels) > n_present:
+    if len(levels) > MIN_TEXT_LEVELS and has_name:
+        sample = levels[:: max(1, len(levels) // _MAX_SAMPLED_LEVELS)]
+        # Both letters and digits occur in hashes; numbers that were read as text are codes.
+        if all(map(_HASH_PATTERN.fullmatch, sample)) and not "".join(sample).isdecimal():
+            return "id", f"its {len(levels):,} distinct values are hashes"
+        if _PERSON_NAME_PATTERN.search(name):
+            return "id", f"its name is that of the names of persons, with {len(levels):,} distinct values"
+    if any(len(levels) > least and n_present < rows * len(levels) for least, rows in _TEXT_LIMITS):
         return "text", f"{len(levels):,} distinct values in {n_present:,} rows"
     return None
 
