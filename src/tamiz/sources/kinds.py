@@ -41,7 +41,10 @@ _MAX_CHANCE_DISTINCT = 1e-6
 _MIN_DIGITS, _MIN_RANDOM_ROWS, _MAX_UNEVENNESS = 6, 100, 1.95
 # Text is excluded as free text with more distinct values than the first number, and fewer rows for each than the second.
 MIN_TEXT_LEVELS = 20
-_TEXT_LIMITS = ((MIN_TEXT_LEVELS, 2), (100, 6), (1000, 100))
+_TEXT_LIMITS = ((MIN_TEXT_LEVELS, 2), (1000, 100))
+# And with more values than this, if at least this share of the rows has a value that occurs once: it estimates the probability
+# that the value of a new row is unknown (Good 1953).
+_MIN_OPEN_LEVELS, _MIN_UNKNOWN_SHARE = 100, 0.03
 # The squares of larger numbers, summed over many rows, overflow.
 LARGEST_NUMBER = np.float64(1e150)
 
@@ -252,7 +255,7 @@ def _id_reason(name: str, numbers: Numbers, n_distinct: int | None) -> str | Non
         return None
     if _ID_NAME_PATTERN.search(name):
         return f"all values are distinct, and {ID_NAME_REASON}"
-    if _TIME_NAME_PATTERN.search(name):
+    if _TIME_NAME_PATTERN.search(name) or _are_dates(numbers):
         return None
     low, high = float(numbers.min()), float(numbers.max())
     steps = np.diff(numbers)
@@ -265,6 +268,12 @@ def _id_reason(name: str, numbers: Numbers, n_distinct: int | None) -> str | Non
         if np.abs(places - (np.arange(n) + 0.5) / n).max() * np.sqrt(n) <= _MAX_UNEVENNESS:
             return f"{WHOLE_NUMBER_REASON} of {n_digits} digits, and spread as evenly as random ones"
     return None
+
+
+def _are_dates(numbers: Numbers) -> bool:
+    """Whether all whole numbers are days as YYYYMMDD."""
+    year, month, day = numbers // 10_000, numbers // 100 % 100, numbers % 100
+    return bool(np.all((year >= 1800) & (year < 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))
 
 
 def to_numbers(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | None = None) -> Numbers:
@@ -344,7 +353,7 @@ def _number_as_level(text: str) -> str:
 
 
 def _encode_levels(raw: RawColumn, kind: Kind | None, *, inferred: bool, has_name: bool = True) -> EncodedColumn:
-    codes, present = _observed_levels(raw)
+    codes, present = observed_levels(raw)
     # The first level of a boolean has code 0.
     levels = present if raw.ordered and kind != "boolean" else sort_levels(present)
     n_missing = int(np.count_nonzero(codes < 0))
@@ -360,7 +369,7 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, inferred: bool, has_nam
         )
     recognized = recognize_format(levels) if inferred else None
     warnings = () if recognized is None else (_text_format_warning(raw.name, *recognized),)
-    if inferred and (exclusion := _text_exclusion(raw.name, levels, n - n_missing, has_name=has_name)):
+    if inferred and (exclusion := _text_exclusion(raw.name, levels, codes[codes >= 0], has_name=has_name)):
         excluded_kind, reason = exclusion
         column = Column(raw.name, excluded_kind, n_missing=n_missing, exclusion_reason=reason)
         return EncodedColumn(column, None, warnings)
@@ -378,7 +387,9 @@ def _text_format_warning(name: str, format_name: str, example: str) -> str:
     )
 
 
-def _text_exclusion(name: str, levels: list[str], n_present: int, *, has_name: bool) -> tuple[Kind, str] | None:
+def _text_exclusion(name: str, levels: list[str], codes: NDArray[Any], *, has_name: bool) -> tuple[Kind, str] | None:
+    """Return the kind and the reason of text that is no category; `codes` are those of the present values."""
+    n_present = len(codes)
     if len(levels) == n_present and n_present >= MIN_ID_ROWS:
         if not has_name:
             return "text", "all values are distinct"
@@ -395,10 +406,14 @@ def _text_exclusion(name: str, levels: list[str], n_present: int, *, has_name: b
             return "id", f"its name is that of the names of persons, with {len(levels):,} distinct values"
     if any(len(levels) > least and n_present < rows * len(levels) for least, rows in _TEXT_LIMITS):
         return "text", f"{len(levels):,} distinct values in {n_present:,} rows"
+    if len(levels) > _MIN_OPEN_LEVELS:
+        n_once = int(np.count_nonzero(np.bincount(codes) == 1))
+        if n_once >= _MIN_UNKNOWN_SHARE * n_present:
+            return "text", f"{len(levels):,} distinct values in {n_present:,} rows, of which {n_once:,} occur once"
     return None
 
 
-def _observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
+def observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
     """Return the values as codes, -1 where missing, and the distinct values as text."""
     if raw.categories is not None:
         return _drop_unused_words(raw.values, list(raw.categories))
@@ -470,7 +485,7 @@ def match_levels(raw: RawColumn, levels: tuple[str, ...]) -> LevelCodes:
     because the spelling of these may change from file to file. If a level has leading zeros, all levels are codes and numbers are
     matched by their text only.
     """
-    codes, present = _observed_levels(raw)
+    codes, present = observed_levels(raw)
     known = set(levels)
     if known.issuperset(present):
         return LevelCodes(_recode(codes, present, levels))
