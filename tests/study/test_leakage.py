@@ -135,6 +135,14 @@ def test_where_other_columns_are_as_good_the_target_is_easy():
     assert find_leakage_in(frame, y) == {}
 
 
+def test_a_good_predictor_is_no_leakage_beside_better_ones():
+    # Three sides of a stone, of which each nearly determines its weight.
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=1000)
+    frame = pd.DataFrame({f"x{k}": size + noise * rng.normal(size=1000) for k, noise in enumerate((0.08, 0.09, 0.13))})
+    assert find_leakage_in(frame.assign(n=rng.normal(size=1000)), size) == {}
+
+
 def test_rare_classes_must_be_predicted_too():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], [2000, 40])

@@ -262,12 +262,12 @@ def _near_perfect_predictors(
     """Return the columns that predict the target almost perfectly, and much better than all other columns."""
     least = prediction.scorer.min_score
     scores = scores + _score_id_columns(table, prediction)
-    # Two columns of (almost) perfect predictions do not hide each other; two good predictors do.
-    doubtful = sorted((one.score.value, one.column) for one in scores if one.score.value < prediction.scorer.sure_score)
-    leaks = []
-    for one in (one for one in scores if one.score.value >= least):
-        other = next((value for value, j in reversed(doubtful) if j != one.column), 0.0)
-        if _MIN_UNEXPLAINED_RATIO * (1 - one.score.value) <= 1 - max(other, one.score.baseline):
+    # Two columns of (almost) perfect predictions do not hide each other; good predictors do, and so does a better one that is none.
+    leaks: list[_ColumnScore] = []
+    for one in sorted((one for one in scores if one.score.value >= least), key=lambda one: -one.score.value):
+        below = prediction.scorer.sure_score if one.score.value >= prediction.scorer.sure_score else np.inf
+        others = (other.score.value for other in scores if other not in (one, *leaks) and other.score.value < below)
+        if _MIN_UNEXPLAINED_RATIO * (1 - one.score.value) <= 1 - max(one.score.baseline, *others):
             leaks.append(one)
     return [
         LeakageFinding(
