@@ -23,7 +23,7 @@ from tamiz.statistics.cuts import MDL, SortedColumn
 _MAX_ROWS, _MAX_COLUMNS, _MAX_FORMULAS = 2000, 40, 3
 _MIN_ROWS = 60
 # The least scores on other rows: of a formula of a number, of one that is exact but for rounding, and of classes.
-_MIN_R2, _EXACT_R2, _MIN_ACCURACY = 0.99, 0.9999, 0.98
+_MIN_R2, _EXACT_R2, _MIN_ACCURACY = 0.99, 0.9999, 0.97
 # A formula leaves unexplained at most this share of what fewer columns leave, or as many others.
 _MAX_LEFT_SHARE = 1 / 3
 # A linear formula of more than three columns has at most so many, and all columns together determine the target.
@@ -124,7 +124,7 @@ def find_target_formulas(
     many sets of columns are as good has none.
 
     For classes the number is :math:`b_1 x_i + b_2 x_j`, :math:`x_i x_j` or :math:`x_i / x_j`, cut by MDL. The balanced accuracy is
-    at least 0.98, and errors are at most a third of those of any one column and of any other two.
+    at least 0.97, and errors are at most a third of those of any one column and of any other two.
 
     Cost: O(p^3) sets of columns and O(n p^2) values for n rows and p columns. A sample of 2,000 rows is used, and of more than 40
     columns those with the largest association with the target.
@@ -504,6 +504,8 @@ def _find_long_sum(problem: _Problem, fewer: float) -> TargetFormula | None:
 def _find_class_formula(problem: _Problem) -> TargetFormula | None:
     """Return the best number from two columns whose limits separate the classes, where no column alone does."""
     screened = [*_screen_sums(problem), *_screen_products(problem)]
+    # Of equally good numbers those without a fitted weight.
+    screened.sort(key=lambda each: bool(np.any(np.abs(each[1]) != 1.0)))
     if not screened:
         return None
     fewer = max(_limits_score(problem, x, test_x)[1] for x, test_x in zip(problem.X.T, problem.test_X.T, strict=True))
