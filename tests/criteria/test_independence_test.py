@@ -217,7 +217,10 @@ def test_welchs_test_warns_of_groups_whose_variance_is_uncertain():
     rng = np.random.default_rng(0)
     # 3 rows of a class, of which a third of the columns have equal values: their p-values are below 1e-100.
     X, rare = (rng.random((400, 30)) < 0.3) + 0.5, ["a"] * 397 + ["b"] * 3
-    levels, target = pd.DataFrame({"level": rng.integers(0, 300, 900).astype(str)}), rng.normal(size=900)
+    levels, target = (
+        pd.DataFrame({"level": rng.integers(0, 300, 900).astype(str)}, dtype="category"),
+        rng.normal(size=900),
+    )
     for table, y in ((X, rare), (levels, target)):
         with pytest.warns(UserWarning, match="Merge rare levels, or use test='rank' or 'parametric'"):
             found = RankSelector(IndependenceTest(test="welch")).fit(table, y)

@@ -266,7 +266,7 @@ def test_columns_of_many_values_are_counted_by_rows(n_values):
     rng = np.random.default_rng(n_values)
     y = rng.integers(0, 3, 900)
     codes = (y[:, None] * 5 + rng.integers(0, [n_values, 3, n_values, 5], (900, 4))) % n_values
-    frame = pd.DataFrame({f"x{j}": [f"v{v}" for v in codes[:, j]] for j in range(4)})
+    frame = pd.DataFrame({f"x{j}": [f"v{v}" for v in codes[:, j]] for j in range(4)}, dtype="category")
     # No value is missing: the rule only saves the time of the reference.
     information = Information([*codes.T], y, missing="category")
     masks = random_masks(np.random.default_rng(0), 12, 4)

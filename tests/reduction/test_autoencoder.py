@@ -321,7 +321,7 @@ def test_columns_without_values_are_excluded_and_named():
 
 def test_thousands_of_levels_are_merged_to_64():
     table = pd.DataFrame({"text": RNG.integers(0, 3000, 6000).astype(str), "x": RNG.normal(size=6000)})
-    table["text"] = "v" + table["text"]
+    table["text"] = ("v" + table["text"]).astype("category")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fitted = Autoencoder(1, hidden_sizes=(8,), max_epochs=1, random_state=0).fit(table)

@@ -50,6 +50,75 @@ def test_an_id_by_name_with_values_that_repeat_is_a_number():
     assert column_of([1, 2] * 20, "id").kind == "numeric"
 
 
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (RNG.permutation(120)[:100] + 5000, "from 5,0"),
+        (1000 + np.cumsum(RNG.integers(1, 4, 100)), "measured ones would repeat"),
+        (RNG.choice(9 * 10**7, 300, replace=False) + 10**7, "of 8 digits"),
+        ([10**17 + 3 * k for k in RNG.permutation(100).tolist()], "measured ones would repeat"),
+    ],
+)
+def test_whole_numbers_that_all_differ_as_only_ids_do_are_ids_whatever_their_name(values, words):
+    column = column_of(values)
+    assert column.kind == "id"
+    assert column.exclusion_reason.startswith("all values are distinct whole numbers ")
+    assert words in column.exclusion_reason
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        # Distinct by chance, in a range of a million; and one that repeats.
+        RNG.choice(10**6, 100, replace=False),
+        [*range(1000, 1099), 1098],
+        # A grid, fractions, and a skewed number of as many digits.
+        range(0, 6000, 60),
+        RNG.permutation(100) + 0.5,
+        np.sort(10**7 + (8 * 10**7 * RNG.random(300) ** 3).astype(int)),
+        # Dates as numbers.
+        [20240000 + 100 * month + day for month in range(1, 13) for day in range(1, 28)],
+    ],
+)  # fmt: skip
+def test_measured_whole_numbers_are_numbers(values):
+    assert column_of(values).kind == "numeric"
+
+
+def test_years_that_all_differ_are_numbers():
+    assert column_of(range(1900, 2000), "year").kind == "numeric"
+    assert column_of(range(1900, 2000), "entry").kind == "id"
+
+
+def test_hashes_that_repeat_and_names_of_persons_are_ids():
+    hashes = [f"{k * 2654435761 % 2**32:08x}" for k in range(30)]
+    column = column_of(hashes * 5)
+    assert (column.kind, column.exclusion_reason) == ("id", "its 30 distinct values are hashes")
+    # Colours of web pages have six digits, and codes may be decimal.
+    assert column_of([f"{k * 40503 % 2**24:06x}" for k in range(30)] * 5).kind == "categorical"
+    assert column_of([f"0{k}{k}" for k in range(1000, 1030)] * 5).kind == "categorical"
+    names = [f"Name{k}" for k in range(30)] * 5
+    assert column_of(names, "first_name").kind == "id"
+    assert column_of(names, "lastName").kind == "id"
+    assert column_of(names, "team name").kind == "categorical"
+
+
+@pytest.mark.parametrize(
+    ("n_values", "times", "n_once", "kind"),
+    [
+        (1001, 99, 0, "text"),
+        (1001, 100, 0, "categorical"),
+        (90, 4, 14, "text"),
+        (90, 4, 11, "categorical"),
+        (86, 4, 14, "categorical"),
+    ],
+)
+def test_text_is_a_category_if_its_values_repeat(n_values, times, n_once, kind):
+    column = column_of([*[f"word {k}" for k in range(n_values)] * times, *[f"rare {k}" for k in range(n_once)]])
+    assert column.kind == kind
+    if n_once and kind == "text":
+        assert column.exclusion_reason == "104 distinct values in 374 rows, of which 14 occur once"
+
+
 def test_text_that_all_differs_is_an_id():
     column = column_of([f"n{i}" for i in range(N)])
     assert (column.kind, column.exclusion_reason) == ("id", "all values are distinct")

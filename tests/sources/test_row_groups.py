@@ -7,7 +7,14 @@ import pytest
 from tamiz import RankSelector, SubsetSelector, open_source
 from tamiz.criteria import CFS, InformationGain
 from tamiz.search import BestFirst, Forward
-from tamiz.sources.row_groups import between_group_share, group_warnings, identifies_groups, weight_groups_equally
+from tamiz.sources.row_groups import (
+    between_group_share,
+    find_repeated_id,
+    group_warnings,
+    identifies_groups,
+    repeated_id_warnings,
+    weight_groups_equally,
+)  # fmt: skip
 from tamiz.sources.views import select_rows, weight_array
 
 N_PATIENTS, N_VISITS = 50, 20
@@ -126,3 +133,54 @@ def test_the_report_states_how_groups_count_and_which_columns_identify_them():
     assert "'noise0'" in varying
     assert "'visit'" not in varying
     assert group_warnings(open_source(X, y)) == []
+
+
+def visits(n_patients=40, seed=0):
+    """Rows of patients in random order, with columns of the patient and of the visit."""
+    rng = np.random.default_rng(seed)
+    patient = rng.permutation(np.repeat(np.arange(n_patients), rng.integers(2, 8, n_patients)))
+    number = rng.permutation(5000)[:n_patients]
+    frame = pd.DataFrame({
+        "number": number[patient],
+        "sex": rng.choice(["f", "m"], n_patients)[patient],
+        "height": rng.normal(170, 9, n_patients)[patient],
+        "dose": rng.normal(size=len(patient)),
+    })  # fmt: skip
+    return frame, patient, rng
+
+
+@pytest.mark.parametrize(
+    "spell", [lambda v: v, lambda v: np.char.add("P", v.astype(str)), lambda v: [f"{k:012x}f" for k in v]]
+)
+def test_an_id_that_repeats_is_found_by_the_columns_that_are_constant_within_it(spell):
+    frame, patient, _ = visits()
+    frame["number"] = spell(frame["number"].to_numpy())
+    source = open_source(frame, frame["dose"] > 0)
+    found = find_repeated_id(source)
+    assert (found.name, found.n_units, found.constant) == ("number", len(np.unique(patient)), ("sex", "height"))
+    (sentence,) = repeated_id_warnings(source)
+    assert "pass groups='number' (--group number)" in sentence
+
+
+def test_there_is_no_repeated_id_without_columns_of_the_unit():
+    frame, patient, rng = visits()
+    # One column of the unit may be a coarser code.
+    assert find_repeated_id(open_source(frame.drop(columns="sex"))) is None
+    # A column that differs in one row is none, and neither is a recoding or a function of the id.
+    other = frame.assign(sex=frame["sex"].where(np.arange(len(frame)) > 0, "x"))
+    assert find_repeated_id(open_source(other)) is None
+    number = frame["number"]
+    functions = frame[["number", "dose"]].assign(square=number**2 + 0.5, code=np.char.add("k", patient.astype(str)))
+    assert find_repeated_id(open_source(functions)) is None
+    # Rows that repeat as a whole are no units.
+    x = (
+        pd.DataFrame(rng.normal(size=(50, 3)))
+        .round(1)
+        .assign(k=rng.permutation(900)[:50], w=rng.choice(list("abc"), 50))
+    )
+    assert find_repeated_id(open_source(pd.concat([x, x]).rename(columns=str))) is None
+
+
+def test_declared_groups_are_not_suggested():
+    frame, patient, _ = visits()
+    assert find_repeated_id(open_source(frame, groups=patient)) is None

@@ -88,6 +88,32 @@ def test_a_copy_of_the_target_is_found(make):
     assert find_leakage_in(frame, y) == {"leak": "values"}
 
 
+def test_a_code_that_is_finer_than_the_classes_is_found_as_text_and_as_a_number():
+    frame, y, _ = table_without_leakage()
+    # 60 codes in no order, of which one occurs once: its row is not decided.
+    code = np.where(y, 2, 3) + 2 * (np.arange(len(y)) % 30)
+    code[0] = 1000 + y[0]
+    code = code * 7919 % 6007
+    for values in (code, np.char.add("D", code.astype(str))):
+        (leak,) = find_leakage(open_source(frame.assign(code=values), y))
+        assert (leak.name, leak.predictor, leak.score) == ("code", "values", 1.0)
+        assert leak.decided == pytest.approx(599 / 600)
+
+
+def test_a_column_that_decides_all_but_a_small_class_is_found_with_the_share_of_the_rows():
+    frame, y, rng = table_without_leakage()
+    y = np.where(np.arange(len(y)) % 50 == 0, 2, y)
+    test = np.where(y == 2, rng.integers(0, 2, len(y)), y)
+    source = open_source(frame.assign(test=np.where(test, "pos", "neg")), pd.Series(y, name="ill"))
+    (leak,) = find_leakage(source)
+    assert (leak.name, leak.score, leak.baseline, leak.decided) == ("test", 1.0, 0.5, pytest.approx(0.98))
+    (sentence,) = leakage_warnings([leak], source.schema)
+    assert "predicts 'ill' for 98% of the rows with a balanced accuracy of 100% (50% by guessing)" in sentence
+    # Of 12 % of the rows it is no leak.
+    y = np.where(np.arange(len(y)) % 8 == 0, 2, y)
+    assert find_leakage_in(frame.assign(test=np.where(y == 2, rng.integers(0, 2, len(y)), y)), y) == {}
+
+
 @pytest.mark.parametrize("values", [lambda n: np.arange(n) * 0.37, lambda n: np.array(["settled"] * n)])
 def test_a_column_filled_in_after_the_event_is_found_by_its_missing_values(values):
     frame, y, rng = table_without_leakage()
@@ -107,6 +133,14 @@ def test_where_other_columns_are_as_good_the_target_is_easy():
     y = rng.integers(0, 2, 2000)
     frame = pd.DataFrame({f"x{k}": rng.normal(size=2000) + spread * y for k, spread in enumerate((4.2, 4.0, 3.9))})
     assert find_leakage_in(frame, y) == {}
+
+
+def test_a_good_predictor_is_no_leakage_beside_better_ones():
+    # Three sides of a stone, of which each nearly determines its weight.
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=1000)
+    frame = pd.DataFrame({f"x{k}": size + noise * rng.normal(size=1000) for k, noise in enumerate((0.08, 0.09, 0.13))})
+    assert find_leakage_in(frame.assign(n=rng.normal(size=1000)), size) == {}
 
 
 def test_rare_classes_must_be_predicted_too():
@@ -132,6 +166,7 @@ def test_a_class_of_fewer_rows_than_folds_is_no_excuse():
         pytest.param(np.exp, id="a curve"),
         pytest.param(lambda y, rng: np.round(y, 1), id="rounded"),
         pytest.param(lambda y, rng: y + rng.normal(0, 0.03, len(y)), id="with noise"),
+        pytest.param(lambda y, rng: y + rng.normal(0, 0.2, len(y)), id="with an R2 of 0.98"),
     ],
 )
 def test_a_numeric_target_under_another_unit_is_found(make):
@@ -165,7 +200,9 @@ def test_weights_of_zero_are_no_rows_and_weights_count():
     weight = np.where(wrong == y, 2.0, 0.0)
     assert find_leakage_in(frame.assign(leak=wrong), y) == {}
     assert find_leakage_in(frame.assign(leak=wrong), y, weight=weight) == {"leak": "values"}
-    assert find_leakage_in(frame.assign(leak=wrong), 1.0 * y + frame["noise"], weight=weight) == {}
+    # In the rows of positive weight the target is the sum of two columns.
+    total = find_leakage_in(frame.assign(leak=wrong), 1.0 * y + frame["noise"], weight=weight)
+    assert total == {"noise and leak": "formula"}
 
 
 def test_the_sentence_names_the_column_and_the_way_out():
@@ -177,6 +214,29 @@ def test_the_sentence_names_the_column_and_the_way_out():
         "5-fold cross-validation on 600 rows. The same check names 'closed'. If its values are not known before the target, "
         "exclude it: kinds={'leak': 'id'} (--kinds leak=id)."
     )
+
+
+def test_columns_of_a_formula_are_named_with_it_and_excluded_together():
+    frame, _, rng = table_without_leakage()
+    frame = frame.assign(casual=rng.poisson(30, len(frame)), registered=rng.poisson(90, len(frame)))
+    source = open_source(frame, pd.Series(frame["casual"] + frame["registered"], name="total"))
+    (leak,) = find_leakage(source)
+    assert (leak.columns, leak.formula, leak.score) == (("casual", "registered"), "casual + registered", 1.0)
+    (sentence,) = leakage_warnings([leak], source.schema)
+    assert sentence.startswith(
+        "Possible target leakage: columns 'casual' and 'registered' together determine 'total': casual + registered has an R² of 1 "
+        "on 240 rows that were not used to find it (at most 0."
+    )
+    assert sentence.endswith(
+        "If their values are not known before the target, exclude them: kinds={'casual': 'id', 'registered': 'id'} "
+        "(--kinds casual=id --kinds registered=id)."
+    )
+    limit = open_source(
+        frame, pd.Series(np.where(2 * frame["casual"] > frame["registered"] - 30, "a", "b"), name="side")
+    )
+    (sentence,) = leakage_warnings(find_leakage(limit), limit.schema)
+    assert "columns 'casual' and 'registered' together" in sentence
+    assert "with the limit " in sentence
 
 
 def crowd(seed=0, n=120, n_rare=40):
@@ -289,7 +349,7 @@ def test_scores_are_those_of_scikit_learn_on_the_same_folds():
             here = (folds != f) & (codes == level)
             shares = np.bincount(y[here], minlength=2) / np.bincount(y[folds != f])
             told[(folds == f) & (codes == level)] = shares.argmax()
-    score = ClassScorer(y.astype(np.int32), None, folds).score_levels(codes, 2)
+    score = ClassScorer(y.astype(np.int32), None, folds).score_levels(codes, 2).value
     assert score == pytest.approx(balanced_accuracy_score(y, told), abs=1e-12)
 
     target = frame["good"].to_numpy()
@@ -297,7 +357,7 @@ def test_scores_are_those_of_scikit_learn_on_the_same_folds():
     for f in range(5):
         for level in (0, 1):
             means[(folds == f) & (codes == level)] = target[(folds != f) & (codes == level)].mean()
-    score = NumericScorer(target, None, folds).score_levels(codes, 2)
+    score = NumericScorer(target, None, folds).score_levels(codes, 2).value
     assert score == pytest.approx(r2_score(target, means), abs=1e-12)
 
 
@@ -309,12 +369,16 @@ def test_integer_weights_are_repeated_rows_where_these_stay_in_one_fold():
         ours = task(target, times.astype(float), folds)
         theirs = task(target.repeat(times), None, folds.repeat(times))
         codes = (values > 0.5).astype(np.int32)
-        assert ours.score_levels(codes, 2) == pytest.approx(theirs.score_levels(codes.repeat(times), 2), abs=1e-12)
+        assert ours.score_levels(codes, 2).value == pytest.approx(
+            theirs.score_levels(codes.repeat(times), 2).value, abs=1e-12
+        )
     ours, theirs = (
         ClassScorer(y.astype(np.int32), times.astype(float), folds),
         ClassScorer(y.repeat(times).astype(np.int32), None, folds.repeat(times)),
     )
-    assert ours.score_numbers(values, 0.0) == pytest.approx(theirs.score_numbers(values.repeat(times), 0.0), abs=1e-12)
+    assert ours.score_numbers(values, 0.0).value == pytest.approx(
+        theirs.score_numbers(values.repeat(times), 0.0).value, abs=1e-12
+    )
 
 
 def test_well_separated_blobs_are_predicted_by_one_column_and_reported():

@@ -192,7 +192,8 @@ def test_columns_of_many_values_are_not_alike_by_chance():
         "ticket": [f"t{k}" for k in ticket], "cabin": [f"c{k}" for k in cabin], "booking": [f"b{k}" for k in ticket],
         "x": rng.normal(size=n),
     })  # fmt: skip
-    found = described(frame)
+    kinds = dict.fromkeys(["ticket", "cabin", "booking"], "categorical")
+    found = described(frame, kinds=kinds)
     assert shares(found)[frozenset({"ticket", "cabin"})] > REDUNDANCY_THRESHOLD
     assert groups(found) == {frozenset({"ticket", "booking"})}
 

@@ -1,4 +1,4 @@
-"""Possible target leakage: columns that alone predict the target almost perfectly, or are almost a recoding of it."""
+"""Possible target leakage: columns that predict the target almost perfectly, alone or by a formula, or are almost a recoding."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tamiz._study.leakage_scores import (
     ClassScorer,
     NumericScorer,
+    Score,
     SingleColumnScorer,
     adjusted_mutual_information,
     entropy,
@@ -18,6 +19,7 @@ from tamiz._study.leakage_scores import (
     log2_partitions,
     stratified_folds,
 )
+from tamiz.assessment.target_formulas import TargetFormula, find_target_formulas
 from tamiz.report.leakage import ADJUSTED_INFORMATION, leakage_evidence
 from tamiz.report.records.columns import Coverage, LeakageFinding
 from tamiz.report.text import join_names, kinds_argument, kinds_option
@@ -25,7 +27,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.in_memory import column_loader
-from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, to_numbers
+from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON, to_numbers
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import RowNumbers, positive_weight_row_numbers, select_rows, target_array, weight_array
 from tamiz.statistics.base import Floats, is_missing
@@ -37,8 +39,6 @@ _MIN_SCORED_ROWS = 20
 _N_FOLDS = 5
 # Only classes with at least as many rows as folds are scored. If they have a smaller share of the rows, nothing is claimed.
 _MIN_COVERAGE = 0.8
-# The most that a leaking column leaves unexplained: 1 - score.
-_MAX_UNEXPLAINED = {"balanced accuracy": 0.02, "R2": 0.01}
 # The best of the other columns leaves at least so many times more unexplained.
 _MIN_UNEXPLAINED_RATIO = 3.0
 # The adjusted mutual information of a recoding at least: two equal classes reach it with errors in 1 of 77 rows, and the 37 species
@@ -55,7 +55,7 @@ _MAX_IDS = 8
 class _ColumnScore:
     column: int
     predictor: Literal["values", "missing"]
-    score: float
+    score: Score
 
 
 @dataclass(frozen=True)
@@ -75,21 +75,31 @@ class _TargetPrediction:
     rows: RowNumbers
     coverage: Coverage | None
 
-    def score_column(self, j: int, column: Column, values: Any, min_score: float) -> _ColumnScore:
-        """Return the score of a column, by its missing values alone where these reach `min_score`."""
+    def score_column(self, j: int, column: Column, values: Any) -> _ColumnScore:
+        """Return the score of a column, by its missing values alone where these suffice for possible leakage."""
         values = values[self.rows]
         missing = is_missing(values)
-        by_missing = (
-            self.scorer.score_levels(missing.astype(np.int32), 2) if missing.any() and not missing.all() else 0.0
-        )
-        if by_missing >= min_score:
-            return _ColumnScore(j, "missing", by_missing)
+        if missing.any() and not missing.all():
+            by_missing = self.scorer.score_levels(missing.astype(np.int32), 2)
+            if by_missing.value >= self.scorer.min_score:
+                return _ColumnScore(j, "missing", by_missing)
         if column.is_number:
-            return _ColumnScore(j, "values", self.scorer.score_numbers(values, min_score))
+            return _ColumnScore(j, "values", self._score_numbers(values))
         size = len(column.levels)
         return _ColumnScore(
             j, "values", self.scorer.score_levels(np.where(missing, size, values).astype(np.int32), size + 1)
         )
+
+    def _score_numbers(self, values: Floats) -> Score:
+        """Return the score of numbers, and of whole numbers as codes of categories if that is larger."""
+        score = self.scorer.score_numbers(values, self.scorer.min_score)
+        if isinstance(self.scorer, NumericScorer) or np.any(values[~np.isnan(values)] % 1):
+            return score
+        numbers, codes = np.unique(values, return_inverse=True)
+        if len(numbers) * _MIN_ROWS_PER_VALUE > len(values):
+            return score
+        by_level = self.scorer.score_levels(codes.astype(np.int32), len(numbers))
+        return max(score, by_level, key=lambda one: one.value)
 
 
 @dataclass(frozen=True)
@@ -138,7 +148,7 @@ class _RecodedTarget:
 
 
 def find_leakage(source: Source) -> list[LeakageFinding]:
-    """Return the columns of possible target leakage: first those that predict the target, best first, then recodings of it.
+    """Return the columns of possible target leakage: those that predict the target, best first, recodings of it, and formulas.
 
     Parameters
     ----------
@@ -152,10 +162,14 @@ def find_leakage(source: Source) -> list[LeakageFinding]:
     -----
     *Prediction.* Each column is scored by a model of this column alone in 5-fold cross-validation, of whole groups if there are
     groups: for classes, the majority class of a level or of an interval (cut by MDL); for a numeric target, the mean of a level,
-    or linear interpolation between neighbouring values. Missing values are a level of their own, and are scored alone first. A
-    column is reported if its balanced accuracy is at least 0.98 (:math:`R^2` at least 0.99) and leaves unexplained at most a third
-    of what the best column below that threshold leaves. Numeric ids are scored as well. Classes of fewer than five rows (or
-    groups) cannot be in every fold: they are excluded, and if they have more than 20 % of the rows, nothing is claimed.
+    or a function of the values: a line, or linear interpolation between neighbouring values or their means. Whole numbers of
+    several rows each are levels, too, as of a code that is finer than the classes. Missing values are a level of their own, and are
+    scored alone first. A column is reported if its balanced accuracy or :math:`R^2` is at least 0.97 and leaves unexplained at most
+    a third of what the best other column below 0.98 (0.99) leaves. Numeric ids are scored as well.
+
+    A column need not decide all rows: a level that occurs in one fold only decides none (at most 20 % of the rows), and the classes
+    that it predicts worst are excluded if they have at most 5 % of the rows and two others are left. Classes of fewer than five
+    rows (or groups) cannot be in every fold: they are excluded, and if they have more than 20 % of the rows, nothing is claimed.
 
     *Recoding.* The adjusted mutual information (Vinh, Epps and Bailey 2010) of target and column, with a code for every distinct
     value, is the symmetric uncertainty corrected for chance. It is 1 for a one-to-one recoding, whatever the number of classes,
@@ -163,6 +177,8 @@ def find_leakage(source: Source) -> list[LeakageFinding]:
     chance: there must be at least two rows per value, and so many ways to partition the rows into groups of these sizes that the
     probability of a recoding by chance is at most 0.001 over all columns. One row of each group is used; weights only exclude rows
     of weight 0. A numeric target is compared with categories only.
+
+    *Formulas* of several other columns that determine the target: `tamiz.assessment.find_target_formulas`.
 
     A long table is sampled. The sample and the folds use a fixed seed, so that the same table always has the same result.
     """
@@ -180,7 +196,7 @@ def find_leakage(source: Source) -> list[LeakageFinding]:
     by_groups = table.groups is not None
     leaks = [] if prediction is None else _near_perfect_predictors(table, prediction, predictions, by_groups=by_groups)
     named = {leak.name for leak in leaks}
-    return leaks + [
+    leaks += [
         LeakageFinding(
             name=schema.columns[j].name,
             predictor="values",
@@ -194,6 +210,24 @@ def find_leakage(source: Source) -> list[LeakageFinding]:
         for j, score in sorted(scores.items(), key=lambda found: (-found[1], found[0]))
         if recoding is not None and score > 0 and schema.columns[j].name not in named
     ]
+    found = find_target_formulas(table, exclude=[leak.name for leak in leaks])
+    return leaks + [_formula_finding(one, by_groups=by_groups) for one in found]
+
+
+def _formula_finding(found: TargetFormula, *, by_groups: bool) -> LeakageFinding:
+    return LeakageFinding(
+        name=join_names(found.columns),
+        predictor="formula",
+        score=found.score,
+        score_name=found.score_name,
+        baseline=found.other_score,
+        n_rows=found.n_rows,
+        by_groups=by_groups,
+        coverage=None,
+        columns=found.columns,
+        formula=found.formula,
+        limits=found.limits,
+    )
 
 
 def leakage_warnings(leaking_columns: list[LeakageFinding], schema: Schema) -> list[str]:
@@ -205,18 +239,20 @@ def leakage_warnings(leaking_columns: list[LeakageFinding], schema: Schema) -> l
     schema : Schema
     """
     used = {column.name for column in schema.columns if column.exclusion_reason is None}
-    taking = [leak for leak in leaking_columns if leak.name in used]
+    taking = [leak for leak in leaking_columns if not used.isdisjoint(leak.names)]
     if not taking or schema.target is None:
         return []
     first, *rest = taking
-    name = first.name
     # To exclude a date part, exclude the date.
     dates = {column.name: column.date_part[0] for column in schema.columns if column.date_part is not None}
-    excluded = {dates.get(name, name): "id"}
-    more = f" The same check names {join_names([repr(leak.name) for leak in rest], limit=4)}." if rest else ""
+    excluded = {dates.get(name, name): "id" for name in first.names}
+    others = list(dict.fromkeys(repr(name) for leak in rest for name in leak.names))
+    more = f" The same check names {join_names(others, limit=4)}." if rest else ""
+    columns, its, them = ("columns", "their", "them") if len(first.names) > 1 else ("column", "its", "it")
     return [
-        f"Possible target leakage: column {name!r} {leakage_evidence(first, repr(schema.target.name))}.{more} If its values "
-        f"are not known before the target, exclude it: {kinds_argument(excluded)} ({kinds_option(excluded)})."
+        f"Possible target leakage: {columns} {join_names([repr(name) for name in first.names])} "
+        f"{leakage_evidence(first, repr(schema.target.name))}.{more} If {its} values are not known before the target, "
+        f"exclude {them}: {kinds_argument(excluded)} ({kinds_option(excluded)})."
     ]
 
 
@@ -224,24 +260,28 @@ def _near_perfect_predictors(
     table: Source, prediction: _TargetPrediction, scores: list[_ColumnScore], *, by_groups: bool
 ) -> list[LeakageFinding]:
     """Return the columns that predict the target almost perfectly, and much better than all other columns."""
-    task = prediction.scorer
-    least = 1 - _MAX_UNEXPLAINED[task.score_name]
-    scores = scores + _score_id_columns(table, prediction, least)
-    other = max((one.score for one in scores if one.score < least), default=0.0)
-    left = (1 - max(other, task.baseline)) / _MIN_UNEXPLAINED_RATIO
-    leaks = [one for one in scores if one.score >= least and 1 - one.score <= left]
+    least = prediction.scorer.min_score
+    scores = scores + _score_id_columns(table, prediction)
+    # Two columns of (almost) perfect predictions do not hide each other; good predictors do, and so does a better one that is none.
+    leaks: list[_ColumnScore] = []
+    for one in sorted((one for one in scores if one.score.value >= least), key=lambda one: -one.score.value):
+        below = prediction.scorer.sure_score if one.score.value >= prediction.scorer.sure_score else np.inf
+        others = (other.score.value for other in scores if other not in (one, *leaks) and other.score.value < below)
+        if _MIN_UNEXPLAINED_RATIO * (1 - one.score.value) <= 1 - max(one.score.baseline, *others):
+            leaks.append(one)
     return [
         LeakageFinding(
             name=table.schema.columns[one.column].name,
             predictor=one.predictor,
-            score=one.score,
-            score_name=task.score_name,
-            baseline=task.baseline,
+            score=one.score.value,
+            score_name=prediction.scorer.score_name,
+            baseline=one.score.baseline,
             n_rows=len(prediction.rows),
             by_groups=by_groups,
             coverage=prediction.coverage,
+            decided=one.score.decided,
         )
-        for one in sorted(leaks, key=lambda one: (-one.score, one.column))
+        for one in sorted(leaks, key=lambda one: (-one.score.value, one.column))
     ]
 
 
@@ -313,11 +353,7 @@ def _score_columns(
 
     def score(j: int) -> tuple[_ColumnScore | None, float]:
         values = np.concatenate([block.column(j) for block in table.blocks([j])])
-        predictive = None
-        if prediction is not None:
-            predictive = prediction.score_column(
-                j, schema.columns[j], values, 1 - _MAX_UNEXPLAINED[prediction.scorer.score_name]
-            )
+        predictive = None if prediction is None else prediction.score_column(j, schema.columns[j], values)
         recoded = 0.0 if recoding is None else recoding.information_with(schema.columns[j], values)
         return predictive, recoded
 
@@ -327,19 +363,21 @@ def _score_columns(
     }
 
 
-def _score_id_columns(table: Source, prediction: _TargetPrediction, min_score: float) -> list[_ColumnScore]:
+def _score_id_columns(table: Source, prediction: _TargetPrediction) -> list[_ColumnScore]:
     """Return the scores of excluded id columns: in a table sorted by its target, a row number predicts the target."""
     schema = table.schema
     scores: list[_ColumnScore] = []
     for j in (j for j, column in enumerate(schema.columns) if column.kind == "id"):
-        if schema.columns[j].exclusion_reason == ROW_NUMBER_REASON:
+        reason = schema.columns[j].exclusion_reason or ""
+        if reason == ROW_NUMBER_REASON:
             values = table.row_numbers[prediction.rows].astype(np.float64)
-        elif ID_NAME_REASON in (schema.columns[j].exclusion_reason or "") and len(scores) < _MAX_IDS:
+        elif len(scores) < _MAX_IDS and any(known in reason for known in (ID_NAME_REASON, WHOLE_NUMBER_REASON)):
             _, load = column_loader(table.frame([j]))
             values = to_numbers(load(schema.columns[j].name), lambda at: f"row {at}").astype(np.float64)[
                 prediction.rows
             ]
         else:
             continue
-        scores.append(_ColumnScore(j, "values", prediction.scorer.score_numbers(values, min_score)))
+        score = prediction.scorer.score_numbers(values, prediction.scorer.min_score)
+        scores.append(_ColumnScore(j, "values", score))
     return scores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -104,32 +105,53 @@ def _expected_information(sizes_a: Sizes, sizes_b: Sizes) -> float:
 _MAX_COUNTS = 5_000_000
 # A column with a lower R2 between neighbouring rows is not cross-validated.
 _MIN_NEIGHBOUR_SCORE = 0.9
+# Levels decide the rows of other folds that have one of them: at least this share of all rows.
+_MIN_DECIDED = 0.8
+# Classes that a leaking column need not predict have at most this share of the rows, all together.
+_MAX_UNDECIDED_CLASSES = 0.05
+# Neighbouring values whose means are interpolated in a second prediction: their noise is that of a mean.
+_BLOCK_VALUES = 8
+
+
+@dataclass(frozen=True)
+class Score:
+    """A cross-validated score, the score of a prediction that uses no column, and the share of the rows that are scored."""
+
+    value: float
+    baseline: float
+    decided: float = 1.0
 
 
 class SingleColumnScorer(ABC):
-    """Cross-validated score of a model of the target with one column.
+    """Cross-validated score of a model of the target with one column; a perfect prediction scores 1.
 
     Attributes
     ----------
     score_name : str
-    baseline : float
-        The score of a prediction that uses no column; a perfect prediction scores 1.
+    min_score : float
+        The least score of possible target leakage.
+    sure_score : float
+        Below this score other columns may be as good.
     """
 
     score_name: str
-    baseline: float
+    min_score: float
+    sure_score: float
 
     @abstractmethod
-    def score_levels(self, codes: Codes, n_levels: int) -> float:
-        """Return the cross-validated score of a column of codes 0 .. n_levels - 1."""
+    def score_levels(self, codes: Codes, n_levels: int) -> Score:
+        """Return the score of a column of codes 0 .. n_levels - 1, in the rows with a level that occurs in other folds."""
 
     @abstractmethod
-    def score_numbers(self, values: Floats, min_score: float) -> float:
-        """Return the cross-validated score of a column of numbers (NaN if missing), or a bound of it below `min_score`."""
+    def score_numbers(self, values: Floats, min_score: float) -> Score:
+        """Return the score of a column of numbers (NaN if missing), or a bound of it below `min_score`."""
 
 
 class ClassScorer(SingleColumnScorer):
     """Scorer for classes: predicts for each level or interval the class with the largest share of its own rows there.
+
+    The score is the balanced accuracy. If it is below `min_score`, and at least `min_score` without the worst predicted classes,
+    which have at most 5 % of the rows, then it is that of the other classes.
 
     Parameters
     ----------
@@ -139,6 +161,7 @@ class ClassScorer(SingleColumnScorer):
     """
 
     score_name = "balanced accuracy"
+    min_score, sure_score = 0.97, 0.98
 
     def __init__(self, labels: Codes, weight: Floats | None, folds: NDArray[np.intp]) -> None:
         self._labels = labels
@@ -146,33 +169,35 @@ class ClassScorer(SingleColumnScorer):
         self._folds = folds
         self._n_folds = int(folds.max()) + 1
         self._n_classes = int(labels.max()) + 1
-        self._class_weights = np.bincount(labels, self._weight)
+        self._class_weights: Floats = np.bincount(labels, self._weight).astype(np.float64)
         self._n_log_n = np.empty(0)
         if weight is None:
             n = np.arange(len(labels) + 1, dtype=np.float64)
             self._n_log_n = n * np.log2(np.maximum(n, 1.0))
-        self.baseline = 1 / self._n_classes
 
-    def score_levels(self, codes: Codes, n_levels: int) -> float:
+    def score_levels(self, codes: Codes, n_levels: int) -> Score:
         """Return the balanced accuracy of a column of levels."""
         shape = (self._n_folds, n_levels, self._n_classes)
         if np.prod(shape, dtype=float) > _MAX_COUNTS:
-            return self.baseline
+            return Score(1 / self._n_classes, 1 / self._n_classes)
         cell = (self._folds * n_levels + codes) * self._n_classes + self._labels
         counts: Floats = np.bincount(cell, self._weight, int(np.prod(shape))).reshape(shape).astype(np.float64)
         whole = counts.sum(axis=0)
-        return self._score(sum((_hits(whole - fold, fold) for fold in counts), np.zeros(self._n_classes)))
+        # A level without training rows decides nothing.
+        counts *= (whole - counts).any(axis=2, keepdims=True)
+        hits = sum((_hits(whole - fold, fold) for fold in counts), np.zeros(self._n_classes))
+        return self._score(hits, counts.sum(axis=(0, 1)))
 
-    def score_numbers(self, values: Floats, min_score: float) -> float:
+    def score_numbers(self, values: Floats, min_score: float) -> Score:
         """Return the balanced accuracy of MDL intervals, cut in each fold on the training rows alone."""
         order = np.argsort(values, kind="stable")
         order = order[: len(values) - int(np.isnan(values).sum())]
         every = self._interval_hits(values, order, np.zeros(len(values), dtype=bool))
-        seen = self._score(every)
-        if seen < min_score:
+        seen = self._score(every, self._class_weights)
+        if seen.value < min_score:
             return seen
         by_fold = (self._interval_hits(values, order, self._folds == fold) for fold in range(self._n_folds))
-        return self._score(sum(by_fold, np.zeros(self._n_classes)))
+        return self._score(sum(by_fold, np.zeros(self._n_classes)), self._class_weights)
 
     def _interval_hits(self, values: Floats, order: NDArray[np.intp], test_mask: NDArray[np.bool_]) -> Floats:
         """Return the correctly predicted weight of each class in the test rows; in the training rows if there are no test rows."""
@@ -192,22 +217,39 @@ class ClassScorer(SingleColumnScorer):
         ]
         return _hits(*(table.reshape(-1, self._n_classes) for table in tables))
 
-    def _score(self, hits: Floats) -> float:
-        return float(np.mean(hits / self._class_weights))
+    def _score(self, hits: Floats, decided: Floats) -> Score:
+        """Return the score of classes of which so much weight is decided, and so much of it rightly."""
+        total, baseline = float(self._class_weights.sum()), 1 / self._n_classes
+        if decided.sum() < _MIN_DECIDED * total or not decided.all():
+            return Score(baseline, baseline)
+        recall = hits / decided
+        share = float(decided.sum() / total)
+        order = np.argsort(recall, kind="stable")
+        n_left_out = int(
+            np.searchsorted(np.cumsum(self._class_weights[order]), _MAX_UNDECIDED_CLASSES * total, "right")
+        )
+        for n in range(min(n_left_out, self._n_classes - 2) + 1):
+            kept = order[n:]
+            if (value := float(recall[kept].mean())) >= self.min_score:
+                return Score(value, 1 / len(kept), share - float(decided[order[:n]].sum() / total))
+        return Score(float(recall.mean()), baseline, share)
 
 
 def _hits(train: Floats, test: Floats) -> Floats:
     """Return the weight of each class in the test counts that the training counts predict correctly."""
     of_class = train.sum(axis=0)
     shares = train / np.where(of_class > 0, of_class, 1.0)
-    # A level without training rows is predicted as the largest class.
+    # An interval without training rows is predicted as the largest class.
     predicted = np.where(train.any(axis=1), np.argmax(shares, axis=1), np.argmax(of_class))
     right: Floats = np.bincount(predicted, test[np.arange(len(predicted)), predicted], test.shape[1]).astype(np.float64)
     return right
 
 
 class NumericScorer(SingleColumnScorer):
-    """Scorer for a numeric target: predicts the mean of a level, or interpolates linearly between neighbouring values.
+    """Scorer for a numeric target: predicts the mean of a level, or a function of the values.
+
+    The function is a line, or interpolates linearly between neighbouring values, or between the means of 8 neighbouring values.
+    The score is the largest of the three R2.
 
     Parameters
     ----------
@@ -217,7 +259,7 @@ class NumericScorer(SingleColumnScorer):
     """
 
     score_name = "R2"
-    baseline = 0.0
+    min_score, sure_score = 0.97, 0.99
 
     def __init__(self, target: Floats, weight: Floats | None, folds: NDArray[np.intp]) -> None:
         self._target = target
@@ -225,7 +267,7 @@ class NumericScorer(SingleColumnScorer):
         self._folds = folds
         self._n_folds = int(folds.max()) + 1
 
-    def score_levels(self, codes: Codes, n_levels: int) -> float:
+    def score_levels(self, codes: Codes, n_levels: int) -> Score:
         """Return R2 of the means of the levels."""
         cell, cells = self._folds * n_levels + codes, self._n_folds * n_levels
         weight = np.bincount(cell, self._weight, cells).reshape(self._n_folds, n_levels)
@@ -235,22 +277,22 @@ class NumericScorer(SingleColumnScorer):
         means = np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), whole)
         return self._score(means[self._folds, codes])
 
-    def score_numbers(self, values: Floats, min_score: float) -> float:
-        """Return R2 of linear interpolation between neighbouring values of the training rows."""
+    def score_numbers(self, values: Floats, min_score: float) -> Score:
+        """Return the largest R2 of a line and of linear interpolation between values of the training rows."""
         missing = np.isnan(values)
         # Equal values are ordered by the target, so that equal targets are neighbours.
         order = np.lexsort((self._target, values))[: len(values) - int(missing.sum())]
         if len(order) < 3 or (seen := self._neighbour_r2(order)) < min(_MIN_NEIGHBOUR_SCORE, min_score):
-            return 0.0 if len(order) < 3 else seen
-        predicted = np.empty(len(values))
+            return Score(0.0 if len(order) < 3 else max(0.0, seen), 0.0)
+        predicted = np.empty((3, len(values)))
         for fold in range(self._n_folds):
             test = self._folds == fold
-            predicted[test] = self._interpolate(values, order[~test[order]], test)
+            predicted[:, test] = self._predict(values, order[~test[order]], test)
             if missing.any():
                 train_missing = missing & ~test
                 of = train_missing if train_missing.any() else ~test
-                predicted[missing & test] = np.average(self._target[of], weights=self._weight[of])
-        return self._score(predicted)
+                predicted[:, missing & test] = np.average(self._target[of], weights=self._weight[of])
+        return max((self._score(each) for each in predicted), key=lambda score: score.value)
 
     def _neighbour_r2(self, order: NDArray[np.intp]) -> float:
         """Return R2, among the rows with a value, of the mean target of the previous and the next row."""
@@ -259,18 +301,32 @@ class NumericScorer(SingleColumnScorer):
         spread = float(np.sum(weight * (y - np.average(y, weights=weight)) ** 2))
         return 1 - float(np.sum(weight[1:-1] * left**2)) / spread if spread > 0 else 0.0
 
-    def _interpolate(self, values: Floats, train_order: NDArray[np.intp], test_mask: NDArray[np.bool_]) -> Floats:
-        """Return the predictions for the test rows: interpolated between the mean targets of the training values."""
+    def _predict(self, values: Floats, train_order: NDArray[np.intp], test_mask: NDArray[np.bool_]) -> Floats:
+        """Return three predictions for the test rows: by a line, by the training values, and by means of neighbouring ones."""
         if not len(train_order):
-            return np.full(int(test_mask.sum()), np.average(self._target[~test_mask], weights=self._weight[~test_mask]))
+            mean = np.average(self._target[~test_mask], weights=self._weight[~test_mask])
+            return np.full((3, int(test_mask.sum())), mean)
         x, starts = np.unique(values[train_order], return_index=True)
         weight = np.add.reduceat(self._weight[train_order], starts)
-        mean = np.add.reduceat((self._weight * self._target)[train_order], starts) / weight
-        return np.interp(values[test_mask], x, mean)
+        y = np.add.reduceat((self._weight * self._target)[train_order], starts) / weight
+        new = values[test_mask]
+        blocks = np.arange(0, len(x), _BLOCK_VALUES)
+        in_blocks = np.add.reduceat(weight, blocks)
+        x_mean, y_mean = (np.add.reduceat(weight * each, blocks) / in_blocks for each in (x, y))
+        smooth = np.interp(new, x_mean, y_mean)
+        for end, inner in ((0, 1), (-1, -2)) if len(blocks) > 1 else ():
+            beyond = new < x_mean[0] if end == 0 else new > x_mean[-1]
+            slope = (y_mean[inner] - y_mean[end]) / (x_mean[inner] - x_mean[end])
+            smooth[beyond] = y_mean[end] + slope * (new[beyond] - x_mean[end])
+        centre, mean = np.average(x, weights=weight), np.average(y, weights=weight)
+        spread = float(weight @ (x - centre) ** 2)
+        slope = float(weight @ ((x - centre) * (y - mean))) / spread if spread > 0 else 0.0
+        return np.array([mean + slope * (new - centre), np.interp(new, x, y), smooth])
 
-    def _score(self, predicted: Floats) -> float:
+    def _score(self, predicted: Floats) -> Score:
         spread = np.sum(self._weight * (self._target - np.average(self._target, weights=self._weight)) ** 2)
-        return max(0.0, 1 - float(np.sum(self._weight * (self._target - predicted) ** 2) / spread))
+        left = float(np.sum(self._weight * (self._target - predicted) ** 2) / spread)
+        return Score(max(0.0, 1 - left), 0.0)
 
 
 def stratified_folds(labels: NDArray[Any], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -25,7 +25,8 @@ from tamiz.sources.duplicate_detection import (
     rows_with_equal_hash,
     run_starts,
 )
-from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON
+from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON
+from tamiz.sources.row_groups import repeated_id_warnings
 from tamiz.sources.row_order import describe_row_order, monotone_column_warnings
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import target_array
@@ -77,7 +78,9 @@ def suggest_target_kind(schema: Schema) -> KindSuggestion | None:
 def _suggest_excluded_kind(column: Column) -> KindSuggestion | None:
     """Return another plausible kind of a column excluded as id or text; never a category with a level for every row."""
     reason = column.exclusion_reason or ""
-    if column.kind == "id" and (ROW_NUMBER_REASON in reason or ID_NAME_REASON in reason):
+    if column.kind == "id" and any(
+        known in reason for known in (ROW_NUMBER_REASON, ID_NAME_REASON, WHOLE_NUMBER_REASON)
+    ):
         return KindSuggestion(kind="numeric", reason="every row has a different number: it may be a measurement")
     if column.kind == "text" and "distinct values" in reason:
         return KindSuggestion(kind="categorical", reason="text with many values may be a category")
@@ -159,8 +162,9 @@ def describe_table(source: Source) -> TableRecord:
     warn_user(
         [
             *leakage_warnings(leaks, schema),
+            *repeated_id_warnings(source),
             *distance_matrix_warnings(source),
-            *monotone_column_warnings(source, [leak.name for leak in leaks]),
+            *monotone_column_warnings(source, [name for leak in leaks for name in leak.names]),
             *([order.message] if order is not None and order.is_doubtful else []),
         ]
     )

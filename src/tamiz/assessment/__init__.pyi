@@ -12,5 +12,7 @@ from tamiz.assessment.recommendation import recommend_columns as recommend_colum
 from tamiz.assessment.score_report import SelectionReport as SelectionReport
 from tamiz.assessment.semi_synthetic import selection_error_rates as selection_error_rates
 from tamiz.assessment.set_stability import stability as stability
+from tamiz.assessment.target_formulas import TargetFormula as TargetFormula
+from tamiz.assessment.target_formulas import find_target_formulas as find_target_formulas
 
 registry: Registry

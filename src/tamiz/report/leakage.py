@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from tamiz.report.records.columns import LeakageFinding
 
 ADJUSTED_INFORMATION = "adjusted mutual information"
+# A formula with this score is exact but for rounding; at most so many limits of classes are listed.
+_EXACT_SCORE, _MAX_LIMITS = 0.9999, 5
 
 
 def leakage_evidence(leakage: LeakageFinding, target: str) -> str:
-    """Return the evidence of possible leakage by one column, as a predicate that follows its name.
+    """Return the evidence of possible leakage by one column or by a formula, as a predicate that follows the name or names.
 
     Parameters
     ----------
@@ -31,6 +33,8 @@ def leakage_evidence(leakage: LeakageFinding, target: str) -> str:
     'alone predicts churn with a balanced accuracy of 99.6% (50% by guessing) in 5-fold cross-validation on 1,200 rows'
     """
     rows = count_with_noun(leakage.n_rows, "row")
+    if leakage.predictor == "formula":
+        return _formula_evidence(leakage, target, rows)
     if leakage.score_name == ADJUSTED_INFORMATION:
         of = " (one of each group)" if leakage.by_groups else ""
         almost = "" if leakage.score > 1 - 1e-9 else "almost "
@@ -43,7 +47,22 @@ def leakage_evidence(leakage: LeakageFinding, target: str) -> str:
         score = f"a {leakage.score_name} of {_format_floor(100 * leakage.score, 1)}% ({guess})"
     subject = "by its missing values alone " if leakage.predictor == "missing" else "alone "
     folds = "5-fold cross-validation of whole groups" if leakage.by_groups else "5-fold cross-validation"
-    return f"{subject}predicts {target} with {score} in {folds} on {rows}{_coverage_text(leakage)}"
+    decided = "" if leakage.decided > 1 - 1e-9 else f" for {_format_floor(100 * leakage.decided, 1)}% of the rows"
+    return f"{subject}predicts {target}{decided} with {score} in {folds} on {rows}{_coverage_text(leakage)}"
+
+
+def _formula_evidence(leakage: LeakageFinding, target: str, rows: str) -> str:
+    """Return the evidence of a formula, as a predicate that follows the names of its columns."""
+    other = f"on {rows} that were not used to find it (at most {{}} by fewer columns)"
+    almost = "" if leakage.score > _EXACT_SCORE else "almost "
+    if leakage.score_name == "R2":
+        other = other.format(_format_floor(leakage.baseline, 2))
+        return f"together {almost}determine {target}: {leakage.formula} has an R² of {_format_floor(leakage.score, 4)} {other}"
+    other = other.format(f"{_format_floor(100 * leakage.baseline, 1)}%")
+    limits = ", ".join(f"{limit:.4g}" for limit in leakage.limits[:_MAX_LIMITS])
+    verb = "limit" if len(leakage.limits) == 1 else "limits"
+    score = f"a {leakage.score_name} of {_format_floor(100 * leakage.score, 1)}%"
+    return f"together {almost}determine {target}: {leakage.formula} with the {verb} {limits} has {score} {other}"
 
 
 def _coverage_text(leakage: LeakageFinding) -> str:

@@ -88,7 +88,7 @@ def _lead(table: TableRecord) -> str:
 def _leakage_lead(table: TableRecord) -> str:
     """Return a sentence on used columns of possible target leakage, "" if there are none."""
     used = {column.name for column in table.columns if not column.exclusion}
-    leaking = [leak.name for leak in table.leakage if leak.name in used]
+    leaking = list(dict.fromkeys(name for leak in table.leakage for name in leak.names if name in used))
     if not leaking:
         return ""
     verb = "its values are" if len(leaking) == 1 else "their values are"
@@ -101,11 +101,12 @@ def _leakage_box(table: TableRecord) -> dict[str, Any] | None:
     taking = [leak for leak in _leakage_rows(table) if leak["takes_part"]]
     if not taking:
         return None
-    kinds = {leak["name"]: "id" for leak in taking}
+    kinds = {name: "id" for leak in taking for name in leak["names"]}
     more = len(taking) - _MAX_LEAKAGE_ROWS
     return {
         "taking": taking[:_MAX_LEAKAGE_ROWS],
         "more": more,
+        "n_columns": len(kinds),
         "command": kinds_option(kinds),
         "python": kinds_argument(kinds),
     }
@@ -117,8 +118,9 @@ def _leakage_rows(table: TableRecord) -> list[dict[str, Any]]:
     return [
         {
             "name": leak.name,
+            "names": leak.names,
             "evidence": leakage_evidence(leak, target),
-            "takes_part": leak.name not in excluded,
+            "takes_part": not excluded.issuperset(leak.names),
         }
         for leak in table.leakage
     ]

@@ -32,10 +32,24 @@ MIN_ID_ROWS = 10
 # Reasons for excluding columns of kind id.
 ROW_NUMBER_REASON = "it is a row number"
 ID_NAME_REASON = "its name is that of an identifier"
-# Text with more distinct values than this, in more than half as many rows, is excluded as free text.
+WHOLE_NUMBER_REASON = "all values are distinct whole numbers"
+# Whole numbers of a range that all differ number the rows if so many random ones of this range differ with at most this
+# probability, exp(-n (n - 1) / (2 range)): measured numbers are less even, and repeat sooner.
+_MAX_CHANCE_DISTINCT = 1e-6
+# Numbers with at least so many digits, all as many, are random ones if they are spread evenly from 10..0 to 99..9
+# (Kolmogorov-Smirnov at a level of 0.001).
+_MIN_DIGITS, _MIN_RANDOM_ROWS, _MAX_UNEVENNESS = 6, 100, 1.95
+# Text is excluded as free text with more distinct values than the first number, and fewer rows for each than the second.
 MIN_TEXT_LEVELS = 20
+_TEXT_LIMITS = ((MIN_TEXT_LEVELS, 2), (1000, 100))
+# And with more values than this, if at least this share of the rows has a value that occurs once: it estimates the probability
+# that the value of a new row is unknown (Good 1953).
+_MIN_OPEN_LEVELS, _MIN_UNKNOWN_SHARE = 100, 0.03
 # The squares of larger numbers, summed over many rows, overflow.
 LARGEST_NUMBER = np.float64(1e150)
+
+# Levels of which the format is inspected.
+_MAX_SAMPLED_LEVELS = 500
 
 # Numbers are checked in pieces of this size, so that temporary arrays stay in cache.
 _PIECE_VALUES = 2**16
@@ -48,6 +62,18 @@ _INTEGER = re.compile(r"[-+]?[0-9]+")
 
 _MIDNIGHT = " 00:00:00"
 
+_TIME_NAME_PATTERN = re.compile(
+    r"(^|[_. ])(?i:years?|months?|weeks?|days?|dates?|hours?|minutes?|seconds?|times?|timestamps?|periods?|age)($|[_. ])",
+    re.ASCII,
+)
+_PERSON_NAME_PATTERN = re.compile(
+    r"(^|[_. ])(?i:(first|last|given|family|full|middle)[_. ]?name|surname|forename)s?$|[a-z](First|Last|Full)Name$",
+    re.ASCII,
+)
+# Hexadecimal numbers of at least eight digits, and UUIDs.
+_HASH_PATTERN = re.compile(
+    r"[0-9a-f]{8,128}|[0-9A-F]{8,128}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", re.ASCII
+)
 _ID_NAME_PATTERN = re.compile(
     r"(^|[_. ])((?i:id|ids|uuid|guid|rownames?|index|key))$|^[Uu]nnamed: ?\d+$|[a-z]I[Dd]$", re.ASCII
 )
@@ -219,16 +245,35 @@ def _id_reason(name: str, numbers: Numbers, n_distinct: int | None) -> str | Non
     n = len(numbers)
     if n < MIN_ID_ROWS:
         return None
-    head = numbers[:MIN_ID_ROWS]
+    head = numbers[:_HEAD_ROWS]
     if np.all(np.diff(head) == 1) and head[0] in (0, 1) and np.all(np.diff(numbers) == 1):
         return ROW_NUMBER_REASON
-    if (
-        _ID_NAME_PATTERN.search(name)
-        and np.all(head == np.floor(head))
-        and (n_distinct or len(np.unique(numbers))) == n
-    ):
+    # Most columns have a fraction or a repeated value in the first rows.
+    if np.any(head != np.floor(head)) or (n_distinct is None and len(np.unique(head)) < len(head)):
+        return None
+    if np.any(numbers != np.floor(numbers)) or (n_distinct or len(np.unique(numbers))) < n:
+        return None
+    if _ID_NAME_PATTERN.search(name):
         return f"all values are distinct, and {ID_NAME_REASON}"
+    if _TIME_NAME_PATTERN.search(name) or _are_dates(numbers):
+        return None
+    low, high = float(numbers.min()), float(numbers.max())
+    steps = np.diff(numbers)
+    is_grid = bool(steps[0] != 1 and (steps == steps[0]).all())
+    if not is_grid and n * (n - 1) / (2 * (high - low + 1)) >= -np.log(_MAX_CHANCE_DISTINCT):
+        return f"{WHOLE_NUMBER_REASON} from {low:,.0f} to {high:,.0f}, and measured ones would repeat"
+    n_digits = len(f"{high:.0f}")
+    if low >= 10 ** (n_digits - 1) and n_digits >= _MIN_DIGITS and n >= _MIN_RANDOM_ROWS:
+        places = (np.sort(numbers).astype(np.float64) / 10 ** (n_digits - 1) - 1) / 9
+        if np.abs(places - (np.arange(n) + 0.5) / n).max() * np.sqrt(n) <= _MAX_UNEVENNESS:
+            return f"{WHOLE_NUMBER_REASON} of {n_digits} digits, and spread as evenly as random ones"
     return None
+
+
+def _are_dates(numbers: Numbers) -> bool:
+    """Whether all whole numbers are days as YYYYMMDD."""
+    year, month, day = numbers // 10_000, numbers // 100 % 100, numbers % 100
+    return bool(np.all((year >= 1800) & (year < 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))
 
 
 def to_numbers(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | None = None) -> Numbers:
@@ -308,7 +353,7 @@ def _number_as_level(text: str) -> str:
 
 
 def _encode_levels(raw: RawColumn, kind: Kind | None, *, inferred: bool, has_name: bool = True) -> EncodedColumn:
-    codes, present = _observed_levels(raw)
+    codes, present = observed_levels(raw)
     # The first level of a boolean has code 0.
     levels = present if raw.ordered and kind != "boolean" else sort_levels(present)
     n_missing = int(np.count_nonzero(codes < 0))
@@ -324,7 +369,7 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, inferred: bool, has_nam
         )
     recognized = recognize_format(levels) if inferred else None
     warnings = () if recognized is None else (_text_format_warning(raw.name, *recognized),)
-    if inferred and (exclusion := _text_exclusion(raw.name, levels, n - n_missing, has_name=has_name)):
+    if inferred and (exclusion := _text_exclusion(raw.name, levels, codes[codes >= 0], has_name=has_name)):
         excluded_kind, reason = exclusion
         column = Column(raw.name, excluded_kind, n_missing=n_missing, exclusion_reason=reason)
         return EncodedColumn(column, None, warnings)
@@ -342,7 +387,9 @@ def _text_format_warning(name: str, format_name: str, example: str) -> str:
     )
 
 
-def _text_exclusion(name: str, levels: list[str], n_present: int, *, has_name: bool) -> tuple[Kind, str] | None:
+def _text_exclusion(name: str, levels: list[str], codes: NDArray[Any], *, has_name: bool) -> tuple[Kind, str] | None:
+    """Return the kind and the reason of text that is no category; `codes` are those of the present values."""
+    n_present = len(codes)
     if len(levels) == n_present and n_present >= MIN_ID_ROWS:
         if not has_name:
             return "text", "all values are distinct"
@@ -350,12 +397,23 @@ def _text_exclusion(name: str, levels: list[str], n_present: int, *, has_name: b
         has_blanks = sum(" " in level.strip() for level in sample) > len(sample) / 2
         is_prose = has_blanks and not _ID_NAME_PATTERN.search(name)
         return ("text", "free text: all values are distinct") if is_prose else ("id", "all values are distinct")
-    if len(levels) > MIN_TEXT_LEVELS and 2 * len(levels) > n_present:
+    if len(levels) > MIN_TEXT_LEVELS and has_name:
+        sample = levels[:: max(1, len(levels) // _MAX_SAMPLED_LEVELS)]
+        # Both letters and digits occur in hashes; numbers that were read as text are codes.
+        if all(map(_HASH_PATTERN.fullmatch, sample)) and not "".join(sample).isdecimal():
+            return "id", f"its {len(levels):,} distinct values are hashes"
+        if _PERSON_NAME_PATTERN.search(name):
+            return "id", f"its name is that of the names of persons, with {len(levels):,} distinct values"
+    if any(len(levels) > least and n_present < rows * len(levels) for least, rows in _TEXT_LIMITS):
         return "text", f"{len(levels):,} distinct values in {n_present:,} rows"
+    if len(levels) > _MIN_OPEN_LEVELS:
+        n_once = int(np.count_nonzero(np.bincount(codes) == 1))
+        if n_once >= _MIN_UNKNOWN_SHARE * n_present:
+            return "text", f"{len(levels):,} distinct values in {n_present:,} rows, of which {n_once:,} occur once"
     return None
 
 
-def _observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
+def observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
     """Return the values as codes, -1 where missing, and the distinct values as text."""
     if raw.categories is not None:
         return _drop_unused_words(raw.values, list(raw.categories))
@@ -427,7 +485,7 @@ def match_levels(raw: RawColumn, levels: tuple[str, ...]) -> LevelCodes:
     because the spelling of these may change from file to file. If a level has leading zeros, all levels are codes and numbers are
     matched by their text only.
     """
-    codes, present = _observed_levels(raw)
+    codes, present = observed_levels(raw)
     known = set(levels)
     if known.issuperset(present):
         return LevelCodes(_recode(codes, present, levels))

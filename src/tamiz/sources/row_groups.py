@@ -1,7 +1,8 @@
-"""Groups of rows in a ranking: weights that make each group count once, and columns that identify the group."""
+"""Groups of rows: weights that make each group count once, columns that identify the group, and ids that repeat."""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
 from tamiz.sources.base import Source
+from tamiz.sources.in_memory import column_loader
+from tamiz.sources.kinds import observed_levels
+from tamiz.sources.schema import Column
 from tamiz.sources.views import target_array, weight_array, with_weight
 from tamiz.statistics.base import Codes, is_missing
 
@@ -20,6 +24,12 @@ _MAX_MIXED_SHARE = 0.1
 _MIN_BETWEEN_SHARE = 0.9
 # With fewer groups a column may separate them by chance.
 _MIN_GROUPS = 10
+# An id that repeats has so many rows per value on average, and so many columns are constant within its values.
+_MIN_ROWS_PER_ID, _MAX_ROWS_PER_ID, _MIN_CONSTANT = 1.5, 50, 2
+# The largest probability that a column is constant within them by chance.
+_MAX_CHANCE_CONSTANT = 1e-6
+# Larger tables are not searched for it.
+_MAX_ID_ROWS, _MAX_ID_COLUMNS = 200_000, 200
 
 
 def weight_groups_equally(source: Source) -> Source:
@@ -202,3 +212,122 @@ def between_group_share(values: NDArray[Any], groups: NDArray[Any], *, is_number
         squares = counts.astype(float) ** 2
         within = n - float((squares / size[cells // (int(codes.max()) + 1)]).sum())
     return 1 - (within / (n - len(size))) / (total / (n - 1)) if total > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class RepeatedId:
+    """A column whose values may be units of several rows each: persons, firms, places.
+
+    Attributes
+    ----------
+    name : str
+    n_units : int
+        The number of values in two or more rows.
+    constant : tuple of str
+        The columns that are constant within each of its values.
+    """
+
+    name: str
+    n_units: int
+    constant: tuple[str, ...]
+
+
+def find_repeated_id(source: Source) -> RepeatedId | None:
+    """Return the id of units of several rows within which most other columns are constant, None if there is none.
+
+    Parameters
+    ----------
+    source : Source
+
+    Notes
+    -----
+    An id is text or a whole number of 1.5 to 50 rows per value; an excluded id is one, too. At least two columns are constant
+    within each of its values, which has a probability of at most 1e-6 by chance, and are neither its recodings nor monotone
+    functions of it; another column varies in at least half of its values. No id is returned where groups are declared.
+
+    The cost is O(n log n) for each column, and O(n) for each of them and each possible id. Tables of more than 200,000 rows or 200
+    columns are not searched.
+    """
+    schema = source.schema
+    wanted = [j for j in schema.used.tolist() if not schema.columns[j].constant and not schema.columns[j].date_part]
+    if source.groups is not None or schema.n_rows > _MAX_ID_ROWS or not 0 < len(wanted) <= _MAX_ID_COLUMNS:
+        return None
+    codes = {j: _value_codes(np.concatenate([block.column(j) for block in source.blocks([j])])) for j in wanted}
+    ids = {j: codes[j] for j in wanted if _may_be_id(codes[j])}
+    for j, column in enumerate(schema.columns):
+        if column.exclusion_reason and column.kind in ("id", "text") and len(ids) < _MAX_ID_COLUMNS:
+            _, load = column_loader(source.frame([j]))
+            excluded = _ColumnCodes(observed_levels(load(column.name))[0].astype(np.intp), is_whole=True)
+            if _may_be_id(excluded):
+                ids[j] = excluded
+    found = [one for j in ids if (one := _constant_within(schema.columns, j, ids[j], codes)) is not None]
+    return max(found, key=lambda one: (len(one.constant), one.n_units), default=None)
+
+
+def repeated_id_warnings(source: Source) -> list[str]:
+    """Return a warning of an id whose rows may be one unit, or an empty list."""
+    found = find_repeated_id(source)
+    if found is None:
+        return []
+    return [
+        f"Rows with the same {found.name!r} may belong to one unit: {list_names(found.constant, as_text=repr)} are constant within "
+        f"each of its {found.n_units:,} values of several rows. If they do, pass groups={found.name!r} "
+        f"(--group {shlex.quote(found.name)}): folds then keep the rows of a unit together."
+    ]
+
+
+@dataclass(frozen=True)
+class _ColumnCodes:
+    """The values as codes from 0 on, ascending if they are numbers, -1 if missing; and whether they are text or whole numbers."""
+
+    codes: NDArray[np.intp]
+    is_whole: bool
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        return np.bincount(self.codes[self.codes >= 0])
+
+
+def _value_codes(values: NDArray[Any]) -> _ColumnCodes:
+    missing = is_missing(values)
+    codes = np.full(len(values), -1, dtype=np.intp)
+    codes[~missing] = np.unique(values[~missing], return_inverse=True)[1]
+    return _ColumnCodes(codes, is_whole=not np.any(values[~missing] % 1))
+
+
+def _may_be_id(values: _ColumnCodes) -> bool:
+    sizes = values.sizes
+    n, n_values = int(sizes.sum()), int(np.count_nonzero(sizes))
+    enough = np.count_nonzero(sizes > 1) >= _MIN_GROUPS
+    return bool(values.is_whole and enough and _MIN_ROWS_PER_ID * n_values <= n <= _MAX_ROWS_PER_ID * n_values)
+
+
+def _constant_within(
+    columns: tuple[Column, ...], j: int, unit: _ColumnCodes, others: dict[int, _ColumnCodes]
+) -> RepeatedId | None:
+    order = np.argsort(unit.codes, kind="stable")[int(np.count_nonzero(unit.codes < 0)) :]
+    sorted_units = unit.codes[order]
+    same_unit = sorted_units[1:] == sorted_units[:-1]
+    n_repeats = int(np.count_nonzero(same_unit))
+    first = np.concatenate([[True], ~same_unit])
+    n_units = int(np.count_nonzero(unit.sizes > 1))
+    constant, varies = [], False
+    for k, other in others.items():
+        if k == j:
+            continue
+        values = other.codes[order]
+        differs = same_unit & (values[1:] != values[:-1])
+        if differs.any():
+            varies |= len(np.unique(sorted_units[1:][differs])) >= n_units / 2
+            continue
+        shares = np.bincount(values + 1) / len(values)
+        beyond_chance = n_repeats * np.log(max(float(shares @ shares), 1e-300)) <= np.log(_MAX_CHANCE_CONSTANT)
+        of_units = values[first]
+        one_to_one = len(np.unique(of_units)) == len(of_units)
+        steps = np.diff(of_units)
+        monotone = columns[j].is_number and (np.all(steps >= 0) or np.all(steps <= 0))
+        if beyond_chance and not monotone and not (one_to_one and other.is_whole):
+            constant.append(columns[k].name)
+    if len(constant) < _MIN_CONSTANT or not varies:
+        return None
+    return RepeatedId(columns[j].name, n_units, tuple(constant))

@@ -59,19 +59,30 @@ class Coverage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeakageFinding:
-    """A column of possible target leakage: its score by its values or by its missing values alone, and the baseline.
+    """A column of possible target leakage, or several by a formula: its score by values or missing values alone, and the baseline.
 
-    `by_groups` is whether groups of rows were kept in one fold; `coverage` is None if all classes were scored.
+    `by_groups` is whether groups of rows were kept in one fold; `coverage` is None if all classes were scored. `decided` is the
+    share of the rows that the score is of: those of other folds' levels, and of classes that the column predicts. A formula has its
+    `columns`, their names in `name`, and the best score of fewer columns as baseline; its `limits` separate classes.
     """
 
     name: str
-    predictor: Literal["values", "missing"]
+    predictor: Literal["values", "missing", "formula"]
     score: float
     score_name: str
     baseline: float
     n_rows: int
     by_groups: bool
     coverage: Coverage | None
+    decided: float = 1.0
+    columns: tuple[str, ...] = ()
+    formula: str = ""
+    limits: tuple[float, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.columns or (self.name,)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

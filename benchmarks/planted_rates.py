@@ -1,0 +1,105 @@
+"""What a study finds in tables of known truth: the share of planted tables in which it is found, and that with a false alarm.
+
+Run it from the root: `python -m benchmarks.planted_rates --tables 200 --first-seed 1000 [--kind WORD]`. The detecting functions are
+called one by one, without a study. An alarm is false if it names anything that is not planted: leaks of other columns, ids and
+texts that are honest columns, groups of redundant columns, groups of rows, and columns by which the rows are sorted.
+"""
+
+import argparse
+import time
+import warnings
+from collections import Counter
+
+from tests.planted_tables import KINDS, planted_table
+
+from tamiz import open_source
+from tamiz._study.leakage import find_leakage
+from tamiz._study.redundancy import describe_redundancy
+from tamiz.sources.row_groups import find_repeated_id
+from tamiz.sources.row_order import monotone_columns
+
+
+def findings(X, y):
+    """Return the sets of names that are found, by what is found."""
+    source = open_source(X, y)
+    redundancy = describe_redundancy(source, None, "distribute")
+    repeated = find_repeated_id(source)
+    return {
+        "leaks": [set(leak.names) for leak in find_leakage(source)],
+        "ids": [{column.name} for column in source.schema.columns if column.kind in ("id", "text")],
+        "copies": [] if redundancy is None else [set(group.columns) for group in redundancy.groups],
+        "groups": [] if repeated is None else [{repeated.name}],
+        "sorted": [{one.name} for one in monotone_columns(source)],
+    }
+
+
+def compare(table):
+    """Return whether all that is planted is found, and what is found and not planted."""
+    found = findings(table.X, table.y)
+    planted = {
+        "leaks": table.leaks,
+        "ids": [{name} for name in table.ids],
+        "copies": table.copies,
+        "groups": [{table.groups}] if table.groups else [],
+        "sorted": [{table.sorted_by}] if table.sorted_by else [],
+    }
+    missed = [
+        (what, truth)
+        for what, truths in planted.items()
+        for truth in truths
+        if not any(_hits(what, one, truth) for one in found[what])
+    ]
+    false = []
+    for what, ones in found.items():
+        for one in ones:
+            if any(_hits(what, one, truth) for truth in planted[what]):
+                continue
+            # Ids may be ascending, and the numbers of groups need not be features.
+            if (what in ("sorted", "groups") and one <= table.ids) or (what == "ids" and one == {table.groups}):
+                continue
+            false.append((what, tuple(sorted(one))))
+    return missed, false
+
+
+def _hits(what, one, truth):
+    """Whether a finding is what is planted; of columns that add up to 100 % one is superfluous."""
+    return one == truth or (what == "leaks" and one < truth and len(one) >= 4)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tables", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--kind", default="")
+    parser.add_argument("--show", action="store_true", help="name the seeds that failed")
+    options = parser.parse_args()
+    rows = []
+    for kind in KINDS:
+        if options.kind not in kind:
+            continue
+        n_found, n_false, seconds, alarms = 0, 0, 0.0, Counter()
+        for seed in range(options.first_seed, options.first_seed + options.tables):
+            table = planted_table(kind, seed)
+            begun = time.process_time()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                missed, false = compare(table)
+            seconds += time.process_time() - begun
+            n_found += not missed
+            n_false += bool(false)
+            alarms.update({what for what, _ in false})
+            if options.show and (missed or false):
+                print(f"{kind} {seed}: missed {missed}, false {false}")
+        share = 100 / options.tables
+        rows.append({
+            "kind": kind,
+            "found %": "" if kind.startswith("honest") else f"{n_found * share:.1f}",
+            "false alarms %": f"{n_false * share:.1f}",
+            "of": ", ".join(f"{what} {count * share:.1f}" for what, count in alarms.items()),
+            "ms": f"{1000 * seconds / options.tables:.0f}",
+        })  # fmt: skip
+        print(*rows[-1].values(), sep=" | ", flush=True)
+
+
+if __name__ == "__main__":
+    main()
