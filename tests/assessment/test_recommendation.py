@@ -54,7 +54,7 @@ def plainly_chosen(scores, sizes, factor, perfect=1.0):
     best = max(range(len(scores)), key=lambda k: means[k])
     gains = [one - other for one, other in zip(scores[best], scores[0], strict=True)]
     reference = best if statistics.mean(gains) > math.sqrt(factor * statistics.variance(gains)) else 0
-    margin = max(0.05 * (perfect - means[reference]), 0.005)
+    margin = max(0.05 * (perfect - means[reference]), 0.01)
     good = []
     for k, one in enumerate(scores):
         losses = [there - here for there, here in zip(scores[reference], one, strict=True)]
@@ -86,7 +86,7 @@ def test_a_large_standard_error_keeps_more_columns_and_a_loss_in_every_fold_alik
 
 
 def test_what_is_negligible_depends_on_what_is_left_unexplained():
-    for score, margin in ((0.7, 0.015), (0.97, 0.005)):
+    for score, margin in ((0.7, 0.015), (0.97, 0.01)):
         assert pool([[score] * 4], [9]).rate().margin == pytest.approx(margin)
     # Of an error of 8, for which 0 is perfect.
     assert pool([[-8.0] * 4], [9], perfect=0.0).rate().margin == pytest.approx(0.4)
