@@ -6,7 +6,12 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import cross_validate
 from sklearn.naive_bayes import GaussianNB
@@ -67,6 +72,9 @@ def test_every_figure_of_classes_is_that_of_cross_validate_with_a_pipeline(load,
         "naive_bayes": MixedNB(),
         "knn": KNeighborsClassifier(5),
         "forest": RandomForestClassifier(30, min_samples_leaf=2, random_state=3),
+        "gradient_boosting": HistGradientBoostingClassifier(
+            max_iter=60, max_leaf_nodes=15, learning_rate=0.15, early_stopping=False, random_state=3
+        ),
     }
     assert list(found.models) == list(models)
     for name, plain, choosing in pipelines(models):
@@ -84,6 +92,9 @@ def test_every_figure_of_a_number_is_that_of_cross_validate_with_a_pipeline():
         "ridge": Ridge(),
         "knn": KNeighborsRegressor(5),
         "forest": RandomForestRegressor(30, min_samples_leaf=2, max_features=1 / 3, random_state=0),
+        "gradient_boosting": HistGradientBoostingRegressor(
+            max_iter=60, max_leaf_nodes=15, learning_rate=0.15, early_stopping=False, random_state=0
+        ),
     }
     assert list(found.models) == list(models)
     for name, plain, choosing in pipelines(models):
@@ -184,7 +195,7 @@ def test_rows_with_weights_count_as_often_and_nearest_neighbours_are_left_out():
     weight[::7] = 0
     with pytest.warns(TamizWarning) as told:
         found = compare_columns(SEARCHED, X, y, sample_weight=weight, n_splits=2)
-    assert list(found.models) == ["logistic", "naive_bayes", "forest"]
+    assert list(found.models) == ["logistic", "naive_bayes", "forest", "gradient_boosting"]
     assert found.notes == (
         "12 rows of weight 0 left out where models are scored.",
         "Nearest neighbours accept no weights, and are left out.",

@@ -272,7 +272,7 @@ def test_the_usual_candidates_suit_the_target():
         assert sets[1]
 
 
-@pytest.mark.filterwarnings("ignore:.*(the place in the table decided|is arbitrary)")
+@pytest.mark.filterwarnings("ignore:.*(the place in the table decided|is arbitrary|is not recommended)")
 @pytest.mark.parametrize("kind", ["classes", "number"])
 def test_the_sets_of_a_path_are_those_of_their_selectors_on_the_training_rows_of_each_fold(kind):
     X, y = signal(n=120, p=5)
@@ -305,7 +305,9 @@ def test_the_sets_of_a_path_are_those_of_their_selectors_on_the_training_rows_of
 def test_columns_that_matter_only_together_are_recommended():
     rng = np.random.default_rng(4)
     X = pd.DataFrame(rng.normal(size=(400, 8)), columns=list("abcdefgh"))
-    found = recommend_columns(X, (X["c"] * X["f"] > 0).astype(int), n_splits=3)
+    found = recommend_columns(
+        X, (X["c"] * X["f"] > 0).astype(int), models=["logistic", "gradient_boosting"], n_splits=3
+    )
     assert found.deciding_model == "gradient_boosting"
     assert found.recommended == "importance"
     assert {"c", "f"} <= set(found.columns)

