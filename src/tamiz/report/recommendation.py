@@ -112,7 +112,7 @@ def recommendation_text(recommendation: RecommendationRecord) -> str:
     n_sets = sum(len(path.sets) for path in recommendation.paths)
     among = f", the choice among {count_with_noun(n_sets, 'selection')} included" if n_sets > 1 else ""
     every = _deciding_score(recommendation, next(one for one in recommendation.candidates if one.id == _ALL_COLUMNS))
-    low, high = map(score_format.format_score, recommendation.score.interval)
+    low, high = (score_format.format_score(min(bound, 1.0)) for bound in recommendation.score.interval)
     beside = "" if name == _ALL_COLUMNS else f"with all columns {score_format.format_score(every.mean)}, and "
     measured = (
         f"in nested cross-validation of {count_with_noun(recommendation.n_samples, 'row')}{among}, the {score_format.name} of "
