@@ -170,6 +170,7 @@ def test_every_figure_is_that_of_cross_validate_with_a_pipeline_on_the_same_fold
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* is not recommended")
 def test_the_numbers_do_not_depend_on_the_number_of_threads():
     X, y = signal()
     found = {
