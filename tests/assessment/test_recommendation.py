@@ -285,7 +285,7 @@ def test_the_sets_of_a_path_are_those_of_their_selectors_on_the_training_rows_of
 
     def selector(name, size):
         if name == "importance":
-            by_boosting = PermutationImportance("gradient_boosting", cv=3, scoring=scoring, n_repeats=2)
+            by_boosting = PermutationImportance("gradient_boosting", cv=3, scoring=scoring, n_repeats=1)
             return RankSelector(by_boosting, n_features=size)
         merit = MRMR() if name == "mrmr" else CrossValidated(model, cv=5, scoring=scoring)
         return SubsetSelector(merit, Forward(), n_features=size, random_state=0)

@@ -13,10 +13,9 @@ from tamiz._study import budget as budgets
 from tamiz._study.budget import DEFAULT_BUDGET, Budget, StepEstimate
 from tamiz._study.estimates import estimate_steps
 from tamiz._study.graph import graph_seconds, max_graph_rows
-from tamiz._study.models import MAX_SECONDS_PER_SEARCH, affordable_searches, evaluation_size
+from tamiz._study.models import affordable_searches, evaluation_size
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
 from tamiz._study.search_costs import expected_evaluations, search_seconds
-from tamiz.assessment.candidate_selections import mrmr_seconds
 from tamiz.criteria import CFS, JMI, MRMR, CrossValidated, LinearCoefficient
 from tamiz.exceptions import TamizWarning
 from tamiz.method_lookup import choose_merit_and_search
@@ -172,29 +171,12 @@ def test_columns_of_many_levels_make_selections_and_error_rates_expensive_and_ra
         )
         return {name: step.seconds for name, step in steps.items()}
 
-    classes, number = Column("y", "categorical", ["a", "b"]), Column("y", "numeric")
+    classes = Column("y", "categorical", ["a", "b"])
     few, many = (seconds(levels, classes) for levels in ((6,), (2000,)))
     # Rare levels are merged for the models that rank columns. Measured, in CPU seconds on a busy machine: error rates 1.3 and 10.
     assert many["mean rank"] < 2 * few["mean rank"]
     assert many["error rates"] > 3 * few["error rates"]
     assert many["recommendation"] < 2 * few["recommendation"]
-    # Ridge regression chooses the number of columns of MRMR: 4 and 21.
-    few, many = (seconds(levels, number) for levels in ((6,), (2000,)))
-    assert many["recommendation"] > 2 * few["recommendation"]
-
-
-def test_mrmr_is_estimated_where_it_is_a_candidate():
-    wide, wider = schema_of(1000, 700), schema_of(1000, 1200)
-    within, beyond = (mrmr_seconds(schema, 1000) for schema in (wide, wider))
-    assert within < MAX_SECONDS_PER_SEARCH < beyond
-    found = [
-        estimate_steps(schema, budget, 1000, 4, sample_graph=True, searched=(CFS(), BestFirst()))[
-            "recommendation"
-        ].seconds
-        for schema, budget in ((wide, DEFAULT_BUDGET), (wider, DEFAULT_BUDGET), (wider, Budget(240)))
-    ]
-    assert found[0] > 6 * within
-    assert found[2] - found[1] == pytest.approx(6 * mrmr_seconds(wider, 1000))
 
 
 # CPU seconds of the steps of a study, in one process on a busy machine with two cores (`time.process_time`). The last two columns

@@ -106,10 +106,18 @@ def estimate_steps(
 
 def _recommendation_cost(schema: Schema, n_rows: int, n_splits: int) -> tuple[float, float]:
     """Return the seconds and bytes of the comparison of selections: models, and searches on all rows and in every fold."""
+    # Imported late: it loads scikit-learn's models.
+    from tamiz.assessment.candidate_selections import MAX_MRMR_WORK, MAX_WRAPPER_WORK
+
     # Few levels of a column occur in the rows that models are fitted to.
     modelled = len(schema.numeric) + sum(schema.n_levels.values()) / 50
     seconds = 1.0 + min(0.03 * math.sqrt(n_rows * modelled), 40)
-    return seconds + (1 + n_splits) * 1e-6 * n_rows * len(schema.used), 64 * n_rows * modelled
+    values, n_steps = n_rows * len(schema.used), min(len(schema.used), 48)
+    # The paths by MRMR, the wrapper and importance.
+    searches = 3.5 * min(1, values * n_steps / MAX_MRMR_WORK) + 2 * min(1, values / 1e6)
+    if values <= MAX_WRAPPER_WORK:
+        searches += 4 * min(1, values * n_steps / 2 / MAX_WRAPPER_WORK)
+    return seconds + (1 + n_splits) * searches, 64 * n_rows * modelled
 
 
 def _error_rate_seconds(schema: Schema, n_rows: int, n_draws: int, search: float) -> float:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tamiz.assessment.fold_scores import FoldScores, score_models
 from tamiz.assessment.repeated_searches import run_with_progress
 from tamiz.assessment.selector_adapters import PathAdapter, SelectorAdapter
+from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.mrmr import MRMR
@@ -39,10 +40,13 @@ _DEFAULTS = ("mrmr", "wrapper", "importance")
 _KERNEL_SEARCHES = ("wrapper",)
 # With more coordinates the search by ridge regression is too slow for a default.
 _MAX_COORDINATES = 1_000
-# With more columns the importance is that of shallow trees, in place of permutation in gradient boosting.
-_MAX_PERMUTED = 200
-# Folds of the wrapper inside each fold of the comparison, and the most sets that it evaluates in a search.
-_INNER_FOLDS, _MAX_EVALUATIONS = 5, 20_000
+# Above the first number of columns the importance is that of shallow trees, in place of permutation in gradient boosting; a table
+# with more values than the second is sampled.
+_MAX_PERMUTED, _MAX_TREE_VALUES, _MIN_TREE_ROWS = 100, 1_000_000, 100
+# Folds of the wrapper inside each fold of the comparison.
+_INNER_FOLDS = 5
+# The work of a search, at most: rows times columns times steps of MRMR, and rows times sets of the wrapper. Each is about 4 s.
+MAX_MRMR_WORK, MAX_WRAPPER_WORK = 200_000_000, 3_000_000
 # Numbers of columns that are compared: small ones differ most in their scores.
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
 
@@ -94,21 +98,27 @@ def default_candidates(
         importance has none, and is no candidate where one is set.
     """
     column_options = column_options or {}
+    n_rows, n_columns = schema.n_rows, max(len(schema.used), 1)
     sizes = _compared_sizes(schema, n_features)
-    found: dict[str, SelectorAdapter] = {
-        "mrmr": PathAdapter(SubsetSelector(MRMR(missing=missing), Forward(**column_options)), sizes)
-    }
+
+    def add_path(name: str, merit: Merit, max_sets: int) -> None:
+        """Add a forward search as far as it evaluates at most so many sets."""
+        few = [size for size in sizes if size * (n_columns - size // 2) <= max_sets]
+        if few:
+            found[name] = PathAdapter(SubsetSelector(merit, Forward(**column_options), random_state=0), few)
+
+    found: dict[str, SelectorAdapter] = {}
+    add_path("mrmr", MRMR(missing=missing), MAX_MRMR_WORK // n_rows)
     # For more than two classes ROC AUC needs a pass per class; balanced accuracy is not dominated by frequent classes either.
     scoring = None if not schema.has_classes else "balanced_accuracy" if schema.n_classes > 2 else "roc_auc"
     if schema.has_classes or schema.n_coordinates <= _MAX_COORDINATES:
-        merit = CrossValidated("naive_bayes" if schema.has_classes else "ridge", cv=_INNER_FOLDS, scoring=scoring)
-        most = max(sizes[0], _MAX_EVALUATIONS // max(len(schema.used), 1))
-        wrapper = SubsetSelector(merit, Forward(**column_options), random_state=0)
-        found["wrapper"] = PathAdapter(wrapper, [size for size in sizes if size <= most])
+        model = "naive_bayes" if schema.has_classes else "ridge"
+        add_path("wrapper", CrossValidated(model, cv=_INNER_FOLDS, scoring=scoring), MAX_WRAPPER_WORK // n_rows)
     if all(value is None for value in column_options.values()):
-        few = len(schema.used) <= _MAX_PERMUTED
-        by_boosting = PermutationImportance("gradient_boosting", cv=3, scoring=scoring, n_repeats=2)
-        found["importance"] = PathAdapter(RankSelector(by_boosting if few else TreeImportance()), sizes)
+        importance: Relevance = TreeImportance(max_rows=max(_MIN_TREE_ROWS, _MAX_TREE_VALUES // n_columns))
+        if n_columns <= _MAX_PERMUTED:
+            importance = PermutationImportance("gradient_boosting", cv=3, scoring=scoring, n_repeats=1)
+        found["importance"] = PathAdapter(RankSelector(importance), sizes)
     return {name: one for name, one in found.items() if name in _DEFAULTS}
 
 

@@ -202,8 +202,8 @@ def recommend_columns(
         The selections to compare with all columns; the name "all_columns" is reserved. None is three paths of sets of 1 to 48
         columns, each repeated in every fold: a forward search by MRMR; a forward search by the cross-validated score of naive Bayes
         (ROC AUC; for more than two classes balanced accuracy), or of ridge regression for a numeric target of at most 1,000 numbers
-        and indicators in a row; and the ranking by permutation importance in gradient boosting (above 200 columns by tree
-        importance).
+        and indicators in a row; and the ranking by permutation importance in gradient boosting (above 100 columns by tree
+        importance). Paths of wide or long tables end with fewer columns.
     models : list of str, default=None
         Names of models, as in `CrossValidated`. None is logistic regression and naive Bayes for classes, ridge regression for a
         numeric target, and 5 nearest neighbours, a random forest and gradient boosting. The one with the best score on all columns
