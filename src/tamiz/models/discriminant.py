@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.utils.fixes import parse_version
 
 from tamiz.kernels import CandidateArrays, read_only
 from tamiz.kernels.linear_models import DiscriminantFolds, discriminant_confusion
@@ -19,6 +21,7 @@ from tamiz.subsets.candidates import Candidates
 # Work per thread: products that are summed, and (set, fold) pairs that are solved. Each takes about half a millisecond.
 _TERMS_PER_THREAD = 100_000
 _PAIRS_PER_THREAD = 500
+_CLASS_FREEDOM = int(parse_version(sklearn.__version__) < parse_version("1.9"))
 # The largest rounding error of the sum of the priors.
 _PRIOR_TOLERANCE = 1e-12
 
@@ -101,8 +104,8 @@ class LinearDiscriminantBackend(ProductBackend[DiscriminantFolds]):
                     shares[f, here] = task.estimator.priors
                 scale = column_scale(products.scatter.diagonal())
                 gram[f] = products.scatter / np.outer(scale, scale)
-                # scikit-learn's solver divides by the number of rows.
-                units = scale / np.sqrt(products.class_weight.sum())
+                # scikit-learn's solver divides by the number of rows, before version 1.9 less the number of classes.
+                units = scale / np.sqrt(products.class_weight.sum() - _CLASS_FREEDOM * here.sum())
                 centres[f, here] = (products.mean[here] - centre) / units
                 left = (rows - centre) / units
                 max_deviation[f] = np.abs(left).max(axis=0)
