@@ -347,7 +347,7 @@ def rows(y, p=3):
         (
             [0, 1] * 10,
             {"model": "naive"},
-            r"^model must be one of 'gaussian_nb', 'naive_bayes', 'knn', .*'forest', got 'naive'",
+            r"^model must be one of 'gaussian_nb', 'naive_bayes', 'knn', .*'gradient_boosting', got 'naive'",
         ),
         ([0, 1] * 10, {"scoring": "acuracy"}, r"^scoring must be .*, got 'acuracy' \(did you mean 'accuracy'\?\)\.$"),
         (

@@ -6,7 +6,12 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import cross_validate
@@ -26,6 +31,7 @@ from tamiz.sources.factory import as_source
 from tamiz.sources.views import select_rows, weight_array
 
 NAMES = [entry.name for entry in registry.of_kind("model")]
+BOOSTING = {"max_iter": 60, "max_leaf_nodes": 15, "learning_rate": 0.15, "early_stopping": False, "random_state": 3}
 CLASSIFIERS = {
     "naive_bayes": MixedNB(),
     "gaussian_nb": GaussianNB(),
@@ -35,6 +41,7 @@ CLASSIFIERS = {
     "logistic": LogisticRegression(max_iter=1000),
     "tree": DecisionTreeClassifier(min_samples_leaf=5, random_state=3),
     "forest": RandomForestClassifier(30, min_samples_leaf=2, random_state=3),
+    "gradient_boosting": HistGradientBoostingClassifier(**BOOSTING),
 }
 REGRESSORS = {
     "knn": KNeighborsRegressor(5),
@@ -42,9 +49,10 @@ REGRESSORS = {
     "ridge": Ridge(),
     "tree": DecisionTreeRegressor(min_samples_leaf=5, random_state=3),
     "forest": RandomForestRegressor(30, min_samples_leaf=2, max_features=1 / 3, random_state=3),
+    "gradient_boosting": HistGradientBoostingRegressor(**BOOSTING),
 }
 # The models whose columns are not standardised.
-INDICATORS, AS_THEY_ARE = ("tree", "forest"), ("naive_bayes",)
+INDICATORS, AS_THEY_ARE = ("tree", "forest", "gradient_boosting"), ("naive_bayes",)
 SCORINGS = {"classes": ("roc_auc", "balanced_accuracy", "accuracy"), "numbers": ("r2", "neg_mean_absolute_error")}
 N = 90
 

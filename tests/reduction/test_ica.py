@@ -192,7 +192,7 @@ def test_sparse_rows_have_the_components_of_dense_ones(digits):
 
 
 def test_mixed_columns_and_missing_values_are_read_as_by_pca():
-    frame = pd.DataFrame(MIXED[:600], columns=list("abcde"))
+    frame = pd.DataFrame(MIXED[:600].copy(), columns=list("abcde"))
     frame["kind"] = np.array(["x", "y", "z"])[RNG.integers(3, size=600)]
     frame.loc[::50, "b"] = np.nan
     with warnings.catch_warnings(record=True) as caught:

@@ -546,7 +546,8 @@ def _hostile_facts(table: dict[str, Any]) -> None:
     for column, name in zip(table["columns"], reversed(HOSTILE), strict=True):
         column |= {"same_as": name, "kind_suggestion": suggestion}
         score = {"score": 0.99, "score_name": "balanced accuracy", "baseline": 0.5}
-        score |= {"n_rows": 178, "by_groups": False, "coverage": None}
+        score |= {"n_rows": 178, "by_groups": False, "coverage": None, "decided": 1.0}
+        score |= {"columns": [], "formula": HOSTILE[4], "limits": []}
         table["leakage"].append({"name": column["name"], "predictor": "missing", **score})
 
 

@@ -25,6 +25,7 @@ registry = Registry(
     logistic                    named_models:make_logistic              model      Logistic regression
     tree                        named_models:make_tree                  model      Decision tree
     forest                      named_models:make_forest                model      Random forest
+    gradient_boosting           named_models:make_gradient_boosting     model      Gradient boosting
     """,
 )
 

@@ -12,6 +12,7 @@ from tamiz.models.mixed_nb import MixedNB as MixedNB
 from tamiz.models.mixed_nb import MixedNBBackend as MixedNBBackend
 from tamiz.models.named_models import make_forest as make_forest
 from tamiz.models.named_models import make_gaussian_nb as make_gaussian_nb
+from tamiz.models.named_models import make_gradient_boosting as make_gradient_boosting
 from tamiz.models.named_models import make_knn as make_knn
 from tamiz.models.named_models import make_linear as make_linear
 from tamiz.models.named_models import make_logistic as make_logistic

@@ -42,6 +42,7 @@ _THEORY = {
         "ridge": "ridge regression gives it a small coefficient, which fits noise",
         "logistic": "logistic regression gives it a small coefficient, which fits noise",
         "forest": "a random forest rarely splits on it",
+        "gradient_boosting": "gradient boosting splits late trees on it, where little is left to explain",
     },
     "copies": {
         "naive_bayes": "naive Bayes counts the evidence of each copy again",
@@ -50,6 +51,7 @@ _THEORY = {
         "ridge": "ridge regression divides one coefficient among the copies",
         "logistic": "logistic regression divides one coefficient among the copies",
         "forest": "a random forest tries the copied column at more nodes, and the others at fewer",
+        "gradient_boosting": "gradient boosting has no new splits",
     },
 }
 # The directions of a change that agree with the theory; copies may change kNN in either direction.
@@ -61,6 +63,7 @@ _EXPECTED_DIRECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "ridge": ("down", "same"),
         "logistic": ("down", "same"),
         "forest": ("down", "same"),
+        "gradient_boosting": ("down", "same"),
     },
     "copies": {
         "naive_bayes": ("down",),
@@ -68,6 +71,7 @@ _EXPECTED_DIRECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "ridge": ("same",),
         "logistic": ("same",),
         "forest": ("down", "same"),
+        "gradient_boosting": ("same",),
     },
 }
 

@@ -34,6 +34,7 @@ _SHORT_NAMES = {
     "knn": "Neighbours",
     "tree": "Tree",
     "forest": "Forest",
+    "gradient_boosting": "Boosting",
     "ridge": "Ridge",
 }
 _PLURAL = ("knn",)
