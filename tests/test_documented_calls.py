@@ -177,3 +177,16 @@ def test_what_a_page_names_exists(page):
 def test_a_mistake_is_found_with_its_line(code):
     (found,) = mistakes(f"# Title\n\nThe call\n`{code}`.\n")
     assert found[:2] == (4, code)
+
+
+def test_no_docstring_has_a_word_that_the_site_reads_as_the_name_of_a_link():
+    found = []
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+                text, _, _ = (ast.get_docstring(node) or "").partition("Examples\n---")
+                text = re.sub(r"`[^`]*`|\.\. math::.*?(\n\n|$)", "", text, flags=re.DOTALL)
+                # Not the names of attributes, before a colon.
+                words = re.findall(r"^(?!\s*[\w, ]+ :).*?(?<![\w.])([A-Za-z][\w.]*_)(?!\w)", text, flags=re.MULTILINE)
+                found += [(path.name, word) for word in words]
+    assert not found

@@ -153,9 +153,10 @@ def find_target_formulas(
         rows = make_rng(0).choice(source.schema.n_rows, _MAX_ROWS, replace=False)
         source = select_rows(source, np.sort(rows))
     columns = [
-        j for j in schema.used.tolist() if schema.columns[j].is_number and not schema.columns[j].constant
-        and schema.columns[j].name not in exclude
-    ]  # fmt: skip
+        j
+        for j in schema.used.tolist()
+        if schema.columns[j].is_number and not schema.columns[j].constant and schema.columns[j].name not in exclude
+    ]
     if len(columns) < 2:
         return []
     blocks = list(source.blocks(columns))
@@ -572,11 +573,12 @@ def _class_changes(F: Floats, y: NDArray[Any]) -> Floats:
 
 def _limits_score(problem: _Problem, x: Floats, test_x: Floats) -> tuple[Floats, float]:
     """Return the limits of x by MDL, and the balanced accuracy of its intervals on the other rows."""
-    labels = np.unique(problem.y, return_inverse=True)[1].astype(np.int32)
-    classes = np.unique(problem.y)
+    classes, labels = np.unique(problem.y, return_inverse=True)
     order = np.argsort(x, kind="stable")
     n = np.arange(len(x) + 1, dtype=np.float64)
-    column = SortedColumn(x[order], labels[order], np.ones(len(x)), len(classes), n * np.log2(np.maximum(n, 1.0)))
+    column = SortedColumn(
+        x[order], labels[order].astype(np.int32), np.ones(len(x)), len(classes), n * np.log2(np.maximum(n, 1.0))
+    )
     limits = MDL().cuts(column)
     shares = np.zeros((len(limits) + 1, len(classes)))
     np.add.at(shares, (np.searchsorted(limits, x), labels), 1.0)

@@ -31,9 +31,9 @@ class CrossValidated(MultiOutputMerit):
         estimator that needs no target (clusters, outliers, a density, or components such as those of PCA) is fitted to X alone,
         and y is not read. An object without an estimator type is a classifier where the target has classes. A name is a model in
         the form that suits the table, with encoded columns where necessary: "naive_bayes", "gaussian_nb", "knn", "linear",
-        "ridge", "logistic", "tree" or "forest". "ridge" is ridge regression for a numeric target and RidgeClassifier for classes;
-        without `scoring`, its merit for classes is the R2 of the regression on the class indicators, in which rare and frequent
-        classes count alike.
+        "ridge", "logistic", "tree", "forest" or "gradient_boosting". "ridge" is ridge regression for a numeric target and
+        RidgeClassifier for classes; without `scoring`, its merit for classes is the R2 of the regression on the class indicators,
+        in which rare and frequent classes count alike.
     cv : int, splitter or iterable of (train, test), default=10
         Folds. An integer shuffles the rows by the selector's `random_state` and makes stratified folds; folds of whole groups where
         the table has groups, and forward-chaining folds where it has times. For scikit-learn's folds of consecutive rows, pass a

@@ -184,7 +184,7 @@ def mark_near_rows(queries, weight, distances, near):
 def _near_sum(x, column, kind, near):
     """Return the sum of the differences between x and the near rows in which the column has a value, and their weight."""
     total, count = 0.0, 0.0
-    if kind in (COMPLETE_NUMBER, SKIPPED_NUMBER):
+    if kind == SKIPPED_NUMBER:
         for t in range(near.shape[0]):
             present = column[t] == column[t]
             total += near[t] * abs(x - column[t]) if present else 0.0
