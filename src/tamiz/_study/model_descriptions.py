@@ -40,50 +40,43 @@ if TYPE_CHECKING:
     from tamiz.assessment.error_rates import Rate
     from tamiz.assessment.fold_scores import FoldScores
     from tamiz.assessment.score_report import RoleScores
+    from tamiz.assessment.set_stability import Stability
 
 
-def describe_model_effect(recommendation: Recommendation, candidate: str, notes: Sequence[str]) -> ModelEffectRecord:
-    """Return one selection of a recommendation compared with all columns.
-
-    Parameters
-    ----------
-    recommendation : Recommendation
-    candidate : str
-        The id of the selection.
-    notes : sequence of str
-        Notes on the sample of rows.
-    """
-    one, every = recommendation.candidates[candidate], recommendation.candidates["all_columns"]
+def describe_model_effect(found: Recommendation, notes: Sequence[str]) -> ModelEffectRecord:
+    """Return the recommended columns compared with all columns, with the notes on the sample of rows before its own."""
+    one, every = found.candidates[found.recommended], found.candidates["all_columns"]
     return ModelEffectRecord(
         selector=one.label,
-        folds=recommendation.folds_description,
-        n_samples=recommendation.n_samples,
-        n_columns=recommendation.n_columns,
+        folds=found.folds_description,
+        n_samples=found.n_samples,
+        n_columns=found.n_columns,
         n_chosen=tuple(one.fold_sets.sum(axis=1).tolist()),
-        models=_named(recommendation.models),
+        models=_named(found.models),
         scores=tuple(
             ModelScores(
                 id=scoring,
-                baseline=_scores(recommendation.baseline[scoring]),
+                baseline=_scores(found.baseline[scoring]),
                 models=tuple(
                     ModelComparison(
                         all_columns=_folded_scores(every.scores[model, scoring]),
                         chosen=_folded_scores(one.scores[model, scoring]),
-                        difference=_folded_scores(recommendation.score_change(candidate, model, scoring)),
+                        difference=_folded_scores(found.score_change(found.recommended, model, scoring)),
                     )
-                    for model in recommendation.models
+                    for model in found.models
                 ),
             )
-            for scoring in recommendation.scorings
+            for scoring in found.scorings
         ),
-        notes=(*notes, *recommendation.notes),
+        notes=(*notes, *found.notes),
     )
 
 
-def describe_recommendation(found: Recommendation, notes: Sequence[str]) -> RecommendationRecord:
+def describe_recommendation(found: Recommendation, notes: Sequence[str], *, requested: bool) -> RecommendationRecord:
     """Return a comparison of selections as a record, with the notes on the sample of rows before its own."""
     return RecommendationRecord(
         recommended=found.recommended,
+        requested=requested,
         columns=found.columns,
         score=_folded_scores(found.score),
         deciding=found.deciding_model,
@@ -124,8 +117,36 @@ def describe_recommendation(found: Recommendation, notes: Sequence[str]) -> Reco
     )
 
 
+def describe_choice(found: Recommendation, notes: Sequence[str]) -> AssessmentRecord:
+    """Return the reliability of a recommendation: its score and columns when the choice is repeated without each fold."""
+    kept = set(found.columns)
+    return AssessmentRecord(
+        predictor=found.models[found.deciding_model],
+        scoring=found.scorings[0],
+        folds=found.folds_description,
+        n_samples=found.n_samples,
+        scores=AssessmentScores(
+            baseline=_scores(found.baseline[found.scorings[0]]),
+            nested=_scores(found.score),
+            apparent=_scores(found.apparent),
+            all_columns=_scores(found.candidates["all_columns"].scores[found.deciding_model, found.scorings[0]]),
+        ),
+        other_scores=(),
+        deciding_score=found.scorings[0],
+        optimism=found.apparent.mean - found.score.mean,
+        helps=found.gain.interval[0] > 0,
+        beats_chance=True,
+        frequencies=tuple(
+            SelectionFrequency(name=name, share=share, chosen=name in kept) for name, share in found.frequencies.items()
+        ),
+        stability=_stability(found.stability),
+        null=None,
+        notes=tuple(dict.fromkeys([*notes, *found.notes])),
+    )
+
+
 def withhold_recommendation(found: RecommendationRecord, chance: str) -> RecommendationRecord:
-    """Return the comparison without a recommendation, because the subset may be chance.
+    """Return the comparison without a recommendation, because the selection may be chance.
 
     A selection remains whose score, with the choice included, is above the baseline: that is evidence of its own.
     """
@@ -179,7 +200,7 @@ def describe_assessment(found: SelectionReport, notes: Sequence[str]) -> Assessm
     notes : sequence of str
         All notes.
     """
-    order, stability = np.argsort(-found.frequencies, kind="stable").tolist(), found.stability
+    order = np.argsort(-found.frequencies, kind="stable").tolist()
     return AssessmentRecord(
         predictor=found.model,
         scoring=found.scoring,
@@ -198,9 +219,7 @@ def describe_assessment(found: SelectionReport, notes: Sequence[str]) -> Assessm
             for j in order
             if found.fold_sets[:, j].any() or found.support[j]
         ),
-        stability=StabilitySummary(
-            estimate=stability.estimate, low=stability.low, high=stability.high, sentence=stability.sentence
-        ),
+        stability=_stability(found.stability),
         null=None
         if found.null is None
         else PermutationNullRecord(
@@ -235,6 +254,10 @@ def describe_error_rates(found: SelectionErrorRates) -> ErrorRatesRecord:
         ),
         notes=found.notes,
     )
+
+
+def _stability(found: Stability) -> StabilitySummary:
+    return StabilitySummary(estimate=found.estimate, low=found.low, high=found.high, sentence=found.sentence)
 
 
 def _rate(found: Rate) -> RateRecord:

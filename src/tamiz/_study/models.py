@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
-
-from sklearn.base import clone
+from typing import TYPE_CHECKING, Any
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz._study.model_descriptions import (
     describe_assessment,
     describe_error_rates,
-    describe_model_effect,
     describe_noise_experiment,
-    describe_recommendation,
 )
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
+from tamiz.method_lookup import resolve_search
 from tamiz.report.records.models import (
     AssessmentRecord,
     ErrorRatesRecord,
-    ModelEffectRecord,
     NoiseExperimentRecord,
-    RecommendationRecord,
 )
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
-from tamiz.search.stopping import Seconds, StoppingRule
+from tamiz.search.base import Search
 from tamiz.selection.permutation_null import MIN_PERMUTATIONS, default_n_permutations
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
+
+if TYPE_CHECKING:
+    from tamiz.assessment.recommendation import Recommendation
 
 # The most rows that models are fitted to, fewer if a row has many coordinates: the cost of kNN grows with the square of the rows.
 _MAX_ROWS, _MIN_ROWS, _MAX_VALUES = 3_000, 1_000, 1_000_000
@@ -81,58 +77,56 @@ class ModelEvaluation:
     missing: MissingRule = "distribute"
     budget: Budget = DEFAULT_BUDGET
 
-    def recommend(
-        self, selector: SubsetSelector, search_seconds: float
-    ) -> tuple[RecommendationRecord, ModelEffectRecord | None] | None:
-        """Return the comparison of a fitted selector with other selections, and that of its columns with all columns.
-
-        None if that takes too long, or fails. The second one is None if the search of the selector fails in the folds. The
-        parameters are those of `assess`.
-        """
-        if not self.requested and (1 + self.n_splits) * search_seconds > self._max_search_seconds:
-            warn_user([f"Selections were not compared: {self._search_time_note(search_seconds)}"])
-            return None
-        # Imported late: it loads scikit-learn's models.
-        from tamiz.assessment import recommend_columns
-
-        candidates = self._candidates(selector)
-        try:
-            with capture_warnings():
-                found = recommend_columns(
-                    self.source,
-                    candidates=candidates,
-                    scoring=self._scorings(),
-                    n_splits=self.n_splits,
-                    keep_all=selector.n_features is None,
-                    random_state=self.seed,
-                )
-        except (DataError, MemoryError) as error:
-            self._skip_or_raise("The effect of the subset on models", error)
-            return None
-        name = next(name for name, one in candidates.items() if one is selector)
-        effect = None
-        if name in found.candidates:
-            effect = describe_model_effect(found, name, (*self.notes, *self._many_columns_note()))
-        else:
-            warn_user(["The effect of the subset on models was not computed: its search fails in the folds."])
-        return describe_recommendation(found, self.notes), effect
-
-    def assess(self, selector: SubsetSelector, search_seconds: float) -> AssessmentRecord | None:
-        """Return the assessment of a fitted selector (`selection_report`); None if that takes too long, or fails.
+    def recommend(self, selector: SubsetSelector, *, searched: bool) -> Recommendation | None:
+        """Return the comparison of the default candidates, and of a fitted selector that was asked for; None on failure.
 
         Parameters
         ----------
         selector : SubsetSelector
-        search_seconds : float
-            The seconds of its search on these rows.
+            With the requested sizes, and the columns that its search is restricted to.
+        searched : bool
+            Whether the selector was asked for and is fitted; its columns are recommended then.
         """
+        if searched and not self._fits((1 + self.n_splits) * self.search_seconds(selector)):
+            warn_user([f"Selections were not compared: {self._search_time_note(selector)}"])
+            return None
+        # Imported late: it loads scikit-learn's models.
+        from tamiz.assessment import recommend_columns
+        from tamiz.assessment.candidate_selections import default_candidates
+
+        defaults = default_candidates(
+            self.source.schema,
+            self.missing,
+            n_features=selector.n_features,
+            column_options=column_options(resolve_search(selector.search)),
+        )
+        asked: dict[str, Any] = {_candidate_id(selector): selector} if searched else {}
+        try:
+            with capture_warnings():
+                return recommend_columns(
+                    self.source,
+                    candidates=asked | defaults,
+                    scoring=self._scorings(),
+                    n_splits=self.n_splits,
+                    keep_all=selector.n_features is None,
+                    recommend=next(iter(asked), None),
+                    random_state=self.seed,
+                )
+        except (DataError, MemoryError) as error:
+            self._skip_or_raise("The comparison of selections", error)
+            return None
+
+    def assess(self, selector: SubsetSelector) -> AssessmentRecord | None:
+        """Return the assessment of a fitted selector (`selection_report`); None if that takes too long, or fails."""
         from tamiz.assessment import selection_report
 
         n_shuffles = default_n_permutations(self.source.schema)
         if not self.requested:
-            n_searches = affordable_searches(n_shuffles, self.n_splits, search_seconds, self._max_search_seconds)
+            n_searches = affordable_searches(
+                n_shuffles, self.n_splits, self.search_seconds(selector), self._max_search_seconds
+            )
             if n_searches == 0:
-                warn_user([f"The search was not repeated inside folds: {self._search_time_note(search_seconds)}"])
+                warn_user([f"The search was not repeated inside folds: {self._search_time_note(selector)}"])
                 return None
             n_shuffles = n_searches - 1 - self.n_splits
         try:
@@ -151,14 +145,30 @@ class ModelEvaluation:
         notes = [*self.notes, *found.notes]
         if not n_shuffles:
             notes.append(
-                f"The permutation test was left out: {MIN_PERMUTATIONS} more searches of {search_seconds:.1f} s. {_REQUEST_HINT}"
+                f"The permutation test was left out: {MIN_PERMUTATIONS} more searches of about "
+                f"{self.search_seconds(selector):.1f} s. {_REQUEST_HINT}"
             )
         return describe_assessment(found, notes)
 
-    def estimate_error_rates(self, selector: SubsetSelector, n_draws: int) -> ErrorRatesRecord | None:
-        """Return the error rates of a selector on semi-synthetic targets (`selection_error_rates`), None on failure."""
-        from tamiz.assessment import selection_error_rates
+    def estimate_error_rates(self, selected: SubsetSelector | Recommendation, n_draws: int) -> ErrorRatesRecord | None:
+        """Return the error rates on semi-synthetic targets (`selection_error_rates`), None on failure.
 
+        Parameters
+        ----------
+        selected : SubsetSelector or Recommendation
+            A recommendation is represented by its search for as many columns.
+        n_draws : int
+        """
+        from tamiz.assessment import selection_error_rates
+        from tamiz.assessment.candidate_selections import default_candidates
+
+        selector: Any = selected
+        if not isinstance(selected, SubsetSelector):
+            paths = default_candidates(self.source.schema, self.missing)
+            if selected.recommended not in paths:
+                warn_user(["All columns are recommended, so there are no error rates on semi-synthetic targets."])
+                return None
+            selector = paths[selected.recommended].of_size(len(selected.columns))
         try:
             with capture_warnings():
                 found = selection_error_rates(selector, self.source, n_draws=n_draws, random_state=self.seed)
@@ -176,7 +186,7 @@ class ModelEvaluation:
         merit : Merit
             The merit that selects among the original and the added columns.
         """
-        if self._many_columns_note():
+        if self.many_columns_note():
             return None
         from tamiz.assessment import run_noise_experiment
 
@@ -197,7 +207,7 @@ class ModelEvaluation:
             return None
         return describe_noise_experiment(found, self.notes)
 
-    def _many_columns_note(self) -> tuple[str, ...]:
+    def many_columns_note(self) -> tuple[str, ...]:
         """Return the note that there is no noise experiment because a row has many coordinates; else an empty tuple."""
         n = self.source.schema.n_coordinates
         if self.requested or n <= MAX_NOISE_COORDINATES:
@@ -207,38 +217,25 @@ class ModelEvaluation:
             f"{_REQUEST_HINT}",
         )
 
-    def _candidates(self, selector: SubsetSelector) -> dict[str, Any]:
-        """Return the fitted selector and the default candidates with its column options."""
-        from tamiz.assessment.candidate_selections import default_candidates
-
-        search = selector.search_
-        found: dict[str, Any] = {_candidate_id(selector): selector}
-        return found | default_candidates(
-            self.source.schema,
-            self.missing,
-            n_features=selector.n_features,
-            column_options={
-                name: value for name, value in search.get_params(deep=False).items() if name in COLUMN_PARAMETERS
-            },
-        )
-
     def search_seconds(self, selector: SubsetSelector) -> float:
-        """Return the seconds of the search of a fitted selector on these rows; the search is stopped at the limit."""
-        limit: StoppingRule = Seconds(self._max_search_seconds)
-        stop = limit if selector.stop is None else selector.stop | limit
-        started = time.perf_counter()
-        with capture_warnings(), suppress(DataError, MemoryError, ValueError):
-            clone(selector).set_params(journal=None, stop=stop).fit(self.source)
-        return time.perf_counter() - started
+        """Return the seconds of the search of a fitted selector on these rows, from the number of sets that it evaluated."""
+        share = self.source.schema.n_rows / max(selector.schema_.n_rows, 1)
+        return 1e-6 * selector.n_evaluations_ * selector.merit_cost_ * min(share, 1.0)
+
+    def _fits(self, seconds: float) -> bool:
+        return self.requested or seconds <= self._max_search_seconds
 
     @property
     def _max_search_seconds(self) -> float:
         """The limit of all searches in folds and on shuffled targets."""
         return self.budget.scale * MAX_SEARCH_SECONDS
 
-    def _search_time_note(self, seconds: float) -> str:
+    def _search_time_note(self, selector: SubsetSelector) -> str:
         """Return the reason why the searches in folds were skipped, and the option that forces them."""
-        return f"{1 + self.n_splits} searches of {seconds:.1f} s take more than {self._max_search_seconds:.0f} s. {_REQUEST_HINT}"
+        return (
+            f"{1 + self.n_splits} searches of about {self.search_seconds(selector):.1f} s take more than "
+            f"{self._max_search_seconds:.0f} s. {_REQUEST_HINT}"
+        )
 
     def _scorings(self) -> list[str] | None:
         if self.scoring is None:
@@ -254,6 +251,13 @@ class ModelEvaluation:
 
 # Parameters of a search that restrict the columns that it may select.
 COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
+
+
+def column_options(search: Search | None) -> dict[str, Any]:
+    """Return the parameters of a search that restrict the columns."""
+    if search is None:
+        return {}
+    return {name: value for name, value in search.get_params(deep=False).items() if name in COLUMN_PARAMETERS}
 
 
 def affordable_searches(n_permutations: int, n_splits: int, seconds: float, max_seconds: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,12 @@ from tamiz._study.map_colors import describe_clusters, describe_colors
 from tamiz._study.map_records import describe_map
 from tamiz._study.maps import MapRequest, StudyMap, fit_map
 from tamiz._study.mean_rank import describe_mean_rank
-from tamiz._study.model_descriptions import withhold_recommendation
+from tamiz._study.model_descriptions import (
+    describe_choice,
+    describe_model_effect,
+    describe_recommendation,
+    withhold_recommendation,
+)
 from tamiz._study.models import ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
@@ -30,17 +36,25 @@ from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, Noi
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.search import registry as searches
-from tamiz.selection.permutation_null import PermutationNull
+from tamiz.selection.permutation_null import PermutationNull, has_significant_column
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import group_warnings, weight_groups_equally
 from tamiz.sources.views import RowNumbers
 
+if TYPE_CHECKING:
+    from tamiz.assessment.recommendation import Recommendation
+
+ALL_COLUMNS = "all_columns"
+# The error rate of the association of a recommended column with the target.
+_CHANCE_LEVEL = 0.025
+
 
 @dataclass(frozen=True)
 class Evaluated:
-    """The sections that evaluate the subset by models; None was not computed."""
+    """The requested or default subset, and the sections that evaluate the selection by models; None was not computed."""
 
+    subset: SubsetRecord | None = None
     recommendation: RecommendationRecord | None = None
     model_effect: ModelEffectRecord | None = None
     assessment: AssessmentRecord | None = None
@@ -179,45 +193,69 @@ class StudyRun:
         ]
         return describe_quality(self.source, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
 
-    def evaluate(self, selector: SubsetSelector, subset: SubsetRecord | None) -> Evaluated:
-        """Return the comparison of selections under several models, the assessment of the subset, and the noise experiment."""
+    def evaluate(
+        self, selector: SubsetSelector, subset: SubsetRecord | None, *, fallback: bool, requested: bool
+    ) -> Evaluated:
+        """Return the selection of the study with its evaluation: the requested subset, or that of a comparison of selections.
+
+        Parameters
+        ----------
+        selector : SubsetSelector
+            Fitted if there is a subset.
+        subset : SubsetRecord or None
+            That of the requested search; None if none was requested.
+        fallback : bool
+            Whether the selector searches for a subset if there is no comparison.
+        requested : bool
+            Whether an error of this search is raised.
+        """
         evaluation = prepare_evaluation(
             self.source, self.scoring, self.search_seed, assess=self.assess, missing=self.missing, budget=self.budget
         )
+        searched = subset is not None
+        found = None
+        if evaluation is not None:
+            found = self.steps.run_optional(
+                "recommendation",
+                lambda: evaluation.recommend(selector, searched=searched),
+                "the comparison of selections",
+            )
+        if found is None and fallback and self.steps.interruption_note is None:
+            subset = self.select(selector, requested=requested)
         if evaluation is None:
             self._find_chance(selector, subset, None)
-            return Evaluated()
-        recommended = assessed = None
+            return Evaluated(subset)
+        assessed = recommendation = effect = None
         if subset is not None:
-            seconds = self.steps.seconds("subset")
-            if evaluation.source is not self.source:
-                # A search on fewer rows can take longer: more columns then raise the merit by chance.
-                seconds = evaluation.search_seconds(selector)
-            recommended = self.steps.run_optional(
-                "recommendation", lambda: evaluation.recommend(selector, seconds), "the comparison of selections"
-            )
             assessed = self.steps.run_optional(
-                "assessment", lambda: evaluation.assess(selector, seconds), "the reliability of the selection"
+                "assessment", lambda: evaluation.assess(selector), "the reliability of the selection"
             )
-            if self.semi_synthetic:
-                assessed = self._add_error_rates(evaluation, selector, assessed)
+        if found is not None:
+            recommendation = describe_recommendation(found, evaluation.notes, requested=searched)
+            if found.recommended != ALL_COLUMNS:
+                effect = describe_model_effect(found, (*evaluation.notes, *evaluation.many_columns_note()))
+            if not searched:
+                assessed = describe_choice(found, evaluation.notes)
+        if self.semi_synthetic:
+            assessed = self._add_error_rates(evaluation, selector if subset is not None else found, assessed)
         experiment = self.steps.run_optional(
             "noise_experiment",
             lambda: evaluation.run_noise_experiment(CFS(missing=self.missing)),
             "the noise experiment",
         )
-        recommendation, model_effect = recommended or (None, None)
         chance = self._find_chance(selector, subset, assessed)
-        if recommendation is not None and chance is not None:
-            recommendation = withhold_recommendation(recommendation, chance.sentence)
-        return Evaluated(recommendation, model_effect, assessed, experiment)
+        if found is not None and not searched:
+            chance = self._find_chance_of_choice(found)
+        if recommendation is not None and chance:
+            recommendation = withhold_recommendation(recommendation, chance)
+        return Evaluated(subset, recommendation, effect, assessed, experiment)
 
     def _find_chance(
         self, selector: SubsetSelector, subset: SubsetRecord | None, assessed: AssessmentRecord | None
-    ) -> PermutationNull | None:
-        """Return the permutation null distribution of the merit if it may be chance: that of the assessment, where there is one."""
+    ) -> str:
+        """Return in a sentence why the subset may be chance, "" if it is not; the null of the assessment decides, if any."""
         if subset is None or not subset.columns or self.steps.interruption_note is not None:
-            return None
+            return ""
         if assessed is None or assessed.null is None:
             null = selector._chance_null(self.source)
         else:
@@ -225,13 +263,35 @@ class StudyRun:
             null = PermutationNull(np.array(found.merits), found.observed, found.statistic, found.shuffling)
             null = null if null.explained_by_chance else None
         selector._warn_of_chance(null)
-        return null
+        return "" if null is None else null.sentence
+
+    def _find_chance_of_choice(self, found: Recommendation) -> str:
+        """Return in a sentence why recommended columns may be chance, "" if they are not.
+
+        They are not if the score, with the choice included, is above the baseline, or if one of them is significantly associated
+        with the target after the correction for all columns. Each of the two has an error rate of 2.5 %.
+        """
+        if found.gain.interval[0] > 0:
+            return ""
+        schema = self.source.schema
+        columns = np.array([j for j in schema.used.tolist() if schema.names[j] in set(found.columns)], dtype=np.intp)
+        if has_significant_column(self.source, columns, _CHANCE_LEVEL / max(len(schema.used), 1)):
+            return ""
+        sentence = (
+            "The score is not above the baseline by more than its error, and no column is significantly associated with the target "
+            "after the correction for all columns."
+        )
+        warn_user([f"No columns are recommended, because any selection may be chance. {sentence}"])
+        return sentence
 
     def _add_error_rates(
-        self, evaluation: ModelEvaluation, selector: SubsetSelector, assessed: AssessmentRecord | None
+        self,
+        evaluation: ModelEvaluation,
+        selected: SubsetSelector | Recommendation | None,
+        assessed: AssessmentRecord | None,
     ) -> AssessmentRecord | None:
         """Return the assessment with the error rates on semi-synthetic targets; a warning states why there are none."""
-        if assessed is None:
+        if assessed is None or selected is None:
             if self.steps.interruption_note is None:
                 warn_user(
                     ["The error rates on semi-synthetic targets are left out with the reliability of the selection."]
@@ -239,7 +299,7 @@ class StudyRun:
             return None
         rates = self.steps.run_optional(
             "error rates",
-            lambda: evaluation.estimate_error_rates(selector, self.semi_synthetic),
+            lambda: evaluation.estimate_error_rates(selected, self.semi_synthetic),
             "the error rates on semi-synthetic targets",
         )
         return replace(assessed, error_rates=rates)

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from tamiz import __version__
 from tamiz._study.budget import Budget, StepRunner
@@ -16,6 +17,7 @@ from tamiz._study.estimates import estimate_steps
 from tamiz._study.graph import RowGraph, build_row_graph, describe_graph, needs_graph
 from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps, resolve_maps
 from tamiz._study.missing_values import missing_value_notes, single_value_notes
+from tamiz._study.models import column_options
 from tamiz._study.ranking import choose_ranking_criteria
 from tamiz._study.reproduction import describe_reproduction
 from tamiz._study.run import StudyRun
@@ -42,6 +44,7 @@ from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_imputation_notes, collect_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.search.base import Search, SetSize
+from tamiz.search.best_first import BestFirst
 from tamiz.search.stopping import StoppingRule
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
@@ -229,12 +232,13 @@ def study(
         )
         ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
         ranking, redundancy = study_run.rank(ranked)
-        requested = (
-            assess or semi_synthetic or any(part is not None for part in (merit, search, n_features, stop, journal))
-        )
-        subset = study_run.select(selector, requested=bool(requested)) if searched else None
+        asked = merit is not None or stop is not None or journal is not None or _asks_for_search(search)
+        subset = study_run.select(selector, requested=True) if searched and asked else None
         fitted_maps, quality = study_run.embed(wanted, most_fitted)
-        evaluated = study_run.evaluate(selector, subset)
+        evaluated = study_run.evaluate(
+            selector, subset, fallback=searched and not asked, requested=bool(assess or semi_synthetic or n_features)
+        )
+        subset = evaluated.subset
         colors = study_run.describe_colors_and_clusters(ranking) if points and fitted_maps else ()
         methods = [
             *(one.relevance for one in ranked if ranking is not None),
@@ -268,6 +272,15 @@ def study(
         ),
         run.timings,
     )
+
+
+def _asks_for_search(search: Search | None) -> bool:
+    """Whether a search was requested, and not only the columns that the default selections are restricted to."""
+    if search is None:
+        return False
+    restricted = column_options(search)
+    usual = clone(search).set_params(**dict.fromkeys(restricted))
+    return not any(value is not None for value in restricted.values()) or repr(usual) != repr(BestFirst())
 
 
 def _check_arguments(data: Any, table_options: Mapping[str, Any], graph: Any) -> None:

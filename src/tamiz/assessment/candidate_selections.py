@@ -83,7 +83,7 @@ def default_candidates(
     *,
     n_features: SetSize | None = None,
     column_options: Mapping[str, Any] | None = None,
-) -> dict[str, SelectorAdapter]:
+) -> dict[str, PathAdapter]:
     """Return the default candidates for a table: each is a path of sets with 1, 2, 3 and up to 48 columns.
 
     Parameters
@@ -107,7 +107,7 @@ def default_candidates(
         if few:
             found[name] = PathAdapter(SubsetSelector(merit, Forward(**column_options), random_state=0), few)
 
-    found: dict[str, SelectorAdapter] = {}
+    found: dict[str, PathAdapter] = {}
     add_path("mrmr", MRMR(missing=missing), MAX_MRMR_WORK // n_rows)
     # For more than two classes ROC AUC needs a pass per class; balanced accuracy is not dominated by frequent classes either.
     scoring = None if not schema.has_classes else "balanced_accuracy" if schema.n_classes > 2 else "roc_auc"

@@ -19,6 +19,7 @@ from tamiz.assessment.candidate_selections import (
 )
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
 from tamiz.assessment.selector_adapters import adapt_selector, metadata_readers
+from tamiz.assessment.set_stability import Stability, stability
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import check_metadata
 from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
@@ -26,7 +27,7 @@ from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import quote_name, warn_user
-from tamiz.runtime.validation import check_integer
+from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.sources.factory import as_source
 from tamiz.sources.views import with_metadata
 from tamiz.statistics.base import Floats
@@ -73,6 +74,12 @@ class Recommendation:
     score : FoldScores
         The score of the model that decides on the recommended columns, with the choice included: in each fold it is that of the set
         that the other folds choose.
+    apparent : FoldScores
+        The score of this model on the recommended columns, which were selected on all rows.
+    fold_sets : ndarray of shape (n_folds, n_table_columns), bool
+        The columns of the set that the other folds choose, selected on the training rows of each fold.
+    names : tuple of str
+        The columns of the table.
     margin : float
         The loss that has to be ruled out: 5 % of what the reference leaves unexplained, at least 0.01.
     deciding_model : str
@@ -95,6 +102,9 @@ class Recommendation:
     recommended: str
     paths: dict[str, ScoredPath]
     score: FoldScores
+    apparent: FoldScores
+    fold_sets: NDArray[np.bool_]
+    names: tuple[str, ...]
     margin: float
     deciding_model: str
     models: dict[str, str]
@@ -111,6 +121,23 @@ class Recommendation:
         """The recommended columns."""
         return self.candidates[self.recommended].columns
 
+    @property
+    def gain(self) -> FoldScores:
+        """`score` minus the baseline score, in every fold."""
+        return FoldScores(self.score.values - self.baseline[self.scorings[0]].values, self.score.variance_factor)
+
+    @property
+    def frequencies(self) -> dict[str, float]:
+        """The share of the folds whose set contains a column, for the recommended columns and those of any fold."""
+        kept, shares = set(self.columns), self.fold_sets.mean(axis=0)
+        found = {name: float(share) for name, share in zip(self.names, shares, strict=True) if share or name in kept}
+        return dict(sorted(found.items(), key=lambda one: -one[1]))
+
+    @property
+    def stability(self) -> Stability:
+        """The stability of the sets of the folds, among the columns that are not excluded."""
+        return stability(self.fold_sets[:, self.candidates[ALL_COLUMNS].fold_sets[0]])
+
     def score_change(self, candidate: str, model: str, scoring: str | None = None) -> FoldScores:
         """Return the score of a model on a candidate's columns minus its score on all columns, in every fold."""
         key = model, scoring or self.scorings[0]
@@ -122,6 +149,9 @@ class Recommendation:
         return {
             "recommended": self.recommended,
             "score": self.score.to_dict(),
+            "apparent": self.apparent.to_dict(),
+            "frequencies": self.frequencies,
+            "stability": self.stability.estimate,
             "margin": self.margin,
             "deciding_model": self.deciding_model,
             "columns": list(self.columns),
@@ -188,6 +218,7 @@ def recommend_columns(
     n_splits: int = 5,
     max_rows: int | None = None,
     keep_all: bool = True,
+    recommend: str | None = None,
     random_state: Seed = 0,
     n_jobs: int | None = None,
     params: Mapping[str, Any] | None = None,
@@ -217,6 +248,9 @@ def recommend_columns(
         A larger table is sampled to this number of rows.
     keep_all : bool, default=True
         Whether all columns may be recommended; they are always compared.
+    recommend : str, default=None
+        The name of the candidate to recommend, whatever it loses; of a path, its smallest set within the rule, else its best. None
+        is any candidate, by the rule.
     random_state : int, default=0
         Seed of the sample, the folds, the searches and the models.
     n_jobs : int, default=None
@@ -231,7 +265,8 @@ def recommend_columns(
     Raises
     ------
     DataError
-        When there is no target, or when the rows do not allow folds. A candidate that fails is left out, with a note.
+        When there is no target, when the rows do not allow folds, or when the search of the candidate `recommend` fails. Any other
+        candidate that fails is left out, with a note.
 
     Notes
     -----
@@ -271,6 +306,8 @@ def recommend_columns(
         check_integer("max_rows", max_rows, low=2)
     if candidates is not None and ALL_COLUMNS in candidates:
         raise ValueError(f"candidates must not name {ALL_COLUMNS!r}: all columns are compared in any case.")
+    if recommend is not None and candidates is not None:
+        check_choice("recommend", recommend, list(candidates))
     params = params or {}
     readers = [reader for selector in (candidates or {}).values() for reader in metadata_readers(selector)]
     check_metadata("recommend_columns()", readers, params)
@@ -281,7 +318,8 @@ def recommend_columns(
             raise DataError("recommend_columns requires a target, but the target y is None.")
         source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
         schema = source.schema
-        folds = draw_folds(source, n_splits, rng)
+        # The folds of a sample are those of a table of these rows.
+        folds = draw_folds(source, n_splits, make_rng(random_state) if isinstance(random_state, Integral) else rng)
         named_models, model_notes = resolve_models(models, schema)
         for model in named_models.values():
             model.check(schema)
@@ -291,9 +329,13 @@ def recommend_columns(
         comparison = CandidateComparison(source, folds, named_models, scorings, seed)
         adapters = {name: adapt_selector(one) for name, one in selectors.items()}
         found, failure_notes = comparison.search_candidates(adapters)
+        if recommend is not None and recommend not in found:
+            raise DataError(" ".join(failure_notes) or f"No candidate is named {recommend!r}.")
         pool, baseline, fit_notes = _score_pool(comparison, found)
-        chosen, rejected = _choose(comparison, pool, keep_all=keep_all)
+        pool = pool.restrict(recommend, keep_all=keep_all)
+        chosen, rejected, apparent = _choose(comparison, pool)
         made = _score_candidates(comparison, found, pool, chosen, rejected)
+        sets = pool.chosen_without_each_fold(chosen, rejected)
     rejection_notes = [
         f"{found[pool.names[at]].label} with {pool.sizes[at]} column{'s' * int(pool.sizes[at] != 1)} is not recommended: the "
         "columns that it selects on all rows differ from those in the folds, and are not shown to be as good."
@@ -315,7 +357,10 @@ def recommend_columns(
         candidates=made,
         recommended=pool.names[chosen],
         paths=_scored_paths(pool, schema.names),
-        score=pool.score_with_choice(chosen, rejected, keep_all=keep_all),
+        score=FoldScores(pool.scores[0, sets, range(len(folds))], folds.variance_factor),
+        apparent=FoldScores(apparent, folds.variance_factor),
+        fold_sets=pool.fold_sets[sets, range(len(folds))],
+        names=tuple(schema.names),
         margin=pool.rate().margin,
         deciding_model=pool.model,
         models={name: model.label for name, model in named_models.items()},
@@ -377,6 +422,8 @@ class _Pool:
     scores : ndarray of shape (n_scorings, n_sets, n_folds)
     variance_factor, perfect : float
         As in `rate_sets`.
+    allowed : ndarray of shape (n_sets,), bool
+        The sets that may be recommended.
     """
 
     names: list[str]
@@ -386,6 +433,14 @@ class _Pool:
     scores: Floats
     variance_factor: float
     perfect: float
+    allowed: NDArray[np.bool_]
+
+    def restrict(self, candidate: str | None, *, keep_all: bool) -> _Pool:
+        """Return the pool of which only the sets of a candidate, or any but all columns, may be recommended."""
+        allowed = np.array([candidate in (None, name) for name in self.names])
+        if candidate is None and len(allowed) > 1:
+            allowed[0] = keep_all
+        return replace(self, allowed=allowed)
 
     @property
     def sizes(self) -> NDArray[np.intp]:
@@ -399,27 +454,22 @@ class _Pool:
         factor = self.variance_factor + 1 / scores.shape[1] - 1 / self.scores.shape[2]
         return rate_sets(scores, factor, self.perfect)
 
-    def choose(self, rejected: Sequence[int], *, keep_all: bool, folds: Sequence[int] | None = None) -> int:
-        """Return the smallest good set, of equally small ones that with the best mean score."""
+    def choose(self, rejected: Sequence[int], folds: Sequence[int] | None = None) -> int:
+        """Return the smallest good set, of equally small ones the best; without any, all columns, or else the best set."""
         means = (self.scores[0] if folds is None else self.scores[0][:, folds]).mean(axis=1)
-        eligible = np.ones(len(means), dtype=bool)
+        eligible = self.allowed.copy()
         eligible[list(rejected)] = False
-        eligible[0] &= keep_all or not eligible[1:].any()
         good = self.rate(folds).good & eligible
         if not good.any():
             return 0 if eligible[0] else int(np.where(eligible, means, -np.inf).argmax())
         return int(min(np.flatnonzero(good), key=lambda at: (self.sizes[at], -means[at])))
 
-    def score_with_choice(self, chosen: int, rejected: Sequence[int], *, keep_all: bool) -> FoldScores:
-        """Return in each fold the score of the set that the other folds choose; with two folds, of the chosen set."""
+    def chosen_without_each_fold(self, chosen: int, rejected: Sequence[int]) -> list[int]:
+        """Return for each fold the set that the other folds choose; with two folds, the chosen set."""
         n_folds = self.scores.shape[2]
         if n_folds < 3:
-            return FoldScores(self.scores[0, chosen], self.variance_factor)
-        sets = [
-            self.choose(rejected, keep_all=keep_all, folds=[k for k in range(n_folds) if k != fold])
-            for fold in range(n_folds)
-        ]
-        return FoldScores(self.scores[0, sets, range(n_folds)], self.variance_factor)
+            return [chosen] * n_folds
+        return [self.choose(rejected, [k for k in range(n_folds) if k != fold]) for fold in range(n_folds)]
 
 
 def _score_pool(
@@ -440,6 +490,7 @@ def _score_pool(
         scores=ends[best, :, :1],
         variance_factor=factor,
         perfect=0.0 if name.startswith("neg_") or name == "max_error" else 1.0,
+        allowed=np.ones(1, dtype=bool),
     )
     left = {name: list(range(len(one.supports))) for name, one in searched.items() if name != ALL_COLUMNS}
     while left:
@@ -462,23 +513,25 @@ def _score_pool(
     return pool, baseline, list(dict.fromkeys(notes))
 
 
-def _choose(comparison: CandidateComparison, pool: _Pool, *, keep_all: bool) -> tuple[int, list[int]]:
-    """Return the recommended set, and those rejected because of the columns that are selected on all rows.
+def _choose(comparison: CandidateComparison, pool: _Pool) -> tuple[int, list[int], Floats]:
+    """Return the recommended set, those rejected because of the columns that are selected on all rows, and its apparent scores.
 
     A search may select other columns on all rows than in the folds: these columns are scored in the folds too.
     """
-    rejected: list[int] = []
+    tried: dict[int, Floats] = {}
     while True:
-        at = pool.choose(rejected, keep_all=keep_all)
+        at = pool.choose(list(tried))
         fixed = np.tile(pool.supports[at], (1, pool.fold_sets.shape[1], 1))
         if at == 0 or (fixed[0] == pool.fold_sets[at]).all():
-            return at, rejected
+            return at, list(tried), pool.scores[0, at]
         scores = np.concatenate([pool.scores, comparison.score_sets([pool.model], fixed)[0][0]], axis=1)
+        apparent = scores[0, -1]
         if replace(pool, scores=scores).rate().good[-1]:
-            return at, rejected
-        rejected.append(at)
-        if not keep_all and len(rejected) == len(pool.names) - 1:
-            return rejected[0], rejected[1:]
+            return at, list(tried), apparent
+        tried[at] = apparent
+        if len(tried) == pool.allowed.sum():
+            first, *others = tried
+            return first, others, tried[first]
 
 
 def _score_candidates(

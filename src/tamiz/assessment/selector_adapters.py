@@ -216,6 +216,11 @@ class PathAdapter(SelectorAdapter):
         """Return the largest set."""
         return SelectedColumns([*self.select_by_size(source, seed).values()][-1], None)
 
+    def of_size(self, size: int) -> RankSelector | SubsetSelector:
+        """Return the selector of one size."""
+        sized: RankSelector | SubsetSelector = clone(self._selector).set_params(n_features=size)
+        return sized
+
     def select_by_size(self, source: Source, seed: int) -> dict[int, NDArray[np.bool_]]:
         """Return the set of each size that the rows allow."""
         sizes = [size for size in self._sizes if size <= len(source.schema.used)]

@@ -253,7 +253,7 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
     # Excluded columns are not counted.
     rest = result.table.n_used_columns - len(found)
     return {
-        "lead": assessment_verdict(assessed, selected_columns_text(result.subset)),
+        "lead": assessment_verdict(assessed, selected_columns_text(result)),
         "facts": _facts(
             assessed.scores,
             score_format,

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from tamiz.report import charts, registry, text
-from tamiz.report.recommendation import initial_selection, two_selections_note
+from tamiz.report.recommendation import initial_selection
 from tamiz.report.records.codec import to_json
 
 # Assets of the page itself, before those of its sections.
@@ -46,7 +46,6 @@ def render(result: StudyRecord) -> str:
             result=result,
             sections=sections,
             overview=_overview(sections),
-            two_selections=two_selections_note(result),
             themes=charts.themes(),
             style=Markup(style),  # our own files, without user input
             script=Markup(script),

@@ -16,7 +16,6 @@ from tamiz.report.score_text import (
     reselection_text,
     score_format_for,
     score_title,
-    selector_name,
     short_model_name,
 )
 from tamiz.report.text import count_with_noun, join_names, shorten
@@ -91,7 +90,7 @@ def collect_model_effect(result: StudyRecord) -> dict[str, Any] | None:
     """
     compared, experiment = result.model_effect, result.noise_experiment
     if compared is not None:
-        lead = model_effect_text(compared, selector_name(compared, result.subset))
+        lead = model_effect_text(compared, compared.selector)
     elif experiment is not None:
         lead = f"{added_columns_cost(experiment.panels[0], experiment)}."
     else:
@@ -99,7 +98,7 @@ def collect_model_effect(result: StudyRecord) -> dict[str, Any] | None:
     shown_notes = [*result.warnings, *(() if compared is None else compared.notes)]
     return {
         "lead": lead,
-        "compared": None if compared is None else _comparison(compared, selector_name(compared, result.subset)),
+        "compared": None if compared is None else _comparison(compared, compared.selector),
         "noise_experiment": None if experiment is None else _noise_experiment(experiment),
         "notes": [] if compared is None else _notes(compared.notes, result.warnings),
         "noise_experiment_notes": [] if experiment is None else _notes(experiment.notes, shown_notes),

@@ -65,7 +65,6 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
     first_scores = scores[0]
     kinds = {column.name: column.kind for column in result.table.columns}
     excluded = {column.name for column in result.table.columns if column.exclusion}
-    subset = set(result.subset.columns) if result.subset is not None else set()
     at_first = set(initial_selection(result))
     tops = [max((s for s in column if s is not None), default=0.0) for column in scores]
     ranks = [None] * len(names) if mean_rank is None else mean_rank.ranks
@@ -84,7 +83,6 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         {
             "name": names[j],
             "kind": kinds.get(names[j], ""),
-            "in_subset": names[j] in subset,
             "kept": names[j] in at_first,
             "ranked": first_scores[j] is not None,
             "excluded": names[j] in excluded,
@@ -129,8 +127,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         "has_p_values": tests is not None and not tests.untestable_reason,
         "disagreement": "" if mean_rank is None else _disagreement_text(ranking, mean_rank, counted),
         "has_cuts": bool(ranking.cut_points),
-        "has_subset": bool(subset),
-        "has_recommended": bool(at_first) and at_first != subset,
+        "has_kept": bool(at_first),
         "first_unticked": _first_unticked_text(names[order[0]], at_first) if at_first and n_ranked else "",
         "rows": rows,
         "unlisted_note": unlisted_note(len(names)),

@@ -12,7 +12,6 @@ from tamiz.report.score_text import (
     n_chosen_text,
     score_format_for,
     score_title,
-    selected_columns_text,
 )
 from tamiz.report.text import capitalize, count_with_noun, join_column_names, join_names, label_in_sentence
 
@@ -84,27 +83,6 @@ def initial_selection(result: StudyRecord) -> Sequence[str]:
     return [] if subset is None or (found is not None and found.chance) else subset.columns
 
 
-def two_selections_note(result: StudyRecord) -> str:
-    """Return which sections are about the subset if the recommended columns are others, else "".
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-    """
-    found, subset = result.recommendation, result.subset
-    recommended = None if found is None else _recommended_candidate(found)
-    if recommended is None or subset is None or set(recommended.columns) == set(subset.columns):
-        return ""
-    columns = f"the {count_with_noun(len(recommended.columns), 'recommended column')} ({label_in_sentence(recommended.label)})"
-    also = [("Effect on models", result.model_effect), ("Reliability", result.assessment)]
-    sections = ["Subset", *(name for name, record in also if record is not None)]
-    about = f"sections {join_names(sections)} are" if len(sections) > 1 else "section Subset is"
-    return (
-        f"This report has two selections: {columns} and {selected_columns_text(subset)}. The {about} about the latter."
-    )
-
-
 def recommendation_text(recommendation: RecommendationRecord) -> str:
     """Return in a sentence which columns to keep, with the rows, the scores and the baseline."""
     name, score = recommendation.recommended, recommendation.scores[0]
@@ -119,17 +97,16 @@ def recommendation_text(recommendation: RecommendationRecord) -> str:
         f"{_deciding_name(recommendation)} is {score_format.format_score(recommendation.score.mean)} ({low} to {high}), {beside}"
         f"without columns {score_format.format_score(score.baseline.mean)}"
     )
-    if name is None:
-        return f"No columns are recommended, because the selection may be chance. {recommendation.chance} {capitalize(measured)}."
     chosen = _recommended_candidate(recommendation)
     if chosen is None:
-        return f"Neither a selection nor all columns together score above the baseline: {measured}."
+        return f"No columns are recommended, because the selection may be chance. {recommendation.chance} {capitalize(measured)}."
     if name == _ALL_COLUMNS:
         columns = count_with_noun(recommendation.n_columns, "column")
         return f"Keep all {columns}: {_keep_all_reason(recommendation)}. {capitalize(measured)}."
     kept = f"{len(chosen.columns):,} of {count_with_noun(recommendation.n_columns, 'column')}"
     named = join_column_names(chosen.columns, limit=_MAX_NAMED)
-    return f"Keep {kept}: {named} ({label_in_sentence(chosen.label)}). {capitalize(measured)}."
+    how = f"{label_in_sentence(chosen.label)}{', as requested' * recommendation.requested}"
+    return f"Keep {kept}: {named} ({how}). {capitalize(measured)}."
 
 
 def _keep_all_reason(recommendation: RecommendationRecord) -> str:
@@ -142,6 +119,8 @@ def _keep_all_reason(recommendation: RecommendationRecord) -> str:
 def _rule_text(recommendation: RecommendationRecord) -> str:
     """Return the rule by which the recommended selection is chosen."""
     score_format = score_format_for(recommendation.scores[0].id)
+    if recommendation.requested:
+        return "It is the result of the search that was requested; the others show what it costs."
     return (
         f"{capitalize(_deciding_name(recommendation))} decides, because it has the best {score_format.name} on all columns. "
         f"Recommended is the selection with the fewest columns that loses at most {recommendation.margin:.2g}, with one standard "
@@ -195,9 +174,7 @@ def _changes_text(models: Sequence[Named], changes: Sequence[FoldedScores], scor
 
 
 def _recommended_candidate(recommendation: RecommendationRecord) -> CandidateScores | None:
-    """Return the recommended candidate if the interval of its score is above the baseline, else None."""
-    if recommendation.score.interval[0] <= recommendation.scores[0].baseline.mean:
-        return None
+    """Return the recommended candidate, None if none is."""
     return next((one for one in recommendation.candidates if one.id == recommendation.recommended), None)
 
 

@@ -12,7 +12,7 @@ from tamiz.report.error_rates import collect_error_rates
 from tamiz.report.recommendation import recommendation_cost, recommendation_text
 from tamiz.report.records.codec import FormatError, from_json, to_json
 from tamiz.report.records.study import FORMAT, StudyRecord
-from tamiz.report.score_text import assessment_verdict, model_effect_text, selected_columns_text, selector_name
+from tamiz.report.score_text import assessment_verdict, model_effect_text, selected_columns_text
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_column_names, join_names, shorten
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.storage.atomic_write import write_text_atomically
@@ -173,14 +173,9 @@ class Result:
             costs = recommendation_cost(record.recommendation)
             lines += [("Change", costs)] if costs else []
         if record.model_effect is not None:
-            lines.append(
-                (
-                    "Effect on models",
-                    model_effect_text(record.model_effect, selector_name(record.model_effect, record.subset)),
-                )
-            )
+            lines.append(("Effect on models", model_effect_text(record.model_effect, record.model_effect.selector)))
         if record.assessment is not None:
-            lines.append(("Reliability", assessment_verdict(record.assessment, selected_columns_text(record.subset))))
+            lines.append(("Reliability", assessment_verdict(record.assessment, selected_columns_text(record))))
             if (rates := collect_error_rates(record)) is not None:
                 lines.append(("Error rates", f"{rates['finding']} {rates['design']}"))
         if record.graph is not None:

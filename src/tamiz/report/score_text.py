@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tamiz.report.records.codec import Interval, Named
-    from tamiz.report.records.columns import SubsetRecord
     from tamiz.report.records.models import (
         AssessmentRecord,
         ModelComparison,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
         NoisePanel,
         PermutationNullRecord,
     )
+    from tamiz.report.records.study import StudyRecord
 
 
 # A change whose interval is within this on both sides of 0 is negligible: two points of accuracy, or .02 of R2.
@@ -298,20 +298,16 @@ def assessment_score_format(assessment: AssessmentRecord) -> ScoreFormat:
     return ScoreFormat(assessment.scoring, 0 < abs(assessment.optimism) < _WHOLE_POINTS)
 
 
-def selector_name(effect: ModelEffectRecord, subset: SubsetRecord | None) -> str:
-    """Return the name of the selector, as in the section of the subset."""
-    if subset is None:
-        return effect.selector
-    search = subset.search.label
-    return f"{subset.merit.label} ({search[:1].lower()}{search[1:]})"
-
-
-def selected_columns_text(subset: SubsetRecord | None) -> str:
-    """Return the selected columns with the merit that selected them: "the 4 columns selected by CFS"."""
-    if subset is None:
-        return "the selected columns"
-    n = len(subset.columns)
-    return f"the {'column' if n == 1 else f'{n:,} columns'} selected by {subset.merit.label}"
+def selected_columns_text(result: StudyRecord) -> str:
+    """Return the selected columns: "the 4 recommended columns", or with the merit that selected them."""
+    recommended, subset = result.recommendation, result.subset
+    if subset is not None:
+        n = len(subset.columns)
+        return f"the {'column' if n == 1 else f'{n:,} columns'} selected by {subset.merit.label}"
+    if recommended is not None and recommended.columns:
+        n = len(recommended.columns)
+        return f"the recommended {'column' if n == 1 else f'{n:,} columns'}"
+    return "the selected columns"
 
 
 def assessment_verdict(assessment: AssessmentRecord, selection: str) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
-from tamiz.report.recommendation import two_selections_note
 from tamiz.report.records.columns import BestOfSize
 from tamiz.report.subset_lattice import collect_lattice
 from tamiz.report.text import (
@@ -282,7 +281,6 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
     return {
         "lead": _lead(merit, subset.columns, result.table.n_used_columns),
         "columns": subset.columns,
-        "two_selections": two_selections_note(result),
         "facts": [
             ("Merit", f"{format_number(subset.value)} ({merit}; larger is better)"),
             ("Search", search),

@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from tamiz.criteria.column_scores import score_columns
+from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.sources.base import Source
+from tamiz.sources.row_groups import untestable_reason
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import select_columns, select_rows, target_array
 from tamiz.statistics.base import Floats
@@ -143,6 +146,15 @@ def chance_null(
             if observed > np.mean(selections) + half:
                 return None
     return PermutationNull(np.array(merits), observed, "merit", shuffle.description)
+
+
+def has_significant_column(source: Source, columns: RowIndices, level: float) -> bool:
+    """Return whether the rank test of one of some columns with the target has a p-value of at most `level`."""
+    if untestable_reason(source) or not len(columns):
+        return False
+    tests = score_columns(IndependenceTest(test="rank"), select_columns(source, columns)).tests
+    assert tests is not None
+    return bool(np.where(tests.few_expected, 0.0, tests.log_p).min() <= np.log(level))
 
 
 def target_shuffle(source: Source, rows: RowIndices | None = None) -> TargetShuffle:

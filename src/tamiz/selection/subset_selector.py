@@ -16,8 +16,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria.base import Merit, MultiOutputMerit
-from tamiz.criteria.column_scores import score_columns
-from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_merit_and_search,
@@ -41,6 +39,7 @@ from tamiz.selection.permutation_null import (
     MIN_PREDICTION_MERITS,
     PermutationNull,
     chance_null,
+    has_significant_column,
     target_shuffle,
 )
 from tamiz.selection.selector import Selector, estimator_readers
@@ -48,9 +47,8 @@ from tamiz.sources.base import Source
 from tamiz.sources.date_parts import expand_dates
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import record_features
-from tamiz.sources.row_groups import untestable_reason
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import has_all_rows, select_columns, with_metadata, with_target
+from tamiz.sources.views import has_all_rows, with_metadata, with_target
 from tamiz.storage.invariants import (
     BoolArray,
     InstanceOf,
@@ -306,11 +304,8 @@ class SubsetSelector(Selector):
         if not has_target or len(selected) in {0, len(free)} or effort > _TOO_LONG_SEARCH:
             return None
         with capture_warnings():
-            if not untestable_reason(job.source):
-                tests = score_columns(IndependenceTest(test="rank"), select_columns(job.source, selected)).tests
-                assert tests is not None
-                if np.where(tests.few_expected, 0.0, tests.log_p).min() <= np.log(_SIGNIFICANT / len(free)):
-                    return None
+            if has_significant_column(job.source, selected, _SIGNIFICANT / len(free)):
+                return None
             try:
                 return chance_null(
                     self.merit_,

@@ -68,11 +68,12 @@ class RecommendationRecord:
     """Selections compared by nested cross-validation under several models, and the recommended one; the first score decides.
 
     `deciding` is the id of the model under which the choice is made: a loss of more than `margin` is ruled out for the recommended
-    columns. `score` is its score on them with the choice included. Where `recommended` is None, `chance` is the sentence that
-    states why the subset may be chance.
+    columns, unless they are those of a search that was `requested`. `score` is its score on them with the choice included. Where
+    `recommended` is None, `chance` is the sentence that states why the selection may be chance.
     """
 
     recommended: str | None
+    requested: bool
     columns: tuple[str, ...]
     score: FoldedScores
     deciding: str
