@@ -45,6 +45,7 @@ def pool(scores, sizes, factor=0.45, perfect=1.0):
         scores=scores[None],
         variance_factor=factor,
         perfect=perfect,
+        allowed=np.ones(len(sizes), dtype=bool),
     )
 
 
@@ -70,7 +71,7 @@ def test_the_smallest_set_is_chosen_of_which_a_larger_loss_than_the_margin_is_ru
     for _ in range(60):
         sizes = [8, *rng.permutation(np.arange(1, 8))[:5].tolist()]
         scores = 0.8 - 0.01 * rng.exponential(size=6)[:, None] + spread * rng.normal(size=(6, 5))
-        at = pool(scores, sizes).choose([], keep_all=True)
+        at = pool(scores, sizes).choose([])
         assert at == plainly_chosen(scores.tolist(), sizes, 0.45)
         chosen.add(sizes[at])
     assert len(chosen) > 2
@@ -79,10 +80,10 @@ def test_the_smallest_set_is_chosen_of_which_a_larger_loss_than_the_margin_is_ru
 def test_a_large_standard_error_keeps_more_columns_and_a_loss_in_every_fold_alike_has_none():
     folds = np.array([0.60, 0.70, 0.80, 0.70])
     # What the folds share is no uncertainty. All leave .3 unexplained, of which .05 is .015.
-    assert pool([folds, folds - 0.014], [9, 3]).choose([], keep_all=True) == 1
-    assert pool([folds, folds - 0.016], [9, 3]).choose([], keep_all=True) == 0
+    assert pool([folds, folds - 0.014], [9, 3]).choose([]) == 1
+    assert pool([folds, folds - 0.016], [9, 3]).choose([]) == 0
     uncertain = folds + np.array([0.05, -0.05, 0.05, -0.05])
-    assert pool([folds, uncertain], [9, 3]).choose([], keep_all=True) == 0
+    assert pool([folds, uncertain], [9, 3]).choose([]) == 0
 
 
 def test_what_is_negligible_depends_on_what_is_left_unexplained():
@@ -94,25 +95,27 @@ def test_what_is_negligible_depends_on_what_is_left_unexplained():
 
 def test_sets_are_compared_with_a_smaller_one_that_is_better_than_all_columns():
     every, better, poor = [0.80] * 4, [0.85, 0.86, 0.84, 0.85], [0.80] * 4
-    assert pool([every, better, poor], [9, 4, 2]).choose([], keep_all=True) == 1
+    assert pool([every, better, poor], [9, 4, 2]).choose([]) == 1
     # It is none where the gain is within its standard error.
     perhaps = [0.70, 0.96, 0.70, 0.94]
-    assert pool([every, perhaps, poor], [9, 4, 2]).choose([], keep_all=True) == 2
+    assert pool([every, perhaps, poor], [9, 4, 2]).choose([]) == 2
 
 
 def test_all_columns_are_kept_where_every_selection_loses_unless_they_may_not_be():
     losing = pool([[0.9] * 4, [0.7] * 4, [0.8] * 4], [9, 2, 5])
-    assert losing.choose([], keep_all=True) == 0
-    assert losing.choose([], keep_all=False) == 2
-    assert losing.choose([2], keep_all=False) == 1
-    assert losing.choose([1, 2], keep_all=False) == 0
+    assert losing.choose([]) == 0
+    smaller = losing.restrict(None, keep_all=False)
+    assert smaller.choose([]) == 2
+    assert smaller.choose([2]) == 1
+    # A candidate that was asked for is chosen, whatever it loses.
+    assert losing.restrict("set 1", keep_all=True).choose([]) == 1
 
 
 def test_of_equal_sizes_the_better_is_recommended_and_of_equal_scores_the_smallest():
     every = [0.9] * 4
-    assert pool([every, [0.896] * 4, every], [9, 3, 3]).choose([], keep_all=True) == 2
-    assert pool([every, [0.896] * 4, every, [0.896] * 4], [9, 3, 3, 2]).choose([], keep_all=True) == 3
-    assert pool([every, every, every], [9, 3, 3]).choose([], keep_all=True) == 1
+    assert pool([every, [0.896] * 4, every], [9, 3, 3]).choose([]) == 2
+    assert pool([every, [0.896] * 4, every, [0.896] * 4], [9, 3, 3, 2]).choose([]) == 3
+    assert pool([every, every, every], [9, 3, 3]).choose([]) == 1
 
 
 def test_the_score_with_the_choice_is_that_of_the_set_that_the_other_folds_choose():
@@ -123,8 +126,8 @@ def test_the_score_with_the_choice_is_that_of_the_set_that_the_other_folds_choos
         others = np.delete(scores, fold, axis=1).tolist()
         expected.append(scores[plainly_chosen(others, sizes, 0.45 + 1 / 4 - 1 / 5), fold])
     found = pool(scores, sizes)
-    assert found.score_with_choice(1, [], keep_all=True).values.tolist() == expected
-    assert len(set(expected) - set(scores[found.choose([], keep_all=True)])) > 0
+    assert scores[found.chosen_without_each_fold(1, []), range(5)].tolist() == expected
+    assert len(set(expected) - set(scores[found.choose([])])) > 0
 
 
 # The figures

@@ -80,6 +80,7 @@ def recommendation(names: list[str], kept: list[str]) -> dict[str, Any]:
     none = (0.0, 0.0)
     return {
         "recommended": "cfs",
+        "requested": False,
         "columns": kept,
         "score": folded(0.925, 0.02),
         "deciding": MODELS[1]["id"],

@@ -13,7 +13,6 @@ from tamiz.report.recommendation import (
     initial_selection,
     recommendation_cost,
     recommendation_text,
-    two_selections_note,
 )
 from tamiz.report.records.codec import from_json, to_json
 from tamiz.report.records.models import RecommendationRecord
@@ -116,16 +115,6 @@ def test_the_rule_names_the_model_that_decides_and_the_margin() -> None:
     assert "that loses at most 0.012, with one standard error added" in rule
 
 
-@pytest.mark.parametrize("name", ["cfs", "all_columns"])
-def test_where_no_model_scores_above_the_baseline_nothing_is_recommended_to_be_kept(name: str) -> None:
-    one = found(recommended=name)
-    # The interval does not lie above it, though the score does.
-    one["scores"][0]["baseline"] = sample_model_effect.baseline(0.91, 0.0)
-    assert text_of(one).startswith("Neither a selection nor all columns together score above the baseline: ")
-    one["score"] = sample_model_effect.folded(0.95, 0.03)
-    assert text_of(one).startswith("Keep ")
-
-
 def test_of_very_many_columns_a_few_are_named_in_the_sentence_and_all_in_the_list() -> None:
     names = [f"probe {j}" for j in range(40)]
     one = sample_model_effect.recommendation([*names, "last"], names)
@@ -168,19 +157,11 @@ def test_the_page_marks_the_recommended_row_and_a_loss_that_the_folds_are_sure_o
     assert '<span class="change loss">−0.060</span>' in section
 
 
-def test_two_selections_are_told_apart_at_the_top_and_in_the_subset(wine: dict[str, Any]) -> None:
-    wine["recommendation"] |= {"recommended": "knn"}
-    columns = next(one for one in wine["recommendation"]["candidates"] if one["id"] == "knn")["columns"]
-    n_columns, n_subset = len(columns), len(wine["subset"]["columns"])
-    note = two_selections_note(record_of(wine))
-    assert note.startswith(f"This report has two selections: the {n_columns} recommended columns (")
-    assert f"and the {n_subset} columns selected by CFS. " in note
-    assert note.endswith("The sections Subset, Effect on models and Reliability are about the latter.")
-    assert render(wine).count("This report has two selections") == 2
-    wine |= {"model_effect": None, "assessment": None}
-    assert two_selections_note(record_of(wine)).endswith("The section Subset is about the latter.")
-    wine["subset"]["columns"] = columns
-    assert two_selections_note(record_of(wine)) == ""
+def test_a_requested_search_is_recommended_with_what_it_costs() -> None:
+    one = found(requested=True)
+    assert "Keep 2 of 6 columns: ash and hue (CFS, as requested). " in text_of(one)
+    assert collected_with(one)["rule"].startswith("It is the result of the search that was requested")
+    assert cost_of(one) == cost_of(found())
 
 
 def test_folds_and_notes_are_shown_without_those_shown_above(wine: dict[str, Any]) -> None:
@@ -225,6 +206,5 @@ def test_where_the_subset_may_be_chance_nothing_is_recommended_unless_nested_sco
     )
     assert cost_of(withheld) == ""
     wine["recommendation"] = withheld
-    assert two_selections_note(record_of(wine)) == ""
     assert list(initial_selection(record_of(wine))) == []
     assert "No columns are recommended" in render(wine)
