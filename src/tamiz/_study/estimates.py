@@ -38,6 +38,8 @@ def estimate_steps(
     *,
     sample_graph: bool,
     searched: tuple[Merit, Search] | None,
+    assessed: bool = True,
+    asked: bool = True,
     semi_synthetic: int = 0,
 ) -> dict[str, StepEstimate]:
     """Return the estimate of every step of a study, by its name.
@@ -53,6 +55,10 @@ def estimate_steps(
         Whether the graph of a long table may be built on a sample.
     searched : (Merit, Search) or None
         How a subset is searched for; None is not at all.
+    assessed : bool, default=True
+        Whether selections are compared by models.
+    asked : bool, default=True
+        Whether the search was asked for. If not, there is none where selections are compared.
     semi_synthetic : int, default=0
         The number of semi-synthetic targets.
 
@@ -89,12 +95,15 @@ def estimate_steps(
         n_searches = affordable_searches(
             default_n_permutations(replace(schema, n_rows=rows)), n_splits, again, budget.scale * MAX_SEARCH_SECONDS
         )
-        found |= {
-            "subset": (search, 9 * some, n),
-            "reasons": (reasons_seconds(searched[0], search), 9 * some, n),
-            "recommendation": (*_recommendation_cost(schema, rows, n_splits), rows),
-            "assessment": (0.2 + _REPEATED_SEARCH * n_searches * again, 64 * rows * used, rows),
-        }
+        if asked or not assessed:
+            found |= {
+                "subset": (search, 9 * some, n),
+                "reasons": (reasons_seconds(searched[0], search), 9 * some, n),
+            }
+        if asked and assessed:
+            found["assessment"] = (0.2 + _REPEATED_SEARCH * n_searches * again, 64 * rows * used, rows)
+    if searched is not None and assessed:
+        found["recommendation"] = (*_recommendation_cost(schema, rows, n_splits), rows)
         if semi_synthetic:
             found["error rates"] = (_error_rate_seconds(schema, rows, semi_synthetic, again), 64 * rows * used, rows)
         if seen <= MAX_NOISE_COORDINATES:
@@ -107,16 +116,17 @@ def estimate_steps(
 def _recommendation_cost(schema: Schema, n_rows: int, n_splits: int) -> tuple[float, float]:
     """Return the seconds and bytes of the comparison of selections: models, and searches on all rows and in every fold."""
     # Imported late: it loads scikit-learn's models.
-    from tamiz.assessment.candidate_selections import MAX_MRMR_WORK, MAX_WRAPPER_WORK
+    from tamiz.assessment.candidate_selections import MAX_MRMR_WORK, MAX_WRAPPER_WORK, SET_ROWS
 
     # Few levels of a column occur in the rows that models are fitted to.
     modelled = len(schema.numeric) + sum(schema.n_levels.values()) / 50
-    seconds = 1.0 + min(0.03 * math.sqrt(n_rows * modelled), 40)
+    seconds = 3.0 + min(0.03 * math.sqrt(n_rows * modelled), 40)
     values, n_steps = n_rows * len(schema.used), min(len(schema.used), 48)
+    sets = (n_rows + SET_ROWS) * len(schema.used)
     # The paths by MRMR, the wrapper and importance.
-    searches = 3.5 * min(1, values * n_steps / MAX_MRMR_WORK) + 2 * min(1, values / 1e6)
-    if values <= MAX_WRAPPER_WORK:
-        searches += 4 * min(1, values * n_steps / 2 / MAX_WRAPPER_WORK)
+    searches = 1.8 * min(1, sets * n_steps / MAX_MRMR_WORK) + 2 * min(1, values / 1e6)
+    if sets <= MAX_WRAPPER_WORK:
+        searches += 2.2 * min(1, sets * n_steps / 2 / MAX_WRAPPER_WORK)
     return seconds + (1 + n_splits) * searches, 64 * n_rows * modelled
 
 

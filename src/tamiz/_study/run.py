@@ -226,7 +226,7 @@ class StudyRun:
             self._find_chance(selector, subset, None)
             return Evaluated(subset)
         assessed = recommendation = effect = None
-        if subset is not None:
+        if searched:
             assessed = self.steps.run_optional(
                 "assessment", lambda: evaluation.assess(selector), "the reliability of the selection"
             )
@@ -237,7 +237,7 @@ class StudyRun:
             if not searched:
                 assessed = describe_choice(found, evaluation.notes)
         if self.semi_synthetic:
-            assessed = self._add_error_rates(evaluation, selector if subset is not None else found, assessed)
+            assessed = self._add_error_rates(evaluation, selector if searched else found, assessed)
         experiment = self.steps.run_optional(
             "noise_experiment",
             lambda: evaluation.run_noise_experiment(CFS(missing=self.missing)),

@@ -190,6 +190,7 @@ def study(
         with run.budget.paused():
             compile_ahead(default_kernels(target_kind, include_float32=schema.n_rows > MAX_FLOAT64_ROWS), n_jobs)
         used_merit, used_search = choose_merit_and_search(merit, search, schema, missing)
+        asked = asks_for_subset(merit, search, stop, journal)
         searched = _can_search(used_merit, schema, assess=assess, semi_synthetic=semi_synthetic)
         rows = sample_shown_rows(schema.n_rows, most_drawn, rng)
         wanted = resolve_maps(maps, schema, dissimilarity, most_fitted)
@@ -202,6 +203,8 @@ def study(
             len(wanted),
             sample_graph=graph is None,
             searched=(used_merit, used_search) if searched else None,
+            assessed=assess is not False,
+            asked=asked,
             semi_synthetic=semi_synthetic,
         )
         row_graph = _build_graph(run, source, graph, relevances, wanted, rows, rng)
@@ -232,7 +235,6 @@ def study(
         )
         ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
         ranking, redundancy = study_run.rank(ranked)
-        asked = merit is not None or stop is not None or journal is not None or _asks_for_search(search)
         subset = study_run.select(selector, requested=True) if searched and asked else None
         fitted_maps, quality = study_run.embed(wanted, most_fitted)
         evaluated = study_run.evaluate(
@@ -274,8 +276,15 @@ def study(
     )
 
 
-def _asks_for_search(search: Search | None) -> bool:
+def asks_for_subset(
+    merit: Merit | None,
+    search: Search | None,
+    stop: StoppingRule | None,
+    journal: str | os.PathLike[str] | None,
+) -> bool:
     """Whether a search was requested, and not only the columns that the default selections are restricted to."""
+    if merit is not None or stop is not None or journal is not None:
+        return True
     if search is None:
         return False
     restricted = column_options(search)

@@ -45,10 +45,11 @@ _MAX_COORDINATES = 1_000
 _MAX_PERMUTED, _MAX_TREE_VALUES, _MIN_TREE_ROWS = 100, 1_000_000, 100
 # Folds of the wrapper inside each fold of the comparison.
 _INNER_FOLDS = 5
-# The work of a search, at most: rows times columns times steps of MRMR, and rows times sets of the wrapper. Each is about 4 s.
-MAX_MRMR_WORK, MAX_WRAPPER_WORK = 200_000_000, 3_000_000
+# The work of a search, at most: rows times columns times steps of MRMR, and rows times sets of the wrapper, of which each
+# costs as much as some more rows. Each is 2 to 3 s.
+MAX_MRMR_WORK, MAX_WRAPPER_WORK, SET_ROWS = 100_000_000, 2_000_000, 1_000
 # Numbers of columns that are compared: small ones differ most in their scores.
-_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
+_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 48)
 
 
 @dataclass(frozen=True)
@@ -108,12 +109,12 @@ def default_candidates(
             found[name] = PathAdapter(SubsetSelector(merit, Forward(**column_options), random_state=0), few)
 
     found: dict[str, PathAdapter] = {}
-    add_path("mrmr", MRMR(missing=missing), MAX_MRMR_WORK // n_rows)
+    add_path("mrmr", MRMR(missing=missing), MAX_MRMR_WORK // (n_rows + SET_ROWS))
     # For more than two classes ROC AUC needs a pass per class; balanced accuracy is not dominated by frequent classes either.
     scoring = None if not schema.has_classes else "balanced_accuracy" if schema.n_classes > 2 else "roc_auc"
     if schema.has_classes or schema.n_coordinates <= _MAX_COORDINATES:
         model = "naive_bayes" if schema.has_classes else "ridge"
-        add_path("wrapper", CrossValidated(model, cv=_INNER_FOLDS, scoring=scoring), MAX_WRAPPER_WORK // n_rows)
+        add_path("wrapper", CrossValidated(model, cv=_INNER_FOLDS, scoring=scoring), MAX_WRAPPER_WORK // (n_rows + SET_ROWS))
     if all(value is None for value in column_options.values()):
         importance: Relevance = TreeImportance(max_rows=max(_MIN_TREE_ROWS, _MAX_TREE_VALUES // n_columns))
         if n_columns <= _MAX_PERMUTED:

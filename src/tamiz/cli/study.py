@@ -158,6 +158,7 @@ def study(
                     n_points,
                     named or (),
                     sample_graph=graph is None,
+                    assessed=shared_options["assess"] is not False,
                     semi_synthetic=shared_options["semi_synthetic"],
                 )
             return
@@ -236,6 +237,7 @@ def _show_study_plan(
     maps: Sequence[str] | None,
     *,
     sample_graph: bool,
+    assessed: bool,
     semi_synthetic: int,
 ) -> None:
     """Write the rows, time and memory of every step of a study, and the largest cost of its search."""
@@ -243,6 +245,7 @@ def _show_study_plan(
     from tamiz._study.estimates import estimate_steps
     from tamiz._study.maps import list_map_methods
     from tamiz._study.sampling import MAX_POINTS
+    from tamiz._study.study import asks_for_subset
     from tamiz.method_lookup import choose_merit_and_search
 
     n_maps = len(maps or [one for one in list_map_methods() if one.variant.is_default])
@@ -250,8 +253,11 @@ def _show_study_plan(
     searched = schema.target is not None or not subset_search.needs_target
     n_drawn = min(schema.n_rows, MAX_POINTS if n_points is None else n_points)
     budget = Budget(subset_search.max_seconds)
+    merit, search = subset_search.make_merit(missing), subset_search.make_search()
+    stop = replace(subset_search, max_seconds=None).make_stop()
+    asked = asks_for_subset(merit, search, stop, subset_search.journal)
     # The default merit depends on the kind of the target, so on the schema.
-    method = choose_merit_and_search(subset_search.make_merit(missing), subset_search.make_search(), schema, missing)
+    method = choose_merit_and_search(merit, search, schema, missing)
     steps = estimate_steps(
         schema,
         budget,
@@ -259,6 +265,8 @@ def _show_study_plan(
         n_maps,
         sample_graph=sample_graph,
         searched=method if searched else None,
+        assessed=assessed,
+        asked=asked,
         semi_synthetic=semi_synthetic,
     )
     total = sum(step.seconds for step in steps.values())
@@ -270,7 +278,7 @@ def _show_study_plan(
         ["step", "rows", "seconds", "memory"],
         [*lines, ("all", f"{schema.n_rows:,}", f"{total:.1f}", format_bytes(most))],
     )
-    if searched:
+    if searched and (asked or not assessed):
         # The default merit depends on the kind of the target, so on the schema.
         show_text(str(subset_search.make_selector(missing, seed, schema).plan(source)))
 
