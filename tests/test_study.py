@@ -69,7 +69,7 @@ def source():
 @pytest.fixture(scope="module")
 def result(few_models):
     with pytest.warns(TamizWarning):
-        return study(str(PENGUINS), "species", assess=None, n_jobs=2)
+        return study(str(PENGUINS), "species", merit=CFS(), assess=None, n_jobs=2)
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +204,7 @@ def test_an_assessment_that_cannot_be_made_is_reported_and_one_that_was_asked_fo
     result = study(X, y, groups=groups, relevances=[], maps=[], assess=None).to_dict()
     assert result["subset"]["columns"] == ["a"]
     assert result["assessment"] is None
-    (told,) = [w for w in result["warnings"] if w.startswith("The reliability of the selection was not computed: ")]
+    (told,) = [w for w in result["warnings"] if w.startswith("The comparison of selections was not computed: ")]
     with pytest.raises(DataError, match=re.escape(told.partition(": ")[2])):
         study(X, y, groups=groups, relevances=[], maps=[], assess=True)
     with pytest.raises(DataError, match=r"^assess=True .* the table has no target"):

@@ -53,18 +53,30 @@ def test_the_results_of_a_study_are_those_of_the_functions():
     found = study(X, y, random_state=4)
     selector = SubsetSelector(CFS(), BestFirst())
     same = {"n_splits": 3, "random_state": 4}
-    candidates = {"cfs": selector, **default_candidates(tamiz.open_source(X, y).schema)}
-    recommended = {**recommend_columns(X, y, candidates=candidates, **same).to_dict(), "chance": ""}
+    made = recommend_columns(X, y, **same)
+    recommended = {**made.to_dict(), "chance": "", "requested": False}
     recommended["deciding"] = recommended.pop("deciding_model")
     assert found["recommendation"] == shared(recommended, found["recommendation"])
+    assert found["subset"] is None
+    assert found["assessment"]["scores"]["nested"]["folds"] == made.score.values.tolist()
+    shares = {one["name"]: one["share"] for one in found["assessment"]["frequencies"]}
+    assert shares == made.frequencies
+    # A search that is asked for is recommended.
+    asked = study(X, y, random_state=4, merit=CFS(), search=BestFirst())
+    assert asked["recommendation"]["recommended"] == "cfs"
+    assert (
+        asked["recommendation"]["columns"]
+        == asked["subset"]["columns"]
+        == [*selector.fit(X, y).get_feature_names_out()]
+    )
     compared = compare_columns(selector, X, y, **same).to_dict()
-    assert found["model_effect"] == shared({**compared, "selector": "CFS"}, found["model_effect"])
+    assert asked["model_effect"] == shared({**compared, "selector": "CFS"}, asked["model_effect"])
     added = run_noise_experiment(X, y, n_added=[0, 5], n_draws=1, **same).to_dict()
     added["n_added"] = added["numbers"]
     assert found["noise_experiment"] == shared(added, found["noise_experiment"])
     # Without a column more, the lines begin where the comparison is.
     for model, line in zip(
-        found["model_effect"]["scores"][0]["models"], found["noise_experiment"]["panels"][0]["lines"], strict=True
+        asked["model_effect"]["scores"][0]["models"], found["noise_experiment"]["panels"][0]["lines"], strict=True
     ):
         assert line["means"][0] == pytest.approx(model["all_columns"]["mean"], abs=1e-12)
 
@@ -74,7 +86,7 @@ def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
     monkeypatch.setattr(models, "_FOLDS", 2)
     monkeypatch.setattr(models, "_N_ADDED_COLUMNS", (0, 1))
     X, y = table(24)
-    found = study(X, y)
+    found = study(X, y, merit=CFS())
     for part in ("recommendation", "model_effect", "noise_experiment"):
         assert [model["id"] for model in found[part]["models"]] == [*OF_CLASSES]
     assert [one["id"] for one in found["recommendation"]["scores"]] == ["roc_auc", "balanced_accuracy", "accuracy"]
@@ -99,7 +111,7 @@ def test_of_many_rows_models_read_a_sample_and_the_section_states_it(monkeypatch
     X, y = table(n=300)
     monkeypatch.setattr(models, "_MAX_ROWS", 100)
     monkeypatch.setattr(models, "_MIN_ROWS", 100)
-    found = study(X, y)
+    found = study(X, y, merit=CFS())
     for part in ("recommendation", "model_effect", "assessment", "noise_experiment"):
         assert found[part]["n_samples"] == 100
         assert found[part]["notes"][0] == "100 of 300 rows, drawn at random."
@@ -124,7 +136,7 @@ def test_rows_of_which_no_folds_can_be_made_are_reported_and_an_error_where_it_w
     found = study(X, y, groups=["one"] * 20)
     assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
     assert any(
-        w.startswith("The effect of the subset on models was not computed: All rows are in one group")
+        w.startswith("The comparison of selections was not computed: All rows are in one group")
         for w in found["warnings"]
     )
     with pytest.raises(DataError, match="All rows are in one group"):
@@ -175,8 +187,8 @@ def test_tables_of_every_kind_are_compared_and_drawn(case):
             gaps=np.nan, same=1.0, kind=np.where(np.arange(60) % 7 == 0, None, np.where(np.arange(60) % 2, "u", "v"))
         )
     found = study(X, y, **more)
-    assert len(found["model_effect"]["models"]) == (1 if case == "weights" else 2)
-    assert len(found["model_effect"]["scores"]) == (1 if case == "a number" else 3)
+    assert len(found["recommendation"]["models"]) == (1 if case == "weights" else 2)
+    assert len(found["recommendation"]["scores"]) == (1 if case == "a number" else 3)
     assert found["noise_experiment"]["panels"]
     page = page_of(found)
     assert 'id="model_effect"' in page
@@ -201,9 +213,10 @@ def test_with_few_rows_no_columns_are_added_with_a_note():
     )
 
 
-def test_a_search_that_fails_in_folds_of_few_rows_leaves_the_other_selections():
+def test_a_requested_search_that_fails_in_folds_of_few_rows_is_shown_without_a_comparison():
     X = np.random.default_rng(0).normal(size=(5, 3))
-    found = study(pd.DataFrame(X, columns=list("abc")), X @ [1.0, 2.0, 0.5])
-    assert "ridge" not in [one["id"] for one in found["recommendation"]["candidates"]]
-    assert found["model_effect"] is None
-    assert "The effect of the subset on models was not computed: its search fails in the folds." in found["warnings"]
+    frame, y = pd.DataFrame(X, columns=list("abc")), X @ [1.0, 2.0, 0.5]
+    found = study(frame, y, merit=CrossValidated("ridge", cv=2), search=Forward())
+    assert found["subset"]["columns"]
+    assert found["recommendation"] is found["model_effect"] is None
+    assert any(w.startswith("The comparison of selections was not computed: ") for w in found["warnings"])

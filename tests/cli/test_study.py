@@ -30,8 +30,10 @@ def test_a_study_writes_the_report_and_prints_its_name_alone(studied: tuple[Path
     assert sorted(path.name for path in folder.iterdir()) == ["r.html", "r.json"]
 
 
-def test_the_summary_on_stderr_names_the_subset(studied: tuple[Path, Result]) -> None:
-    assert "Subset: petal_length and petal_width" in studied[1].stderr
+def test_the_summary_on_stderr_names_the_recommended_columns(studied: tuple[Path, Result]) -> None:
+    columns = json.loads((studied[0] / "r.json").read_text())["recommendation"]["columns"]
+    assert f"Recommended: Keep {len(columns)} of 4 columns: {' and '.join(columns)} (" in studied[1].stderr
+    assert "Subset: " not in studied[1].stderr
 
 
 def test_every_note_is_reported_once(studied: tuple[Path, Result]) -> None:
@@ -146,7 +148,7 @@ def test_a_result_of_a_version_without_graphs_is_refused_with_the_way_out(
 def test_the_nested_cv_score_is_in_the_summary_and_in_the_report(studied: tuple[Path, Result]) -> None:
     folder, done = studied
     (told,) = [line for line in done.stderr.splitlines() if line.startswith("  Reliability: ")]
-    stated = re.search(r" selected by CFS, .*: AUC ([\d.]+) in", told)
+    stated = re.search(r" With the recommended .*: AUC ([\d.]+) in", told)
     assert stated is not None
     assert float(stated[1]) > 0.9
     assert any(line.startswith("  Recommended: Keep ") for line in done.stderr.splitlines())
@@ -162,7 +164,7 @@ def test_a_dry_run_prints_the_cost_of_the_search_of_a_study(
     assert plan.startswith("Plan: at most ")
     header, *lines = [line.split("\t") for line in steps]
     assert header == ["step", "rows", "seconds", "memory"]
-    assert {"graph", "ranking", "subset", "maps", "assessment"} <= {line[0] for line in lines}
+    assert {"graph", "ranking", "subset", "maps", "reasons"} <= {line[0] for line in lines}
     assert float(lines[-1][2]) == pytest.approx(sum(float(line[2]) for line in lines[:-1]), abs=0.5)
     assert list(folder.iterdir()) == []
 

@@ -50,7 +50,13 @@ def schema_of(n_rows, n_numeric, levels=()):
 def test_the_default_budget_of_a_study_is_about_two_minutes(shape):
     schema = schema_of(*shape)
     steps = estimate_steps(
-        schema, DEFAULT_BUDGET, min(schema.n_rows, 2000), 4, sample_graph=True, searched=(CFS(), BestFirst()), asked=False
+        schema,
+        DEFAULT_BUDGET,
+        min(schema.n_rows, 2000),
+        4,
+        sample_graph=True,
+        searched=(CFS(), BestFirst()),
+        asked=False,
     )
     assert 0 < sum(step.seconds for step in steps.values()) < 150
     assert all(0 < step.n_bytes < 2.5e9 and 0 <= step.n_rows <= schema.n_rows for step in steps.values())

@@ -34,13 +34,13 @@ def few_searches():
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(models, "_FOLDS", 3)
         patched.setattr("tamiz.selection.permutation_null._DEFAULT_PERMUTATIONS", 2)
-        patched.setattr(models.ModelEvaluation, "recommend", lambda *_: None)
+        patched.setattr(models.ModelEvaluation, "recommend", lambda *_, **__: None)
         patched.setattr(models.ModelEvaluation, "run_noise_experiment", lambda *_: None)
         yield
 
 
 def study(*data, **more):
-    return tamiz.study(*data, relevances=[], maps=[], points=False, **more)
+    return tamiz.study(*data, merit=more.pop("merit", CFS()), relevances=[], maps=[], points=False, **more)
 
 
 def table(n=60, seed=0):

@@ -160,7 +160,7 @@ def test_no_path_of_a_folder_is_printed(studied, folder):
 
 def test_defaults_are_not_written(folder):
     TABLE.to_csv("t.csv", index=False)
-    asked = {"merit": CFS(), "search": BestFirst(), "points": True, "random_state": 0, "assess": False}
+    asked = {"points": True, "random_state": 0, "assess": False}
     repeat = study("t.csv", "class", **asked).to_dict()["reproduction"]
     assert repeat["command"] == "tamiz study t.csv --target class --no-assess"
 

@@ -63,6 +63,8 @@ class ModelEvaluation:
         Whether the user asked for the evaluation; then nothing is skipped because of its time.
     notes : tuple of str
         Notes on the sample of rows.
+    max_rows : int
+        The requested size of the sample.
     missing : {"distribute", "category"}
         How criteria from counts treat missing values.
     budget : Budget
@@ -74,6 +76,7 @@ class ModelEvaluation:
     seed: int
     requested: bool
     notes: tuple[str, ...]
+    max_rows: int
     missing: MissingRule = "distribute"
     budget: Budget = DEFAULT_BUDGET
 
@@ -115,6 +118,15 @@ class ModelEvaluation:
         except (DataError, MemoryError) as error:
             self._skip_or_raise("The comparison of selections", error)
             return None
+
+    def comparison_options(self, n_rows: int) -> dict[str, Any]:
+        """Return the arguments of `recommend_columns` that repeat the comparison on a table of `n_rows` rows."""
+        scorings = self._scorings()
+        options: dict[str, Any] = {} if scorings is None else {"scoring": scorings}
+        options["n_splits"] = self.n_splits
+        if self.max_rows < n_rows:
+            options["max_rows"] = self.max_rows
+        return options | {"random_state": self.seed}
 
     def assess(self, selector: SubsetSelector) -> AssessmentRecord | None:
         """Return the assessment of a fitted selector (`selection_report`); None if that takes too long, or fails."""
@@ -307,7 +319,7 @@ def prepare_evaluation(
 
     most, n_splits = evaluation_size(source.schema, budget)
     rows, notes = sample_rows(source, most, n_splits, make_rng(seed))
-    return ModelEvaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes), missing, budget)
+    return ModelEvaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes), most, missing, budget)
 
 
 def _candidate_id(selector: SubsetSelector) -> str:

@@ -11,10 +11,8 @@ from typing import Any
 from sklearn.base import BaseEstimator, clone
 
 from tamiz._study.command_line import NoCommandError, study_command
-from tamiz._study.expressions import ExpressionWriter, NoExpressionError, format_call, to_expression
-from tamiz.criteria.cfs import CFS
+from tamiz._study.expressions import ExpressionWriter, NoExpressionError, format_call
 from tamiz.report.records.study import ReproductionRecord
-from tamiz.search.best_first import BestFirst
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
@@ -25,11 +23,17 @@ _FRAME_KINDS = ("categorical", "boolean", "text", "id")
 _EXCLUDED_KINDS = ("text", "id")
 # Options that the result does not depend on.
 _IRRELEVANT_OPTIONS = ("n_jobs",)
+# Options that change the compared selections.
+_CANDIDATE_OPTIONS = {"missing", "n_features", "search"}
 _MAX_REPR_LENGTH = 120
 
 
 def describe_reproduction(
-    function: Callable[..., Any], arguments: Mapping[str, Any], schema: Schema, selector: SubsetSelector | None
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    schema: Schema,
+    selector: SubsetSelector | None,
+    comparison: Mapping[str, Any] | None,
 ) -> ReproductionRecord:
     """Return the code that reproduces a study, for a reader with the table in the working folder.
 
@@ -42,6 +46,8 @@ def describe_reproduction(
     schema : Schema
     selector : SubsetSelector or None
         The selector of the subset, if there is one.
+    comparison : mapping or None
+        The arguments of `recommend_columns`, if it selected the columns.
     """
     changed = _changed_arguments(function, arguments)
     try:
@@ -52,6 +58,8 @@ def describe_reproduction(
     script.add_study()
     if selector is not None:
         script.add_selection(selector)
+    elif comparison is not None and not changed.keys() & _CANDIDATE_OPTIONS:
+        script.add_comparison(comparison)
     return ReproductionRecord(
         command=command,
         no_command_reason=reason,
@@ -61,29 +69,17 @@ def describe_reproduction(
 
 
 def _changed_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that differ from their defaults, and from the values that None represents."""
+    """Return the arguments that differ from their defaults."""
     usual = {name: one.default for name, one in inspect.signature(function).parameters.items()}
-    missing = arguments["missing"]
-    parts = {"merit": to_expression(CFS(missing=missing)), "search": to_expression(BestFirst())}
     changed = {}
     for name, value in arguments.items():
         if name in _IRRELEVANT_OPTIONS:
             continue
-        if value is usual[name] or (isinstance(value, str | int | float) and value == usual[name]):
-            # points=1 equals the default True, but is a number of points.
-            if type(value) is type(usual[name]):
-                continue
-        elif name in parts and _expression_or_none(value) == parts[name]:
-            continue
-        changed[name] = value
+        # points=1 equals the default True, but is a number of points.
+        equal = isinstance(value, str | int | float) and value == usual[name] and type(value) is type(usual[name])
+        if value is not usual[name] and not equal:
+            changed[name] = value
     return changed
-
-
-def _expression_or_none(value: Any) -> str | None:
-    try:
-        return to_expression(value)
-    except NoExpressionError:
-        return None
 
 
 class _Script:
@@ -136,6 +132,18 @@ class _Script:
         self._lines += ["print(selector.get_feature_names_out().tolist())"]
         if self._supports_pipeline() and selector.support_.any():
             self._add_pipeline(chosen)
+
+    def add_comparison(self, options: Mapping[str, Any]) -> None:
+        """Add the comparison of selections alone."""
+        self._add_import("tamiz.assessment", "recommend_columns")
+        named = [f"{name}={value!r}" for name, value in options.items()]
+        self._lines += [
+            "",
+            "# Only the recommended columns.",
+            *self._source_lines("source"),
+            f"found = {format_call('recommend_columns', ['source', *named])}",
+            "print(list(found.columns))",
+        ]
 
     def _selector_expression(self, selector: SubsetSelector) -> str:
         self._add_import("tamiz", "SubsetSelector")

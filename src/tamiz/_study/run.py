@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,13 +52,17 @@ _CHANCE_LEVEL = 0.025
 
 @dataclass(frozen=True)
 class Evaluated:
-    """The requested or default subset, and the sections that evaluate the selection by models; None was not computed."""
+    """The requested or default subset, and the sections that evaluate the selection by models; None was not computed.
+
+    `comparison` are the arguments with which `recommend_columns` selected the columns, None if it did not.
+    """
 
     subset: SubsetRecord | None = None
     recommendation: RecommendationRecord | None = None
     model_effect: ModelEffectRecord | None = None
     assessment: AssessmentRecord | None = None
     noise_experiment: NoiseExperimentRecord | None = None
+    comparison: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -248,7 +252,8 @@ class StudyRun:
             chance = self._find_chance_of_choice(found)
         if recommendation is not None and chance:
             recommendation = withhold_recommendation(recommendation, chance)
-        return Evaluated(subset, recommendation, effect, assessed, experiment)
+        comparison = None if found is None or searched else evaluation.comparison_options(self.source.schema.n_rows)
+        return Evaluated(subset, recommendation, effect, assessed, experiment, comparison)
 
     def _find_chance(
         self, selector: SubsetSelector, subset: SubsetRecord | None, assessed: AssessmentRecord | None

@@ -235,10 +235,11 @@ def study(
         )
         ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
         ranking, redundancy = study_run.rank(ranked)
-        subset = study_run.select(selector, requested=True) if searched and asked else None
+        first = searched and (asked or assess is False)
+        subset = study_run.select(selector, requested=asked or n_features is not None) if first else None
         fitted_maps, quality = study_run.embed(wanted, most_fitted)
         evaluated = study_run.evaluate(
-            selector, subset, fallback=searched and not asked, requested=bool(assess or semi_synthetic or n_features)
+            selector, subset, fallback=searched and not first, requested=bool(assess or semi_synthetic or n_features)
         )
         subset = evaluated.subset
         colors = study_run.describe_colors_and_clusters(ranking) if points and fitted_maps else ()
@@ -270,7 +271,9 @@ def study(
             maps=fitted_maps,
             quality=quality,
             colors=colors,
-            reproduction=describe_reproduction(study, arguments, schema, None if subset is None else selector),
+            reproduction=describe_reproduction(
+                study, arguments, schema, None if subset is None else selector, evaluated.comparison
+            ),
         ),
         run.timings,
     )

@@ -114,7 +114,9 @@ def default_candidates(
     scoring = None if not schema.has_classes else "balanced_accuracy" if schema.n_classes > 2 else "roc_auc"
     if schema.has_classes or schema.n_coordinates <= _MAX_COORDINATES:
         model = "naive_bayes" if schema.has_classes else "ridge"
-        add_path("wrapper", CrossValidated(model, cv=_INNER_FOLDS, scoring=scoring), MAX_WRAPPER_WORK // (n_rows + SET_ROWS))
+        add_path(
+            "wrapper", CrossValidated(model, cv=_INNER_FOLDS, scoring=scoring), MAX_WRAPPER_WORK // (n_rows + SET_ROWS)
+        )
     if all(value is None for value in column_options.values()):
         importance: Relevance = TreeImportance(max_rows=max(_MIN_TREE_ROWS, _MAX_TREE_VALUES // n_columns))
         if n_columns <= _MAX_PERMUTED:
