@@ -1,0 +1,226 @@
+"""Recommended columns held against rows that were not seen, beside those of other methods, on the tables of `public_tables`.
+
+    python benchmarks/recommended_columns.py FOLDER [TABLE ...] [--splits 3] [--jobs 2]
+
+Columns are selected and models trained on 70 % of the rows, at most 4,000, and tested on the other 30 %, whole groups together. A
+file in FOLDER for each table and split is kept, so that an interrupted run continues. `--show` prints the table of all files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from public_tables import TABLES, read_table
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LassoCV, LogisticRegression, LogisticRegressionCV, RidgeCV
+from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from tamiz import RankSelector, SubsetSelector
+from tamiz.assessment import recommend_columns
+from tamiz.criteria import CFS, MRMR, MutualInformation
+from tamiz.error_control import BorutaSelector
+from tamiz.search import BestFirst, Forward
+
+MAX_TRAIN, MAX_TEST = 4_000, 6_000
+METHODS = ("recommended", "cfs", "mrmr", "boruta", "l1", "mutual_information")
+
+
+def make_encoder(X: pd.DataFrame, *, ordinal: bool) -> ColumnTransformer:
+    """Return the encoding of mixed columns: numbers standardised, categories as indicators, or as codes for trees."""
+    numbers = [name for name in X if pd.api.types.is_numeric_dtype(X[name])]
+    others = [name for name in X if name not in numbers]
+    if ordinal:
+        levels = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=200)
+        return ColumnTransformer([("numbers", "passthrough", numbers), ("levels", levels, others)])
+    scaled = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    levels = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=50, sparse_output=False)
+    return ColumnTransformer([("numbers", scaled, numbers), ("levels", levels, others)])
+
+
+def make_models(*, classes: bool) -> dict[str, object]:
+    """Return the models that judge."""
+    if classes:
+        return {
+            "linear": LogisticRegression(max_iter=2000),
+            "knn": KNeighborsClassifier(5),
+            "forest": RandomForestClassifier(200, min_samples_leaf=2, random_state=0),
+            "boosting": HistGradientBoostingClassifier(max_iter=100, learning_rate=0.1, random_state=0),
+        }
+    return {
+        "linear": RidgeCV(np.logspace(-3, 3, 13)),
+        "knn": KNeighborsRegressor(5),
+        "forest": RandomForestRegressor(200, min_samples_leaf=2, random_state=0),
+        "boosting": HistGradientBoostingRegressor(max_iter=100, learning_rate=0.1, random_state=0),
+    }
+
+
+def score_columns(
+    train: pd.DataFrame, test: pd.DataFrame, columns: list[str], target: str, *, classes: bool
+) -> dict[str, float]:
+    """Return the score on the test rows of every model that is trained on some columns."""
+    found = {}
+    for name, model in make_models(classes=classes).items():
+        if not columns:
+            found[name] = 0.5 if classes else 0.0
+            continue
+        made = make_pipeline(make_encoder(train[columns], ordinal=name == "boosting"), model)
+        made.fit(train[columns], train[target])
+        if not classes:
+            found[name] = float(r2_score(test[target], made.predict(test[columns])))
+            continue
+        shares = made.predict_proba(test[columns])
+        shares = shares[:, 1] if shares.shape[1] == 2 else shares
+        found[name] = float(roc_auc_score(test[target], shares, multi_class="ovr", average="weighted"))
+    return found
+
+
+def select_by_l1(X: pd.DataFrame, y: pd.Series, *, classes: bool) -> list[str]:
+    """Return the columns with a coefficient in a cross-validated L1-penalised linear model."""
+    encoder = make_encoder(X, ordinal=False)
+    matrix = encoder.fit_transform(X)
+    if classes:
+        model = LogisticRegressionCV(
+            Cs=8,
+            l1_ratios=(1,),
+            solver="saga",
+            max_iter=300,
+            scoring="roc_auc_ovr_weighted",
+            use_legacy_attributes=False,
+        )
+    else:
+        model = LassoCV(alphas=30)
+    weights = np.abs(np.atleast_2d(model.fit(matrix, y).coef_)).max(axis=0)
+    names = encoder.get_feature_names_out()
+    kept = [name for name, weight in zip(names, weights, strict=True) if weight > 1e-8]
+    return [c for c in X if any(k.split("__", 1)[1] == c or k.split("__", 1)[1].startswith(f"{c}_") for k in kept)]
+
+
+def measure(key: str, split: int, folder: Path) -> dict[str, object]:
+    """Return the scores of all selections of a table and split."""
+    one, table = TABLES[key], read_table(key, folder / "tables")
+    classes = not pd.api.types.is_numeric_dtype(table[one.target])
+    y, groups = table[one.target], None if one.groups is None else table[one.groups]
+    X = table.drop(columns=[one.target, *([one.groups] if one.groups else [])])
+    kind = GroupShuffleSplit if groups is not None else StratifiedShuffleSplit if classes else ShuffleSplit
+    train, test = next(kind(1, test_size=0.3, random_state=split).split(X, y, groups))
+    train, test = np.sort(train[:MAX_TRAIN]), np.sort(test[:MAX_TEST])
+    of_train = None if groups is None else groups.iloc[train]
+    started = time.process_time()
+    found = recommend_columns(
+        X.iloc[train], y.iloc[train], groups=of_train, max_rows=3000, random_state=split, n_jobs=1
+    )
+    seconds = time.process_time() - started
+    change = found.score_change(found.recommended, found.deciding_model)
+    n = max(len(found.columns), 1)
+    fitted = {"groups": of_train} if of_train is not None else {}
+    A, b = X.iloc[train], y.iloc[train]
+    cfs = SubsetSelector(CFS(), BestFirst()).fit(A, b, **fitted)
+    chosen = {
+        "all": list(X),
+        "recommended": list(found.columns),
+        "cfs": cfs.get_feature_names_out().tolist(),
+        "mrmr": SubsetSelector(MRMR(), Forward(), n_features=n).fit(A, b, **fitted).get_feature_names_out().tolist(),
+        "boruta": BorutaSelector(random_state=0, n_jobs=1)
+        .fit(A.iloc[:2000], b.iloc[:2000])
+        .get_feature_names_out()
+        .tolist(),
+        "l1": select_by_l1(A, b, classes=classes),
+        "mutual_information": RankSelector(MutualInformation(), n_features=n)
+        .fit(A, b)
+        .get_feature_names_out()
+        .tolist(),
+    }
+    both = [table.iloc[rows] for rows in (train, test)]
+    return {
+        "table": key,
+        "split": split,
+        "classes": classes,
+        "seconds": seconds,
+        "deciding": found.deciding_model,
+        "stated": {"change": change.mean, "interval": change.interval, "margin": found.margin},
+        "score": {"mean": found.score.mean, "interval": found.score.interval},
+        "columns": chosen,
+        "scores": {
+            name: score_columns(*both, columns, one.target, classes=classes) for name, columns in chosen.items()
+        },
+    }
+
+
+def show(folder: Path) -> None:
+    """Print the differences of the best models, recommended minus all columns, beside those of the other methods."""
+    found = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    rows = [
+        {name: max(one["scores"][name].values()) - max(one["scores"]["all"].values()) for name in METHODS}
+        | {"table": one["table"], "n": len(one["columns"]["recommended"]), "of": len(one["columns"]["all"])}
+        | {"stated": one["stated"]["interval"][0]}
+        for one in found
+    ]
+    frame = pd.DataFrame(rows)
+    print(frame.groupby("table").mean(numeric_only=True).round(3).to_string())
+    for name in METHODS:
+        lost = frame[name]
+        large = lost < -0.03
+        print(
+            f"{name}: median {lost.median():+.4f}, mean {lost.mean():+.4f}, worst {lost.min():+.3f}, loss above .03 in "
+            f"{large.sum()} of {len(lost)}"
+            + (f", stated in {(frame['stated'][large] <= -0.03).sum()} of these" if name == "recommended" else "")
+        )
+
+
+def main() -> None:
+    """Measure the tables that have no file yet, each in a process of its own, or show what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("tables", nargs="*")
+    parser.add_argument("--splits", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--here", action="store_true", help="in this process")
+    asked = parser.parse_args()
+    if asked.show:
+        show(asked.folder)
+        return
+    tasks = [
+        (key, split)
+        for split in asked.splits
+        for key in (asked.tables or TABLES)
+        if not (asked.folder / f"{key}-{split}.json").exists()
+    ]
+    if asked.here:
+        warnings.simplefilter("ignore")
+        for key, split in tasks:
+            made = json.dumps(measure(key, split, asked.folder))
+            (asked.folder / f"{key}-{split}.json").write_text(made)
+        return
+
+    def run(task: tuple[str, int]) -> None:
+        command = [sys.executable, __file__, str(asked.folder), task[0], "--splits", str(task[1]), "--here"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        print(*task, "done" if not done.returncode else done.stderr[-500:], flush=True)
+
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        list(pool.map(run, tasks))
+
+
+if __name__ == "__main__":
+    main()
