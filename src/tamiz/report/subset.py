@@ -145,12 +145,7 @@ def discretization_note(result: StudyRecord) -> str:
     if table.classes:
         if not any(column.kind in _NUMERIC_KINDS and not column.exclusion for column in table.columns):
             return ""
-        words = "Here numbers are discretised by MDL, which uses the target"
-        return (
-            f"{words}; in the section Redundancy they are cut into intervals of equal frequency, so its values differ."
-            if result.redundancy
-            else f"{words}."
-        )
+        return "Numbers are discretised by MDL, which uses the target."
     return "Numbers, including the target, are cut into 10 intervals of equal frequency."
 
 
