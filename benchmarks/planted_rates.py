@@ -17,7 +17,7 @@ from tamiz import open_source
 from tamiz._study.leakage import find_leakage
 from tamiz._study.redundancy import describe_redundancy
 from tamiz.assessment import find_linear_dependences
-from tamiz.criteria.kind_associations import equivalent_columns
+from tamiz.selection.equivalent_columns import equivalent_columns
 from tamiz.sources.row_groups import find_repeated_id
 from tamiz.sources.row_order import monotone_columns
 

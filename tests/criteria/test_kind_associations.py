@@ -14,10 +14,10 @@ from tamiz.criteria.kind_associations import (
     EQUIVALENT,
     REDUNDANT,
     associate_columns,
-    equivalent_columns,
     one_sided_associations,
 )
 from tamiz.runtime import parallel
+from tamiz.selection.equivalent_columns import equivalent_columns
 
 
 def mixed(seed=0, n=300):
@@ -150,7 +150,7 @@ def test_a_town_determines_its_country_but_not_the_other_way_round():
     assert equivalent_columns(source) == {2: 0}
 
 
-@pytest.mark.parametrize("shape", [(60, 3000), (12, 400)])
+@pytest.mark.parametrize("shape", [pytest.param((60, 3000), marks=pytest.mark.slow), (60, 600), (12, 400)])
 def test_noise_of_wide_tables_is_not_redundant(shape):
     X = np.random.default_rng(8).normal(size=shape)
     X[:, -1] = 3 - 2 * X[:, 0]

@@ -53,7 +53,10 @@ def reason_text(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
         ({"chosen": True, "group": ["b", "c"]}, "Removing it and b and c would lower the merit by 0.1."),
         ({"chosen": True, "role": "fixed", "alternative_merit": 0.6}, "Fixed by you; removing it would raise the merit by 0.1."),
         ({"role": "excluded"}, "Excluded by you; adding it would lower the merit by 0.1."),
-        ({"same_as": "years"}, "Identical to years, so not searched; adding it would lower the merit by 0.1."),
+        ({"same_as": "years"},
+         "Equivalent to years (a copy or a one-to-one recoding), so not searched; adding it would lower the merit by 0.1."),
+        ({"same_as": "years", "alternative_merit": None},
+         "Equivalent to years (a copy or a one-to-one recoding), so not searched."),
         ({"role": "excluded", "alternative_merit": None}, "Excluded by you; the merit after adding it was not computed."),
     ],
 )  # fmt: skip

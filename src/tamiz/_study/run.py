@@ -30,11 +30,12 @@ from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, Noi
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.search import registry as searches
+from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import PermutationNull
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import group_warnings, weight_groups_equally
-from tamiz.sources.views import RowNumbers
+from tamiz.sources.views import RowNumbers, select_columns
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,15 @@ class StudyRun:
 
         A search that was not requested and cannot be run, such as one by cross-validation of three rows, is skipped with a warning.
         """
+        source, same = self.source, dict[int, int]()
+
+        def search() -> SubsetRecord | None:
+            nonlocal source, same
+            source, same = selector._without_equivalents(self.source)
+            return _search_subset(selector, source, self.source, self.steps)
+
         try:
-            subset = self.steps.run_step("subset", lambda: _search_subset(selector, self.source, self.steps))
+            subset = self.steps.run_step("subset", search)
         except (DataError, MemoryError) as error:
             if requested:
                 raise
@@ -124,14 +132,19 @@ class StudyRun:
         if subset is None:
             return None
         explained = self.steps.run_optional(
-            "reasons", lambda: self._explain(selector, subset), "why each column is selected or not"
+            "reasons", lambda: self._explain(selector, subset, source, same), "why each column is selected or not"
         )
         return explained or subset
 
-    def _explain(self, selector: SubsetSelector, subset: SubsetRecord) -> SubsetRecord:
+    def _explain(
+        self, selector: SubsetSelector, subset: SubsetRecord, source: Source, same: dict[int, int]
+    ) -> SubsetRecord:
         """Return the subset with why each column is in or out, and which selected columns are redundant."""
-        notes = redundant_pair_notes(self.source, subset.columns, self.budget)
-        return explain_subset(subset, selector, self.source, notes)
+        notes = [
+            *describe_equivalents(same, source.schema.names),
+            *redundant_pair_notes(source, subset.columns, self.budget),
+        ]
+        return explain_subset(subset, selector, source, notes, same)
 
     def embed(
         self, map_requests: Sequence[MapRequest], max_rows: int | None
@@ -181,16 +194,21 @@ class StudyRun:
 
     def evaluate(self, selector: SubsetSelector, subset: SubsetRecord | None) -> Evaluated:
         """Return the comparison of selections under several models, the assessment of the subset, and the noise experiment."""
+        source = self.source
+        if subset is not None and len(selector.schema_.used) < len(source.schema.used):
+            # The columns that were searched.
+            reasons = {j: str(column.exclusion_reason) for j, column in enumerate(selector.schema_.columns)}
+            source = select_columns(source, selector.schema_.used.tolist(), reasons)
         evaluation = prepare_evaluation(
-            self.source, self.scoring, self.search_seed, assess=self.assess, missing=self.missing, budget=self.budget
+            source, self.scoring, self.search_seed, assess=self.assess, missing=self.missing, budget=self.budget
         )
         if evaluation is None:
-            self._find_chance(selector, subset, None)
+            self._find_chance(selector, subset, None, source)
             return Evaluated()
         recommended = assessed = None
         if subset is not None:
             seconds = self.steps.seconds("subset")
-            if evaluation.source is not self.source:
+            if evaluation.source is not source:
                 # A search on fewer rows can take longer: more columns then raise the merit by chance.
                 seconds = evaluation.search_seconds(selector)
             recommended = self.steps.run_optional(
@@ -207,19 +225,23 @@ class StudyRun:
             "the noise experiment",
         )
         recommendation, model_effect = recommended or (None, None)
-        chance = self._find_chance(selector, subset, assessed)
+        chance = self._find_chance(selector, subset, assessed, source)
         if recommendation is not None and chance is not None:
             recommendation = withhold_recommendation(recommendation, chance.sentence)
         return Evaluated(recommendation, model_effect, assessed, experiment)
 
     def _find_chance(
-        self, selector: SubsetSelector, subset: SubsetRecord | None, assessed: AssessmentRecord | None
+        self,
+        selector: SubsetSelector,
+        subset: SubsetRecord | None,
+        assessed: AssessmentRecord | None,
+        source: Source,
     ) -> PermutationNull | None:
         """Return the permutation null distribution of the merit if it may be chance: that of the assessment, where there is one."""
         if subset is None or not subset.columns or self.steps.interruption_note is not None:
             return None
         if assessed is None or assessed.null is None:
-            null = selector._chance_null(self.source)
+            null = selector._chance_null(source)
         else:
             found = assessed.null
             null = PermutationNull(np.array(found.merits), found.observed, found.statistic, found.shuffling)
@@ -253,7 +275,8 @@ class StudyRun:
         return (*colors, *(() if clusters is None else (clusters,)))
 
 
-def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) -> SubsetRecord | None:
+def _search_subset(selector: SubsetSelector, source: Source, table: Source, steps: StepRunner) -> SubsetRecord | None:
+    """Return the subset of the columns of `source`, the searched ones of the table; None if there is none."""
     try:
         # The evaluation of the study compares the merit with chance.
         with capture_warnings() as messages:
@@ -263,6 +286,8 @@ def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) 
         if not hasattr(selector, "archive_"):
             return None
     finally:
-        warn_user(messages)
+        # The section states which columns were not searched.
+        unsearched = source.schema.excluded_column_notes
+        warn_user([*table.schema.excluded_column_notes, *(one for one in messages if one not in unsearched)])
     merit = Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_)
     return describe_subset(selector, merit, Named(**method_label(searches, selector.search_)))

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.assessment.target_formulas import sum_text
-from tamiz.criteria.kind_associations import REDUNDANT, associate_columns, equivalent_columns, read_numbers
+from tamiz.criteria.kind_associations import REDUNDANT, associate_columns, read_numbers
 from tamiz.runtime.random import make_rng
+from tamiz.selection.equivalent_columns import equivalent_columns
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.views import positive_weight_rows, select_rows, without_target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +19,15 @@ from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplica
 from tamiz.sources.views import positive_weight_rows, select_columns, weight_array, without_target
 from tamiz.statistics.base import Codes, Floats, divide_or_zero, is_missing
 
-# The smallest association of redundant columns, and of equivalent ones.
-REDUNDANT, EQUIVALENT = 0.9, 0.99
-# Pairs that a sentence names.
-_MAX_NAMED = 5
+# The smallest association of redundant columns, of equivalent ones, and of those that are equal but for their scale or names.
+REDUNDANT, EQUIVALENT, COPY = 0.9, 0.99, 0.9999
 # The probability that any pair of independent columns counts as associated, at most.
 _CHANCE = 0.01
 # A correlation of the values counts only where that of the ranks is at least this share of it: an outlier of both columns alone
 # makes no copy.
 _MIN_RANK_SHARE = 0.5
 # Correlations of ranks in which missing values may hide a redundant or an equivalent pair: they are computed on the common rows.
-_DOUBTFUL = ((0.8, REDUNDANT), (0.96, EQUIVALENT))
+_DOUBTFUL = ((0.8, REDUNDANT), (0.96, COPY))
 # A category with more levels than this, and with fewer rows a level, may be an id. Recodings have nearly as many levels.
 _MAX_LEVELS, _MIN_LEVEL_ROWS, _MIN_LEVEL_SHARE = 20, 20, 0.9
 _TILE, _CHUNK_ROWS = 512, 2**15
@@ -302,10 +300,8 @@ def _correlate(values: Floats, weight: Floats) -> Floats:
 
 def _refine_ranks(numbers: Floats, weight: Floats, rho: Floats) -> None:
     """Rank the common rows of pairs whose correlation of ranks may be too small because of missing values."""
-    incomplete = np.isnan(numbers).any(axis=0)
-    doubtful = np.zeros(rho.shape, dtype=bool)
-    for low, high in _DOUBTFUL:
-        doubtful |= (rho >= low) & (rho < high)
+    incomplete: NDArray[np.bool_] = np.asarray(np.isnan(numbers).any(axis=0))
+    doubtful = np.any([(rho >= low) & (rho < high) for low, high in _DOUBTFUL], axis=0)
     first, second = np.nonzero(np.triu(doubtful & (incomplete | incomplete[:, None]), 1))
 
     def refine(at: int) -> None:
@@ -391,18 +387,19 @@ def _indicators(codes: list[Codes], sizes: NDArray[np.intp]) -> NDArray[np.float
     ).astype(np.float32)
 
 
-def _pair_table(a: NDArray[np.int64], b: NDArray[np.int64], weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _pair_table(a: NDArray[Any], b: NDArray[Any], weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the cells with rows of a contingency table, the sums of their rows and columns, and the two numbers of levels."""
+    a, b = a.astype(np.int64), b.astype(np.int64)
     height, width = int(a.max(initial=0)) + 1, int(b.max(initial=0)) + 1
     at = a * width + b
     if height * width <= max(_MAX_CELLS, len(a)):
-        table = np.bincount(at, weights=weight, minlength=height * width)
+        table: Floats = np.bincount(at, weights=weight, minlength=height * width).astype(np.float64)
         cells = np.flatnonzero(table)
         counts = table[cells]
     else:
         cells, at = np.unique(at, return_inverse=True)
-        counts = np.bincount(at, weights=weight)
-    rows, columns = np.bincount(a, weights=weight), np.bincount(b, weights=weight)
+        counts = np.bincount(at, weights=weight).astype(np.float64)
+    rows, columns = (np.bincount(one, weights=weight).astype(np.float64) for one in (a, b))
     return (
         counts,
         rows[cells // width],
@@ -415,7 +412,7 @@ def _pair_phi(one: Codes, other: Codes, weight: Floats) -> tuple[float, float, f
     both = (one >= 0) & (other >= 0)
     if not both.any():
         return 0.0, 1.0, 1.0
-    counts, rows, columns, levels = _pair_table(one[both].astype(np.int64), other[both].astype(np.int64), weight[both])
+    counts, rows, columns, levels = _pair_table(one[both], other[both], weight[both])
     return float((counts**2 / (rows * columns)).sum()) - 1.0, float(levels[0]), float(levels[1])
 
 
@@ -497,7 +494,8 @@ def one_sided_associations(found: KindAssociations, source: Source, threshold: f
     is_category = np.isin(found.measures, (_V, _ETA, _RANK_ETA))
     for i, k in zip(*np.nonzero((sided >= threshold) & is_category), strict=True):
         # eta is the association of the number that the category determines.
-        if explained.is_coded(found.columns[k]) and explained(found.columns[i], found.columns[k]) < threshold**2:
+        is_eta = found.measures[i, k] != _V and source.schema.columns[found.columns[k]].is_number
+        if not is_eta and explained(int(found.columns[i]), int(found.columns[k])) < threshold**2:
             sided[i, k] = 0.0
     return sided
 
@@ -509,32 +507,27 @@ class _ExplainedVariance:
         self._source = positive_weight_rows(without_target(source))
         weight = weight_array(self._source)
         self._weight = np.ones(self._source.schema.n_rows) if weight is None else weight
-        self._values: dict[int, NDArray[np.generic]] = {}
+        self._values: dict[int, NDArray[Any]] = {}
         self._coded: dict[int, bool] = {}
-
-    def is_coded(self, j: int) -> bool:
-        """Whether a column is a category or a number of few values."""
-        self._read(j)
-        return self._coded[j]
 
     def __call__(self, i: int, j: int) -> float:
         """Return the share of the variance of a coded column j that column i explains."""
         a, b = self._read(i), self._read(j)
         both = ~(is_missing(a) | is_missing(b))
-        a, b, weight = a[both], b[both].astype(np.int64), self._weight[both]
+        a, b, weight = a[both], b[both], self._weight[both]
         total = weight.sum()
         alone = float(((np.bincount(b, weights=weight) / total) ** 2).sum()) if total > 0 else 1.0
         if alone >= 1.0:
             return 0.0
         if self._coded[i]:
-            counts, rows, _, _ = _pair_table(a.astype(np.int64), b, weight)
+            counts, rows, _, _ = _pair_table(a, b, weight)
             same = float((counts**2 / rows).sum() / total)
         else:
             ordered = b[np.argsort(a, kind="stable")]
             same = float((ordered[1:] == ordered[:-1]).mean())
         return (same - alone) / (1.0 - alone)
 
-    def _read(self, j: int) -> NDArray[np.generic]:
+    def _read(self, j: int) -> NDArray[Any]:
         """Return codes, -1 where missing, or the numbers of a column of many values."""
         if j not in self._values:
             values = np.concatenate([np.asarray(block.column(j)) for block in self._source.blocks([j])])
@@ -546,55 +539,3 @@ class _ExplainedVariance:
                 values = codes
             self._values[j], self._coded[j] = values, coded
         return self._values[j]
-
-
-def equivalent_columns(
-    source: Source, columns: Sequence[int] | None = None, required: Collection[int] = ()
-) -> dict[int, int]:
-    """Return the columns that are equivalent to another one, each with that one, which is to be kept.
-
-    Parameters
-    ----------
-    source : Source
-    columns : sequence of column numbers, default=None
-        The columns to compare; None is all used ones that are not constant.
-    required : collection of column numbers
-        Columns that are always kept.
-
-    Notes
-    -----
-    Two columns are equivalent if their association (`KindAssociations`) is at least .99, and if each determines the other
-    (`one_sided_associations`): copies that are equal, linear or monotone, with noise of up to 2 % of the variance, and one-to-one
-    recodings. At least half of the rows of the rarer column must have both values. Of equivalent columns that with the fewest
-    missing values is kept, of equals the first. Cost as of `associate_columns`.
-    """
-    schema = source.schema
-    if columns is None:
-        columns = [j for j in schema.used.tolist() if not schema.columns[j].constant]
-    if len(columns) < 2:
-        return {}
-    found = associate_columns(source, columns)
-    present = found.n_common.diagonal()
-    sided = one_sided_associations(found, source, EQUIVALENT)
-    same = np.minimum(sided, sided.T) >= EQUIVALENT
-    same &= 2 * found.n_common >= np.minimum(present, present[:, None])
-    order = sorted(
-        range(len(columns)),
-        key=lambda k: (columns[k] not in required, schema.columns[columns[k]].n_missing, columns[k]),
-    )
-    kept: list[int] = []
-    kept_for: dict[int, int] = {}
-    for k in order:
-        partner = next((i for i in kept if same[k, i]), None)
-        if partner is None or columns[k] in required:
-            kept.append(k)
-        else:
-            kept_for[columns[k]] = columns[partner]
-    return dict(sorted(kept_for.items()))
-
-
-def describe_equivalent_columns(same: Mapping[int, int], names: Sequence[str]) -> str:
-    """Return which columns are equivalent to which, as a part of a sentence."""
-    pairs = [f"{names[j]!r} is equivalent to {names[kept]!r}" for j, kept in same.items()]
-    more = f", and {len(pairs) - _MAX_NAMED:,} more" if len(pairs) > _MAX_NAMED else ""
-    return ", ".join(pairs[:_MAX_NAMED]) + more

@@ -181,7 +181,8 @@ def _reason_sentence(reason: ColumnReason, change: float | None, subset: SubsetR
     if reason.role is not None:
         return f"{reason.role.capitalize()} by you; {effect}."
     if reason.same_as is not None:
-        return f"Identical to {join_names([reason.same_as])}, so not searched; {effect}."
+        words = f"Equivalent to {join_names([reason.same_as])} (a copy or a one-to-one recoding), so not searched"
+        return f"{words}." if change is None else f"{words}; {effect}."
     requested = _size_limit_text(reason.alternative_size, subset.sizes)
     if requested:
         there = "would be left" if reason.chosen else "there would be"

@@ -340,7 +340,7 @@ class SimilarColumn:
 class ColumnReason:
     """Why a column is in the subset or out of it.
 
-    `same_as` is the identical column that was searched in its place, and `group` the columns that are selected together with it.
+    `same_as` is the equivalent column that was searched in its place, and `group` the columns that are selected together with it.
     `alternative_merit` and `alternative_size` are those of the subset with this column and its group flipped. `relevance` is the
     symmetric uncertainty with the target, and `similar` the selected columns that are most similar.
     """
