@@ -2,7 +2,8 @@
 
 Run it from the root: `python -m benchmarks.planted_rates --tables 200 --first-seed 1000 [--kind WORD]`. The detecting functions are
 called one by one, without a study. An alarm is false if it names anything that is not planted: leaks of other columns, ids and
-texts that are honest columns, groups of redundant columns, groups of rows, and columns by which the rows are sorted.
+texts that are honest columns, redundant and equivalent columns, sums of columns, groups of rows, and columns by which the rows are
+sorted. `--what redundancy` only judges redundant and equivalent columns and sums.
 """
 
 import argparse
@@ -15,37 +16,51 @@ from tests.planted_tables import KINDS, planted_table
 from tamiz import open_source
 from tamiz._study.leakage import find_leakage
 from tamiz._study.redundancy import describe_redundancy
+from tamiz.assessment import find_linear_dependences
+from tamiz.selection.equivalent_columns import equivalent_columns
 from tamiz.sources.row_groups import find_repeated_id
 from tamiz.sources.row_order import monotone_columns
 
+REDUNDANCY = ("copies", "equivalent", "sums")
 
-def findings(X, y):
+
+def findings(X, y, only_redundancy):
     """Return the sets of names that are found, by what is found."""
     source = open_source(X, y)
+    names = source.schema.names
     redundancy = describe_redundancy(source, None, "distribute")
+    found = {
+        "copies": [] if redundancy is None else [set(group.columns) for group in redundancy.groups],
+        "equivalent": [{names[j], names[kept]} for j, kept in equivalent_columns(source).items()],
+        "sums": [{one.column, *one.others} for one in find_linear_dependences(source)],
+    }
+    if only_redundancy:
+        return found
     repeated = find_repeated_id(source)
-    return {
+    return found | {
         "leaks": [set(leak.names) for leak in find_leakage(source)],
         "ids": [{column.name} for column in source.schema.columns if column.kind in ("id", "text")],
-        "copies": [] if redundancy is None else [set(group.columns) for group in redundancy.groups],
         "groups": [] if repeated is None else [{repeated.name}],
         "sorted": [{one.name} for one in monotone_columns(source)],
     }
 
 
-def compare(table):
+def compare(table, *, only_redundancy=False):
     """Return whether all that is planted is found, and what is found and not planted."""
-    found = findings(table.X, table.y)
+    found = findings(table.X, table.y, only_redundancy)
     planted = {
         "leaks": table.leaks,
         "ids": [{name} for name in table.ids],
         "copies": table.copies,
+        "equivalent": table.copies,
+        "sums": table.sums,
         "groups": [{table.groups}] if table.groups else [],
         "sorted": [{table.sorted_by}] if table.sorted_by else [],
     }
     missed = [
         (what, truth)
         for what, truths in planted.items()
+        if what in found
         for truth in truths
         if not any(_hits(what, one, truth) for one in found[what])
     ]
@@ -53,6 +68,9 @@ def compare(table):
     for what, ones in found.items():
         for one in ones:
             if any(_hits(what, one, truth) for truth in planted[what]):
+                continue
+            # Parts of a sum or of a leak may be redundant, and shares add up to 100 %.
+            if what in ("copies", "sums") and any(one <= truth for truth in [*table.leaks, *table.sums]):
                 continue
             # Ids may be ascending, and the numbers of groups need not be features.
             if (what in ("sorted", "groups") and one <= table.ids) or (what == "ids" and one == {table.groups}):
@@ -72,6 +90,7 @@ def main():
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--kind", default="")
     parser.add_argument("--show", action="store_true", help="name the seeds that failed")
+    parser.add_argument("--what", choices=("all", "redundancy"), default="all")
     options = parser.parse_args()
     rows = []
     for kind in KINDS:
@@ -83,7 +102,7 @@ def main():
             begun = time.process_time()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                missed, false = compare(table)
+                missed, false = compare(table, only_redundancy=options.what == "redundancy")
             seconds += time.process_time() - begun
             n_found += not missed
             n_false += bool(false)

@@ -24,6 +24,8 @@ class PlantedTable:
         Columns that determine the target together.
     copies : list of set of str
         Pairs of columns of equal information.
+    sums : list of set of str
+        Columns of which one is the sum of the others, up to noise.
     ids : set of str
         Columns that identify rows, persons or texts, and that no method is to use.
     groups : str or None
@@ -35,6 +37,7 @@ class PlantedTable:
     y: np.ndarray
     leaks: list[set[str]] = field(default_factory=list)
     copies: list[set[str]] = field(default_factory=list)
+    sums: list[set[str]] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     groups: str | None = None
     sorted_by: str | None = None
@@ -327,32 +330,78 @@ def _(rng):
     )
 
 
-# Copies.
+# Copies: of each kind with and without missing values in other rows.
 
 
-def _copy(rng, make, name="x"):
+def _with_target(rng):
     X, y = with_classes(rng) if rng.random() < 0.5 else with_number(rng)
-    y = text(y) if y.dtype.kind == "i" else y
-    X = X.assign(x=np.exp(rng.normal(size=len(X))) if rng.random() < 0.3 else 10 * rng.normal(size=len(X)))
-    return PlantedTable(put(rng, X, twin=make(X["x"].to_numpy())), y, copies=[{"x", "twin"}])
+    return X, text(y) if y.dtype.kind == "i" else y
 
 
-plant("copy: equal")(lambda rng: _copy(rng, lambda x: x))
-plant("copy: 2 x + 1")(lambda rng: _copy(rng, lambda x: 2 * x + 1))
-plant("copy: monotone")(lambda rng: _copy(rng, lambda x: np.exp(x / x.std()) + x.mean()))
-plant("copy: r = .995")(lambda rng: _copy(rng, lambda x: add_noise(rng, x, 0.995**2)))
-plant("copy: with missing values")(lambda rng: _copy(rng, lambda x: np.where(rng.random(len(x)) < 0.2, np.nan, 3 * x)))
+def _incomplete(rng, values, share):
+    return pd.Series(values).where(rng.random(len(values)) >= share)
 
 
-@plant("copy: recoded category")
-def _(rng):
-    X, y = with_classes(rng)
-    k = int(rng.integers(3, 20))
-    code = rng.choice(k, len(X), p=rng.dirichlet(np.full(k, 2.0)))
-    twin = np.char.add("t", rng.permutation(k)[code].astype(str))
+def _copy(rng, make, share):
+    X, y = _with_target(rng)
+    x = np.exp(rng.normal(size=len(X))) if rng.random() < 0.3 else 10 * rng.normal(size=len(X))
+    twin = make(rng, x)
     return PlantedTable(
-        put(rng, X, town=np.char.add("town ", code.astype(str)), twin=twin), text(y), copies=[{"town", "twin"}]
+        put(rng, X, x=_incomplete(rng, x, share), twin=_incomplete(rng, twin, share)), y, copies=[{"x", "twin"}]
     )
+
+
+def _category(rng, make, share):
+    X, y = _with_target(rng)
+    k = int(rng.integers(2, 20))
+    code = rng.choice(k, len(X), p=rng.dirichlet(np.full(k, 2.0)))
+    twin = make(rng, code)
+    town = np.char.add("town ", code.astype(str)).astype(object)
+    return PlantedTable(
+        put(rng, X, town=_incomplete(rng, town, share), twin=_incomplete(rng, twin, share)),
+        y,
+        copies=[{"town", "twin"}],
+    )
+
+
+def _recode(rng, code):
+    return np.char.add("t", rng.permutation(code.max() + 1)[code].astype(str)).astype(object)
+
+
+for _share, _words in ((0.0, ""), (0.2, ", 20 % missing")):
+    for _name, _make in {
+        "equal": lambda rng, x: x.copy(),
+        "2 x + 1": lambda rng, x: 2 * x + 1,
+        "monotone": lambda rng, x: np.exp(x / x.std()) + x.mean(),
+        "r = .995": lambda rng, x: add_noise(rng, x, 0.995**2),
+    }.items():
+        plant(f"copy: {_name}{_words}")(lambda rng, make=_make, share=_share: _copy(rng, make, share))
+    plant(f"copy: recoded category{_words}")(lambda rng, share=_share: _category(rng, _recode, share))
+    plant(f"copy: category as a number{_words}")(
+        lambda rng, share=_share: _category(rng, lambda rng, code: rng.permutation(code.max() + 1)[code] + 1.0, share)
+    )
+COPY_KINDS = [kind for kind in KINDS if kind.startswith("copy: ")]
+
+
+# Sums.
+
+
+def _sum(rng, k, noise, share):
+    X, y = _with_target(rng)
+    parts = {f"part{j}": 10 * rng.normal(size=len(X)) + rng.uniform(0, 50) for j in range(k)}
+    # No part is nearly the sum.
+    whole = sum(
+        rng.choice([1.0, -1.0]) * rng.uniform(0.8, 1.2) ** rng.integers(2) * values for values in parts.values()
+    )
+    parts["whole"] = add_noise(rng, whole, 1 - noise) * whole.std() + 7 if noise else whole
+    columns = {name: _incomplete(rng, values, share) for name, values in parts.items()}
+    return PlantedTable(put(rng, X, **columns), y, sums=[set(parts)])
+
+
+for _k in (2, 3):
+    plant(f"sum: of {_k}")(lambda rng, k=_k: _sum(rng, k, 0.0, 0.0))
+    plant(f"sum: of {_k}, 15 % missing")(lambda rng, k=_k: _sum(rng, k, 0.0, 0.15))
+    plant(f"sum: of {_k}, R2 .99")(lambda rng, k=_k: _sum(rng, k, 0.01, 0.0))
 
 
 # Ids.
@@ -519,6 +568,35 @@ def _(rng):
     X, y = with_classes(rng)
     a = rng.normal(size=len(X))
     return PlantedTable(put(rng, X, a=a, b=add_noise(rng, a, 0.64)), text(y))
+
+
+@plant("honest: two columns of r = .8, 20 % missing")
+def _(rng):
+    X, y = with_classes(rng)
+    a = rng.normal(size=len(X))
+    b = add_noise(rng, a, 0.64)
+    return PlantedTable(put(rng, X, a=_incomplete(rng, a, 0.2), b=_incomplete(rng, b, 0.2)), text(y))
+
+
+@plant("honest: categories of many levels")
+def _(rng):
+    X, y = _with_target(rng)
+    many = {}
+    for name in ("town", "shop", "street", "brand"):
+        k = int(rng.integers(15, max(16, len(X) // 8)))
+        weight = 1 / (1 + np.arange(k)) ** rng.uniform(0, 1)
+        many[name] = np.char.add(f"{name} ", rng.choice(k, len(X), p=weight / weight.sum()).astype(str))
+    return PlantedTable(put(rng, X, **many), y)
+
+
+@plant("honest: few rows")
+def _(rng):
+    n = int(rng.integers(12, 40))
+    X = pd.DataFrame(rng.normal(size=(n, 20))).add_prefix("x")
+    for k in range(10):
+        X[f"word{k}"] = np.char.add("w", rng.integers(0, int(rng.integers(2, 7)), n).astype(str))
+        X[f"count{k}"] = rng.poisson(2, n)
+    return PlantedTable(X, rng.normal(size=n))
 
 
 @plant("honest: whole numbers of many values")

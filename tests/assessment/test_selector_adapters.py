@@ -106,11 +106,11 @@ def test_a_redundancy_filter_is_fitted_on_the_training_rows_of_every_fold():
     X["level"] = pd.qcut(X["d"], 3, labels=[*"uvw"]).astype(str)
     X["again"] = X["level"].map({"u": "x", "v": "y", "w": "z"})
     folds = draw_folds(open_source(X, y), 6, make_rng(0))
-    report = selection_report(RedundancyFilter(), X, y, model="naive_bayes", n_splits=6, n_permutations=0)
-    assert report.columns == tuple(RedundancyFilter().fit(X).get_feature_names_out())
+    report = selection_report(RedundancyFilter("pearson"), X, y, model="naive_bayes", n_splits=6, n_permutations=0)
+    assert report.columns == tuple(RedundancyFilter("pearson").fit(X).get_feature_names_out())
     assert len(np.unique(report.fold_sets, axis=0)) > 1
     for fold, selected, score in zip(folds, report.fold_sets, report.scores_of("accuracy").nested.values, strict=True):
-        pipeline = make_pipeline(RedundancyFilter(), MixedNB()).fit(X.iloc[fold.train], y[fold.train])
+        pipeline = make_pipeline(RedundancyFilter("pearson"), MixedNB()).fit(X.iloc[fold.train], y[fold.train])
         assert pipeline[0].get_support().tolist() == selected.tolist()
         assert pipeline.score(X.iloc[fold.test], y[fold.test]) == pytest.approx(score)
 
@@ -118,7 +118,7 @@ def test_a_redundancy_filter_is_fitted_on_the_training_rows_of_every_fold():
 def test_shuffled_targets_have_folds_of_all_their_classes():
     X, y = framed(n=40)
     # In folds of four rows that are stratified by the real target, most shuffled targets have a fold without one class.
-    for selector in (RedundancyFilter(), SelectKBest(k=2)):
+    for selector in (RedundancyFilter("pearson"), SelectKBest(k=2)):
         null = selection_report(selector, X, y, n_permutations=20).null
         assert null.statistic == "apparent score"
         assert np.isfinite(null.null_values).all()

@@ -335,7 +335,7 @@ def test_columns_that_repeat_each_other_are_left_out_unless_they_are_allowed(
     assert (reason["chosen"], reason["same_as"]) == (False, "x")
     assert found["lattice"]["columns"] == ["x", "noise", "near"]
     (note,) = found["notes"]
-    assert "'x' and 'near' (0." in note
+    assert "'x' and 'near' (|r| 1.00)" in note
     tamiz("study", *arguments, "--allow-duplicates", *options)
     again = json.loads((tmp_path / "a.json").read_text())
     assert "--allow-duplicates" in json.dumps(again["reproduction"])

@@ -494,14 +494,18 @@ def redundancy(names: list[str], between: NDArray[np.float64], threshold: float 
             free -= set(group)
             groups.append(sorted(group))
     return {
-        "measure": {"id": "symmetric_uncertainty", "label": "Symmetric uncertainty"},
+        "measure": {"id": "kinds", "label": "Correlation, Cramer's V or correlation ratio"},
         "columns": drawn,
         "pair_steps": base64.b64encode(np.round(255 * between[pairs]).astype(np.uint8).tobytes()).decode(),
+        "measures": ["equal", "|r|", "V"],
+        "pair_measures": base64.b64encode(bytes(k % 2 + 1 for k in range(len(pairs[0])))).decode(),
+        "sums": ["total = a + b, exactly."],
         "groups": [
             {
                 "columns": [names[k] for k in group],
                 "keep": names[group[0]],
                 "min_value": float(between[np.ix_(group, group)].min()),
+                "measure": "|r|",
             }
             for group in groups
         ],
@@ -509,7 +513,7 @@ def redundancy(names: list[str], between: NDArray[np.float64], threshold: float 
         "n_columns": len(names),
         "n_not_compared": 0,
         "n_rows": 178,
-        "method": "Numbers are cut into 4 intervals of equal frequency.",
+        "method": "",
     }
 
 
@@ -733,9 +737,10 @@ def hostile() -> dict[str, Any]:
         "method": HOSTILE[0],
         "measure": {"id": HOSTILE[1], "label": HOSTILE[2]},
         "groups": [
-            {"columns": HOSTILE[:4], "keep": HOSTILE[1], "min_value": 0.7},
-            {"columns": HOSTILE[4:], "keep": "", "min_value": 0.9},
+            {"columns": HOSTILE[:4], "keep": HOSTILE[1], "min_value": 0.7, "measure": "V"},
+            {"columns": HOSTILE[4:], "keep": "", "min_value": 0.9, "measure": HOSTILE[0]},
         ],
+        "sums": HOSTILE[:2],
     }
     result["warnings"] = [*HOSTILE]
     result["interruption"] = HOSTILE[0]

@@ -53,7 +53,10 @@ def reason_text(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
         ({"chosen": True, "group": ["b", "c"]}, "Removing it and b and c would lower the merit by 0.1."),
         ({"chosen": True, "role": "fixed", "alternative_merit": 0.6}, "Fixed by you; removing it would raise the merit by 0.1."),
         ({"role": "excluded"}, "Excluded by you; adding it would lower the merit by 0.1."),
-        ({"same_as": "years"}, "Identical to years, so not searched; adding it would lower the merit by 0.1."),
+        ({"same_as": "years"},
+         "Equivalent to years (a copy or a one-to-one recoding), so not searched; adding it would lower the merit by 0.1."),
+        ({"same_as": "years", "alternative_merit": None},
+         "Equivalent to years (a copy or a one-to-one recoding), so not searched."),
         ({"role": "excluded", "alternative_merit": None}, "Excluded by you; the merit after adding it was not computed."),
     ],
 )  # fmt: skip
@@ -85,14 +88,8 @@ def test_selected_columns_are_listed_first_by_loss_then_dropped_ones_by_gain(win
 
 
 def test_the_discretization_of_numbers_is_stated_beside_the_table(wine: dict[str, Any]) -> None:
-    by_target = "Here numbers are discretised by MDL, which uses the target"
-    assert (
-        discretization_note(record_of(wine))
-        == f"{by_target}; in the section Redundancy they are cut into intervals of equal frequency, so its values differ."
-    )
+    assert discretization_note(record_of(wine)) == "Numbers are discretised by MDL, which uses the target."
     assert discretization_note(record_of(wine)) in words(section(render(wine), "subset"))
-    wine["redundancy"] = None
-    assert discretization_note(record_of(wine)) == f"{by_target}."
     for column in wine["table"]["columns"]:
         column["kind"] = "categorical"
     assert discretization_note(record_of(wine)) == ""

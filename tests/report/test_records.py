@@ -123,7 +123,7 @@ def test_every_record_is_documented_and_has_no_other_attributes() -> None:
         (lambda d: d["ranking"]["columns"].pop(), "ranking is inconsistent: 15 columns, 16 scores"),
         (lambda d: d["ranking"]["scores"].pop("fisher_score"), "ranking is inconsistent: the criterion 'fisher_score' is unknown"),
         (lambda d: d["ranking"]["mean_rank"]["ranks"].pop(), "ranking is inconsistent: 16 columns, 15 ranks, 16 intervals"),
-        (lambda d: d["redundancy"]["columns"].pop(), "redundancy is inconsistent: 66 pairs, 78 values"),
+        (lambda d: d["redundancy"]["columns"].pop(), "redundancy is inconsistent: 66 pairs, 78 values, 78 measures"),
         (lambda d: d["redundancy"]["groups"][0].update(keep="x"),
          "redundancy.groups[0] is inconsistent: the column to keep 'x' is unknown"),
         (lambda d: d["subset"]["points"]["sizes"].pop(), "subset.points is inconsistent: 70 sizes, 71 merits"),

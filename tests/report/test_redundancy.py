@@ -26,9 +26,11 @@ def found(names: list[str], shares: list[float], *groups: list[str], **more: Any
     result["redundancy"] |= {
         "columns": names,
         "pair_steps": base64.b64encode(np.round(255 * np.array(shares)).astype(np.uint8).tobytes()).decode(),
-        "groups": [{"columns": group, "keep": group[0], "min_value": 0.75} for group in groups],
+        "measures": ["|r|", "V"],
+        "pair_measures": base64.b64encode(bytes(len(shares))).decode(),
+        "groups": [{"columns": group, "keep": group[0], "min_value": 0.95, "measure": "V"} for group in groups],
         "n_columns": len(names),
-        "threshold": 0.7,
+        "threshold": 0.9,
         **more,
     }
     return result
@@ -49,26 +51,24 @@ def test_nothing_compared_is_no_section(wine: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[str]], lead: str) -> None:
-    result = found(["ash", "hue", "proline", "alcohol"], [0.8, 0.1, 0, 0.2, 0, 0], *groups)
+    result = found(["ash", "hue", "proline", "alcohol"], [0.95, 0.1, 0, 0.2, 0, 0], *groups)
     assert collected(result)["lead"] == lead
 
 
 def test_without_a_group_the_lead_states_the_threshold_and_the_most_similar_pair() -> None:
     lead = collected(found(["ash", "hue", "proline", "alcohol"], [0.6, 0.1, 0, 0.2, 0, 0]))["lead"]
-    assert lead.startswith("No two of the 4 columns are redundant")
-    for fact in ("symmetric uncertainty", "threshold of 0.7.", "ash and hue", "0.60"):
-        assert fact in lead
+    assert lead == (
+        "No two of the 4 columns are redundant: the strongest pair is ash and hue (|r| 0.60), below the threshold of 0.9."
+    )
 
 
 def test_a_pair_with_all_information_shared_outside_a_group_is_not_called_different() -> None:
     lead = collected(found(["ash", "hue"], [1.0]))["lead"]
-    assert (
-        lead == "ash and hue have a symmetric uncertainty of 1.00, but there are too few rows to call them redundant."
-    )
+    assert lead == "ash and hue (|r| 1.00) are not called redundant: there are too few rows with both values."
 
 
 def test_a_constant_column_is_neither_kept_nor_counted() -> None:
-    result = found(["ash", "hue", "proline"], [0.8, 0.1, 0.1], ["ash", "hue"])
+    result = found(["ash", "hue", "proline"], [0.95, 0.1, 0.1], ["ash", "hue"])
     for column in result["table"]["columns"]:
         column["exclusion"] = None
         column["constant"] = column["name"] not in ("ash", "hue", "proline")
@@ -77,10 +77,18 @@ def test_a_constant_column_is_neither_kept_nor_counted() -> None:
     assert (told["n_kept"], told["n_columns"]) == (2, result["redundancy"]["n_columns"])
 
 
-def test_columns_without_shared_information_are_reported() -> None:
-    told = collected(found(["ash", "hue"], [0.0]))
-    assert told["lead"] == "Every pair of the 2 columns has a symmetric uncertainty below 0.01."
-    assert told["title"] == "Every pair of columns has a symmetric uncertainty below 0.01"
+def test_a_group_states_its_weakest_pair_with_the_measure_and_sums_are_sentences() -> None:
+    result = found(["ash", "hue"], [0.95], ["ash", "hue"], sums=["ash = hue + proline, exactly."])
+    told = collected(result)
+    assert [group["weakest"] for group in told["groups"]] == ["V 0.95"]
+    page = render(result)
+    assert "weakest pair V 0.95" in page
+    assert "<li>ash = hue + proline, exactly.</li>" in page
+
+
+def test_a_measure_that_is_not_named_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown measure"):
+        record_of(found(["ash", "hue"], [0.95], measures=[]))
 
 
 def test_the_strongest_pairs_come_first_and_ties_keep_their_order() -> None:
@@ -106,7 +114,8 @@ def test_columns_excluded_from_the_comparison_are_reported() -> None:
     result = found(["ash", "hue"], [0.1], n_columns=2000, n_not_compared=1000, n_rows=50, method="Numbers are cut.")
     told = collected(result)
     assert told["method"] == (
-        "Measure: symmetric uncertainty, on a sample of 50 rows. Numbers are cut. 1,000 columns more were not compared because "
+        "Measure: correlation, Cramer's V or correlation ratio, on a sample of 50 rows. Numbers are cut. 1,000 "
+        "columns more were not compared because "
         "of the cost, and are kept."
     )
     assert told["drawn"].endswith("The matrix shows the 2 of 2,000 columns with the largest values.")

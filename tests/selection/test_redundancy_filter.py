@@ -14,6 +14,7 @@ from tamiz.criteria import FisherScore, Variance
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import capture_warnings
+from tamiz.selection.redundancy_filter import _MEASURES
 
 CANCER = load_breast_cancer(as_frame=True).data
 
@@ -59,7 +60,7 @@ def test_correlated_columns_are_those_of_feature_engine():
         (0.95, [0, 2, 10, 20, 22, 23]),
         (0.8, [0, 3, 6, 7, 10, 12, 16, 19, 20, 21, 22, 23, 24, 25, 26, 27]),
     ):
-        found = RedundancyFilter(threshold=threshold).fit(table)
+        found = RedundancyFilter("pearson", threshold=threshold).fit(table)
         assert sorted(found.determined_by_) == sorted(CANCER.columns[dropped])
 
 
@@ -84,7 +85,7 @@ def test_a_threshold_of_1_drops_only_what_is_determined_exactly():
     assert RedundancyFilter("pearson", threshold=1.0).fit(X).get_support(indices=True).tolist() == [0, 1, 2, 3, 5]
 
 
-@pytest.mark.parametrize("measure", ["pearson", "linear", "symmetric_uncertainty"])
+@pytest.mark.parametrize("measure", _MEASURES)
 def test_mixed_columns(measure):
     rng = np.random.default_rng(2)
     level = rng.choice([*"abcd"], 400)
@@ -121,7 +122,23 @@ def test_the_symmetric_uncertainty_finds_relations_of_any_form():
     X = np.column_stack([x, np.exp(3 * x), np.random.default_rng(4).normal(size=2000)])
     found = RedundancyFilter("symmetric_uncertainty").fit(X)
     assert found.determined_by_ == {"x1": ("x0",)}
-    assert RedundancyFilter().fit(X).determined_by_ == {}
+    assert RedundancyFilter("pearson").fit(X).determined_by_ == {}
+    assert RedundancyFilter().fit(X).determined_by_ == {"x1": ("x0",)}
+
+
+def test_a_column_is_dropped_only_for_one_that_determines_it():
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 12, 400)
+    table = pd.DataFrame(
+        {"country": [f"c{k // 4}" for k in town], "town": [f"t{k}" for k in town], "code": 7 * town % 12}
+    )
+    table["noise"] = rng.normal(size=400)
+    found = RedundancyFilter().fit(table)
+    assert found.determined_by_ == {"code": ("town",)}
+    assert RedundancyFilter().fit(table[["code", "town", "country"]]).determined_by_ == {
+        "town": ("code",),
+        "country": ("code",),
+    }
 
 
 def test_columns_of_many_values_do_not_determine_each_other_by_chance():
@@ -181,7 +198,7 @@ def test_columns_are_compared_on_the_rows_with_both_values(share):
         np.testing.assert_allclose(found.associations_, values, atol=1e-9)
 
 
-@pytest.mark.parametrize("measure", ["pearson", "linear", "symmetric_uncertainty"])
+@pytest.mark.parametrize("measure", _MEASURES)
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
 def test_missing_values_do_not_hide_copies(measure, share):
     rng = np.random.default_rng(0)
@@ -200,7 +217,7 @@ def test_missing_values_do_not_hide_copies(measure, share):
         assert found.associations_[table.columns.get_loc(one)] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("measure", ["pearson", "linear", "symmetric_uncertainty"])
+@pytest.mark.parametrize("measure", _MEASURES)
 def test_few_common_rows_make_no_copies(measure):
     x = np.random.default_rng(1).normal(size=40)
     for n_common, is_copy in ((3, False), (9, False), (20, True)):
@@ -224,7 +241,7 @@ def test_exact_relations_stay_exact_where_other_columns_have_missing_values():
     assert found.determined_by_ == {"x5": ("x0", "x1")}
 
 
-@pytest.mark.parametrize("measure", ["pearson", "linear", "symmetric_uncertainty"])
+@pytest.mark.parametrize("measure", _MEASURES)
 @pytest.mark.parametrize("has_target", [True, False])
 def test_the_order_of_the_columns_does_not_matter(measure, has_target):
     rng = np.random.default_rng(3)

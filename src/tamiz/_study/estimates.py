@@ -83,7 +83,7 @@ def estimate_steps(
         "graph": (0.05 + 1.25 * graph_seconds(joined, seen), 20 * joined * seen + 1500 * joined, joined),
         "ranking": (0.1 + 3e-4 * used + 5e-7 * some + 5e-8 * values, 32 * some, n),
         "mean rank": (ranked_again, 90 * resampled + 24 / N_BOOTSTRAP * refitted, n if resampled else 0),
-        "redundancy": (compared_seconds, 4 * compared**2 + 9 * compared * n_compared, n_compared),
+        "redundancy": (compared_seconds, 80 * compared**2 + 48 * compared * n_compared, n_compared),
         "maps": (n_maps / 4 * fitted, 24 * drawn**2 + 500 * joined + 8 * joined * min(seen, 1000), joined),
         "quality": (n_maps / 4 * evaluated, 32 * drawn**2 + 8 * drawn * seen, drawn),
         "clusters": (5e-8 * drawn**2 + 8e-7 * drawn * seen, 24 * drawn * seen, drawn),

@@ -1,9 +1,8 @@
-"""Redundancy: the symmetric uncertainty of every pair of columns, and groups of columns that are nearly equivalent."""
+"""Redundancy: the association of every pair of columns, groups of redundant columns, and sums of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +11,16 @@ from scipy.spatial.distance import squareform
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz._study.sampling import sample_including
-from tamiz.criteria.column_pairs import (
-    MIN_COMMON_ROWS,
-    chance_corrected_uncertainties,
-    count_common_rows,
-    pair_association,
-    pair_uncertainties,
-    target_uncertainties,
-)
-from tamiz.criteria.discretization import EqualFrequency
+from tamiz.assessment.linear_dependences import find_linear_dependences
+from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, target_uncertainties
 from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.criteria.uncertainty import SymmetricUncertainty
+from tamiz.criteria.kind_associations import (
+    MEASURES,
+    REDUNDANT,
+    KindAssociations,
+    associate_columns,
+    one_sided_associations,
+)
 from tamiz.exceptions import DataError
 from tamiz.report.records.codec import Named
 from tamiz.report.records.columns import RankingRecord, RedundancyRecord, RedundantGroup
@@ -34,38 +32,25 @@ from tamiz.sources.views import select_columns, select_rows
 from tamiz.statistics.base import Floats
 
 
-def complete_linkage_groups(
-    similarities: Floats, uncertainties: Floats, n_columns: int, threshold: float
-) -> list[tuple[NDArray[np.intp], float]]:
-    """Return the complete-linkage groups of two or more columns, each with the smallest uncertainty of its pairs.
+def complete_linkage_groups(similarities: Floats, threshold: float) -> list[NDArray[np.intp]]:
+    """Return the complete-linkage groups of two or more columns.
 
     Parameters
     ----------
-    similarities : ndarray of shape (n_pairs,)
-        The similarities that are clustered, of the pairs (0, 1), (0, 2), ..
-    uncertainties : ndarray of shape (n_pairs,)
-        The values that are reported.
-    n_columns : int
+    similarities : ndarray of shape (n_columns, n_columns)
+        In [0, 1], symmetric.
     threshold : float
         The smallest similarity of a pair in a group.
     """
     # Only the few columns with a similar other column can be in a group.
-    whole = squareform(similarities, checks=False)
-    some = np.flatnonzero((whole >= threshold).any(axis=1))
+    some = np.flatnonzero((similarities >= threshold).any(axis=1))
     if not len(some):
         return []
-    distances = 1 - whole[np.ix_(some, some)]
+    distances = 1 - similarities[np.ix_(some, some)]
     np.fill_diagonal(distances, 0.0)
     # 1e-12 covers rounding: 1 - (1 - threshold) may differ from the threshold in the last bit.
     labels = fcluster(linkage(squareform(distances, checks=False), "complete"), 1 - threshold + 1e-12, "distance")
-    groups = [some[labels == label] for label in np.unique(labels)]
-    return [(group, _min_pair_value(uncertainties, group, n_columns)) for group in groups if len(group) > 1]
-
-
-def _min_pair_value(values: Floats, group: NDArray[np.intp], n_columns: int) -> float:
-    first, second = np.triu_indices(len(group), 1)
-    low, high = group[first], group[second]
-    return float(values[low * n_columns - low * (low + 1) // 2 + high - low - 1].min())
+    return [group for label in np.unique(labels) if len(group := some[labels == label]) > 1]
 
 
 def leaf_order(similarities: Floats, max_columns: int) -> NDArray[np.intp]:
@@ -73,61 +58,27 @@ def leaf_order(similarities: Floats, max_columns: int) -> NDArray[np.intp]:
 
     Parameters
     ----------
-    similarities : ndarray of shape (n_pairs,)
-        In [0, 1].
+    similarities : ndarray of shape (n_columns, n_columns)
+        In [0, 1], symmetric, with a diagonal of 0.
     max_columns : int
     """
-    whole = squareform(similarities, checks=False)
-    strongest = whole.max(axis=1)
+    strongest = similarities.max(axis=1)
     kept = np.sort(np.argsort(-strongest, kind="stable")[:max_columns])
     if len(kept) < 3:
         return kept
-    square = 1 - whole[np.ix_(kept, kept)]
+    square = 1 - similarities[np.ix_(kept, kept)]
     np.fill_diagonal(square, 0.0)
     distances = squareform(square, checks=False)
     tree = optimal_leaf_ordering(linkage(distances, "average"), distances)
     return kept[leaves_list(tree)]
 
 
-# The smallest symmetric uncertainty of a pair in a group. Two normal columns reach it from a correlation of 0.994 on; the radius,
-# the perimeter and the area of one nucleus (breast cancer) have 0.73 to 0.92.
-REDUNDANCY_THRESHOLD = 0.7
-# Limits: columns that are compared (the best of more), and pairs times rows (a sample of more). A pair of 2,000 rows takes 3
-# microseconds, so the maximum takes six seconds of one core.
+# Limits: columns that are compared (the best of more), and pairs times rows (a sample of more), seconds of one core.
 _MAX_COLUMNS, _MAX_WORK, _MIN_ROWS = 2000, 4_000_000_000, 1_000
 # Columns of a selected subset that are compared, and pairs that are named.
 _MAX_CHOSEN, _MAX_NAMED = 1000, 3
 # Columns of the matrix in the report.
 _MAX_DRAWN = 100
-
-
-@dataclass(frozen=True)
-class ColumnPairs:
-    """The symmetric uncertainty of every pair of some columns.
-
-    Attributes
-    ----------
-    columns : ndarray of column numbers, sorted by name
-        The order does not depend on the order of the table.
-    uncertainties : ndarray of shape (n_pairs,)
-        Of the pairs (0, 1), (0, 2), .. of `columns`.
-    source : Source
-        The rows that were used.
-    association : SymmetricUncertainty
-        The measure.
-    """
-
-    columns: NDArray[np.intp]
-    uncertainties: Floats
-    source: Source
-    association: SymmetricUncertainty
-
-    def chance_corrected(self, threshold: float) -> Floats:
-        """Return the uncertainties, those from the threshold on corrected for chance where cells have few rows."""
-        first, second = (self.columns[side] for side in np.triu_indices(len(self.columns), 1))
-        return chance_corrected_uncertainties(
-            self.source, self.association, first, second, self.uncertainties, threshold
-        )
 
 
 def describe_redundancy(
@@ -145,9 +96,9 @@ def describe_redundancy(
 
     Notes
     -----
-    Numbers are cut into intervals of equal frequency, without the target: MDL leaves some columns in one interval, where even a
-    column and its copy have a symmetric uncertainty of 0. A group is a complete-linkage cluster: *every* pair of it has at least
-    `REDUNDANCY_THRESHOLD`. The column with the largest symmetric uncertainty with the target is kept, the first of equals.
+    The association is that of `KindAssociations`. A group is a complete-linkage cluster: *every* pair of it has at least
+    `REDUNDANT`. Of the columns that determine all others of the group the one with the largest symmetric uncertainty with the
+    target is kept, the first of equals.
     """
     schema = source.schema
     varied = [j for j in schema.used.tolist() if not schema.columns[j].constant]
@@ -156,38 +107,53 @@ def describe_redundancy(
     relevance = _target_relevance(source, ranking, missing)
     selected = _columns_to_compare(varied, relevance, schema, max_compared_columns(len(varied), budget))
     try:
-        compared = compare_column_pairs(source, selected, budget)
+        rows, compared = compare_column_pairs(source, selected, budget)
     except (DataError, MemoryError) as error:
         warn_user([f"The redundancy of the columns is left out: {error}"])
         return None
-    names = schema.names
-    columns, values = compared.columns, compared.uncertainties
-    corrected = compared.chance_corrected(REDUNDANCY_THRESHOLD)
-    groups = complete_linkage_groups(corrected, values, len(columns), REDUNDANCY_THRESHOLD)
-    drawn = leaf_order(values, _MAX_DRAWN)
-    numbered = [(sorted(columns[group].tolist()), least) for group, least in groups]
+    sided = one_sided_associations(compared, rows, REDUNDANT)
+    found = complete_linkage_groups(compared.beyond_chance, REDUNDANT)
+    drawn = leaf_order(compared.values, _MAX_DRAWN)
+    groups = [_describe_group(compared, sided, relevance, group, schema) for group in found]
+    position = {name: j for j, name in enumerate(schema.names)}
+    i, j = (drawn[side] for side in np.triu_indices(len(drawn), 1))
     return RedundancyRecord(
-        measure=Named(id="symmetric_uncertainty", label="Symmetric uncertainty"),
-        columns=tuple(names[columns[k]] for k in drawn),
-        pair_steps=_encode_pairs(values, drawn, len(columns)),
-        groups=tuple(
-            RedundantGroup(
-                columns=tuple(names[j] for j in group),
-                keep=names[min(group, key=lambda j: (-relevance[j], j))],
-                min_value=least,
-            )
-            for group, least in sorted(numbered, key=lambda group: (-len(group[0]), group[0]))
-        ),
-        threshold=REDUNDANCY_THRESHOLD,
-        n_columns=len(columns),
-        n_not_compared=len(varied) - len(columns),
-        n_rows=compared.source.schema.n_rows,
-        method=_comparison_method(compared),
+        measure=Named(id="kinds", label="Correlation, Cramer's V or correlation ratio"),
+        columns=tuple(schema.names[compared.columns[k]] for k in drawn),
+        pair_steps=np.floor(255 * compared.values[i, j] + 0.5).astype(np.uint8).tobytes(),
+        measures=MEASURES,
+        pair_measures=compared.measures[i, j].tobytes(),
+        groups=tuple(sorted(groups, key=lambda one: (-len(one.columns), [position[name] for name in one.columns]))),
+        sums=tuple(one.sentence for one in find_linear_dependences(rows)),
+        threshold=REDUNDANT,
+        n_columns=len(compared.columns),
+        n_not_compared=len(varied) - len(compared.columns),
+        n_rows=rows.schema.n_rows,
+        method=_comparison_method(rows, compared),
+    )
+
+
+def _describe_group(
+    compared: KindAssociations, sided: Floats, relevance: Floats, group: NDArray[np.intp], schema: Schema
+) -> RedundantGroup:
+    within = compared.values[np.ix_(group, group)] + 2.0 * np.eye(len(group))
+    i, j = np.unravel_index(int(within.argmin()), within.shape)
+    determining = ((sided[np.ix_(group, group)] >= REDUNDANT) | np.eye(len(group), dtype=bool)).all(axis=1)
+    columns = compared.columns[group]
+    kept = min(
+        (columns[determining] if determining.any() else columns).tolist(),
+        key=lambda column: (-relevance[column], column),
+    )
+    return RedundantGroup(
+        columns=tuple(schema.names[column] for column in sorted(columns.tolist())),
+        keep=schema.names[kept],
+        min_value=float(within[i, j]),
+        measure=compared.measure(int(group[i]), int(group[j])),
     )
 
 
 def redundant_pair_notes(source: Source, chosen_names: Sequence[str], budget: Budget = DEFAULT_BUDGET) -> list[str]:
-    """Return a sentence on pairs of selected columns above `REDUNDANCY_THRESHOLD`; an empty list if there are none.
+    """Return a sentence on pairs of selected columns with an association from `REDUNDANT` on; an empty list if there are none.
 
     Parameters
     ----------
@@ -195,11 +161,6 @@ def redundant_pair_notes(source: Source, chosen_names: Sequence[str], budget: Bu
     chosen_names : sequence of str
         The selected columns; of more than 1,000 the first ones are compared.
     budget : Budget
-
-    Notes
-    -----
-    The measure is that of `describe_redundancy`: the symmetric uncertainty of at most 10 intervals of equal frequency, corrected
-    for chance if cells have few rows.
     """
     schema, chosen = source.schema, set(chosen_names)
     columns = [j for j in schema.used.tolist() if schema.names[j] in chosen and not schema.columns[j].constant]
@@ -207,27 +168,24 @@ def redundant_pair_notes(source: Source, chosen_names: Sequence[str], budget: Bu
     if len(columns) < 2:
         return []
     try:
-        compared = compare_column_pairs(source, columns, budget)
-        corrected = compared.chance_corrected(REDUNDANCY_THRESHOLD)
+        _, compared = compare_column_pairs(source, columns, budget)
     except (DataError, MemoryError) as error:
         warn_user([f"The redundancy of the selected columns was not computed: {error}"])
         return []
-    first, second = (compared.columns[side] for side in np.triu_indices(len(columns), 1))
-    pairs = [
-        (float(corrected[at]), min(i, j), max(i, j))
-        for at, i, j in zip(range(len(corrected)), first.tolist(), second.tolist(), strict=True)
-        if corrected[at] > REDUNDANCY_THRESHOLD
-    ]
+    beyond_chance = compared.beyond_chance
+    first, second = np.nonzero(np.triu(beyond_chance >= REDUNDANT, 1))
+    pairs = sorted(zip(first.tolist(), second.tolist(), strict=True), key=lambda pair: -beyond_chance[pair])
     if not pairs:
         return []
-    pairs.sort(key=lambda pair: (-pair[0], pair[1:]))
-    named = [f"{schema.names[i]!r} and {schema.names[j]!r} ({value:.2f})" for value, i, j in pairs[:_MAX_NAMED]]
-    more = f", and {len(pairs) - _MAX_NAMED:,} more" if len(pairs) > _MAX_NAMED else ""
-    number = "1 pair" if len(pairs) == 1 else f"{len(pairs):,} pairs"
-    return [
-        f"{number} of selected columns with a symmetric uncertainty above {REDUNDANCY_THRESHOLD:g}, where 1 is equal information: "
-        f"{', '.join(named)}{more}. One column of a pair may be enough."
+    numbers = compared.columns
+    named = [
+        " and ".join(repr(schema.names[j]) for j in sorted((numbers[i], numbers[k])))
+        + f" ({compared.measure(i, k)} {beyond_chance[i, k]:.2f})"
+        for i, k in pairs[:_MAX_NAMED]
     ]
+    more = f", and {len(pairs) - _MAX_NAMED:,} more" if len(pairs) > _MAX_NAMED else ""
+    number = "1 pair of selected columns is" if len(pairs) == 1 else f"{len(pairs):,} pairs of selected columns are"
+    return [f"{number} redundant: {', '.join(named)}{more}. One column of a pair may be enough."]
 
 
 def max_compared_columns(n_columns: int, budget: Budget) -> int:
@@ -241,26 +199,17 @@ def n_compared_rows(n_columns: int, n_rows: int, budget: Budget) -> int:
     return min(n_rows, max(_MIN_ROWS, budget.scale_linear(_MAX_WORK / max(n_pairs, 1), n_rows)))
 
 
-def compare_column_pairs(source: Source, columns: list[int], budget: Budget = DEFAULT_BUDGET) -> ColumnPairs:
-    """Return the symmetric uncertainty of every pair of columns, on the rows with both values.
-
-    Parameters
-    ----------
-    source : Source
-    columns : list of column numbers
-    budget : Budget
-    """
-    names = source.schema.names
-    by_name = np.array(sorted(columns, key=lambda j: names[j]), dtype=np.intp)
-    n = source.schema.n_rows
+def compare_column_pairs(
+    source: Source, columns: list[int], budget: Budget = DEFAULT_BUDGET
+) -> tuple[Source, KindAssociations]:
+    """Return the rows that are compared, and the association of every pair of columns, in the order of their names."""
+    names, n = source.schema.names, source.schema.n_rows
     size = n_compared_rows(len(columns), n, budget)
-    table = select_columns(source, columns)
+    rows = select_columns(source, columns)
     if size < n:
-        table = select_rows(table, sample_including(np.arange(0), n, size, make_rng(0)))
-    association = pair_association(table.schema.n_effective)
-    first, second = np.triu_indices(len(columns), 1)
-    values = pair_uncertainties(table, association, by_name[first], by_name[second])
-    return ColumnPairs(by_name, values, table, association)
+        rows = select_rows(rows, sample_including(np.arange(0), n, size, make_rng(0)))
+    varied = [j for j in columns if j in rows.schema.used and not rows.schema.columns[j].constant]
+    return rows, associate_columns(rows, sorted(varied, key=lambda j: names[j]))
 
 
 def _target_relevance(source: Source, ranking: RankingRecord | None, missing: MissingRule) -> Floats:
@@ -285,24 +234,11 @@ def _columns_to_compare(varied: list[int], relevance: Floats, schema: Schema, ma
     return sorted(sorted(varied, key=lambda j: (-relevance[j], j))[:max_columns])
 
 
-def _encode_pairs(values: Floats, order: NDArray[np.intp], n_columns: int) -> bytes:
-    """Return the values of the pairs in display order, as bytes (value times 255)."""
-    i, j = np.triu_indices(len(order), 1)
-    low, high = np.minimum(order[i], order[j]), np.maximum(order[i], order[j])
-    steps = np.floor(255 * values[low * n_columns - low * (low + 1) // 2 + high - low - 1] + 0.5).astype(np.uint8)
-    return steps.tobytes()
-
-
-def _comparison_method(pairs: ColumnPairs) -> str:
-    rule, schema = pairs.association.discretization, pairs.source.schema
-    words = []
-    if schema.numeric:
-        assert isinstance(rule, EqualFrequency)
-        words.append(f"Numbers are cut into {rule.n_bins} intervals of equal frequency.")
-    if any(schema.columns[j].n_missing for j in schema.used.tolist()):
-        n_common = count_common_rows(pairs.source, pairs.columns.tolist())
-        words.append(
-            f"Two columns are compared on the {n_common.min():,} to {n_common.max():,} rows with both values, and with fewer than "
-            f"{MIN_COMMON_ROWS} of these count as independent."
-        )
-    return " ".join(words)
+def _comparison_method(rows: Source, compared: KindAssociations) -> str:
+    if not any(rows.schema.columns[j].n_missing for j in compared.columns.tolist()):
+        return ""
+    n_common = compared.n_common
+    return (
+        f"Two columns are compared on the {n_common.min():,} to {n_common.max():,} rows with both values, and with fewer than "
+        f"{MIN_COMMON_ROWS} of these are not redundant."
+    )

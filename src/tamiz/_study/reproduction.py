@@ -149,6 +149,12 @@ class _Script:
         self._add_import("tamiz", "SubsetSelector")
         # The journal belongs to the original search.
         parameters = clone(selector).set_params(journal=None, n_jobs=None).get_params(deep=False)
+        searched, used = selector.schema_, set(self._schema.used.tolist())
+        left_out = [searched.names[j] for j in sorted(used - set(searched.used.tolist()))]
+        if left_out:
+            search = selector.search_
+            excluded = [*(search.get_params(deep=False).get("excluded") or ()), *left_out]
+            parameters["search"] = clone(search).set_params(excluded=excluded)
         order = ("merit", "search")
         usual = inspect.signature(SubsetSelector).parameters
         rest = [name for name, value in parameters.items() if name not in order and value is not usual[name].default]

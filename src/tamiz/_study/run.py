@@ -36,11 +36,12 @@ from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, Noi
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.search import registry as searches
+from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import PermutationNull, has_significant_column
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import group_warnings, weight_groups_equally
-from tamiz.sources.views import RowNumbers
+from tamiz.sources.views import RowNumbers, select_columns
 
 if TYPE_CHECKING:
     from tamiz.assessment.recommendation import Recommendation
@@ -132,8 +133,15 @@ class StudyRun:
 
         A search that was not requested and cannot be run, such as one by cross-validation of three rows, is skipped with a warning.
         """
+        source, same = self.source, dict[int, int]()
+
+        def search() -> SubsetRecord | None:
+            nonlocal source, same
+            source, same = selector._without_equivalents(self.source)
+            return _search_subset(selector, source, self.source, self.steps)
+
         try:
-            subset = self.steps.run_step("subset", lambda: _search_subset(selector, self.source, self.steps))
+            subset = self.steps.run_step("subset", search)
         except (DataError, MemoryError) as error:
             if requested:
                 raise
@@ -142,14 +150,19 @@ class StudyRun:
         if subset is None:
             return None
         explained = self.steps.run_optional(
-            "reasons", lambda: self._explain(selector, subset), "why each column is selected or not"
+            "reasons", lambda: self._explain(selector, subset, source, same), "why each column is selected or not"
         )
         return explained or subset
 
-    def _explain(self, selector: SubsetSelector, subset: SubsetRecord) -> SubsetRecord:
+    def _explain(
+        self, selector: SubsetSelector, subset: SubsetRecord, source: Source, same: dict[int, int]
+    ) -> SubsetRecord:
         """Return the subset with why each column is in or out, and which selected columns are redundant."""
-        notes = redundant_pair_notes(self.source, subset.columns, self.budget)
-        return explain_subset(subset, selector, self.source, notes)
+        notes = [
+            *describe_equivalents(same, source.schema.names),
+            *redundant_pair_notes(source, subset.columns, self.budget),
+        ]
+        return explain_subset(subset, selector, source, notes, same)
 
     def embed(
         self, map_requests: Sequence[MapRequest], max_rows: int | None
@@ -213,10 +226,11 @@ class StudyRun:
         requested : bool
             Whether an error of this search is raised.
         """
-        evaluation = prepare_evaluation(
-            self.source, self.scoring, self.search_seed, assess=self.assess, missing=self.missing, budget=self.budget
-        )
         searched = subset is not None
+        source, same = self._searched_source(selector, searched=searched)
+        evaluation = prepare_evaluation(
+            source, self.scoring, self.search_seed, assess=self.assess, missing=self.missing, budget=self.budget
+        )
         found = None
         if evaluation is not None:
             found = self.steps.run_optional(
@@ -227,7 +241,7 @@ class StudyRun:
         if found is None and fallback and self.steps.interruption_note is None:
             subset = self.select(selector, requested=requested)
         if evaluation is None:
-            self._find_chance(selector, subset, None)
+            self._find_chance(selector, subset, None, source)
             return Evaluated(subset)
         assessed = recommendation = effect = None
         if searched:
@@ -235,11 +249,12 @@ class StudyRun:
                 "assessment", lambda: evaluation.assess(selector), "the reliability of the selection"
             )
         if found is not None:
-            recommendation = describe_recommendation(found, evaluation.notes, requested=searched)
+            notes = (*evaluation.notes, *describe_equivalents(same, source.schema.names))
+            recommendation = describe_recommendation(found, notes, requested=searched)
             if found.recommended != ALL_COLUMNS:
-                effect = describe_model_effect(found, (*evaluation.notes, *evaluation.many_columns_note()))
+                effect = describe_model_effect(found, (*notes, *evaluation.many_columns_note()))
             if not searched:
-                assessed = describe_choice(found, evaluation.notes)
+                assessed = describe_choice(found, notes)
         if self.semi_synthetic:
             assessed = self._add_error_rates(evaluation, selector if searched else found, assessed)
         experiment = self.steps.run_optional(
@@ -247,22 +262,35 @@ class StudyRun:
             lambda: evaluation.run_noise_experiment(CFS(missing=self.missing)),
             "the noise experiment",
         )
-        chance = self._find_chance(selector, subset, assessed)
+        chance = self._find_chance(selector, subset, assessed, source)
         if found is not None and not searched:
-            chance = self._find_chance_of_choice(found)
+            chance = self._find_chance_of_choice(found, source)
         if recommendation is not None and chance:
             recommendation = withhold_recommendation(recommendation, chance)
         comparison = None if found is None or searched else evaluation.comparison_options(self.source.schema.n_rows)
         return Evaluated(subset, recommendation, effect, assessed, experiment, comparison)
 
+    def _searched_source(self, selector: SubsetSelector, *, searched: bool) -> tuple[Source, dict[int, int]]:
+        """Return the table with the columns that are or were searched, and columns left out with their equivalent."""
+        if not searched:
+            return selector._without_equivalents(self.source)
+        if len(selector.schema_.used) == len(self.source.schema.used):
+            return self.source, {}
+        reasons = {j: str(column.exclusion_reason) for j, column in enumerate(selector.schema_.columns)}
+        return select_columns(self.source, selector.schema_.used.tolist(), reasons), {}
+
     def _find_chance(
-        self, selector: SubsetSelector, subset: SubsetRecord | None, assessed: AssessmentRecord | None
+        self,
+        selector: SubsetSelector,
+        subset: SubsetRecord | None,
+        assessed: AssessmentRecord | None,
+        source: Source,
     ) -> str:
         """Return in a sentence why the subset may be chance, "" if it is not; the null of the assessment decides, if any."""
         if subset is None or not subset.columns or self.steps.interruption_note is not None:
             return ""
         if assessed is None or assessed.null is None:
-            null = selector._chance_null(self.source)
+            null = selector._chance_null(source)
         else:
             found = assessed.null
             null = PermutationNull(np.array(found.merits), found.observed, found.statistic, found.shuffling)
@@ -270,7 +298,7 @@ class StudyRun:
         selector._warn_of_chance(null)
         return "" if null is None else null.sentence
 
-    def _find_chance_of_choice(self, found: Recommendation) -> str:
+    def _find_chance_of_choice(self, found: Recommendation, source: Source) -> str:
         """Return in a sentence why recommended columns may be chance, "" if they are not.
 
         They are not if the score, with the choice included, is above the baseline, or if one of them is significantly associated
@@ -278,9 +306,9 @@ class StudyRun:
         """
         if found.gain.interval[0] > 0:
             return ""
-        schema = self.source.schema
+        schema = source.schema
         columns = np.array([j for j in schema.used.tolist() if schema.names[j] in set(found.columns)], dtype=np.intp)
-        if has_significant_column(self.source, columns, _CHANCE_LEVEL / max(len(schema.used), 1)):
+        if has_significant_column(source, columns, _CHANCE_LEVEL / max(len(schema.used), 1)):
             return ""
         sentence = (
             "The score is not above the baseline by more than its error, and no column is significantly associated with the target "
@@ -318,7 +346,8 @@ class StudyRun:
         return (*colors, *(() if clusters is None else (clusters,)))
 
 
-def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) -> SubsetRecord | None:
+def _search_subset(selector: SubsetSelector, source: Source, table: Source, steps: StepRunner) -> SubsetRecord | None:
+    """Return the subset of the columns of `source`, the searched ones of the table; None if there is none."""
     try:
         # The evaluation of the study compares the merit with chance.
         with capture_warnings() as messages:
@@ -328,6 +357,8 @@ def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) 
         if not hasattr(selector, "archive_"):
             return None
     finally:
-        warn_user(messages)
+        # The section states which columns were not searched.
+        unsearched = source.schema.excluded_column_notes
+        warn_user([*table.schema.excluded_column_notes, *(one for one in messages if one not in unsearched)])
     merit = Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_)
     return describe_subset(selector, merit, Named(**method_label(searches, selector.search_)))

@@ -5,7 +5,7 @@ The merit of the subset with one column flipped is read from the archive of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -277,12 +277,31 @@ def describe_subset(selector: SubsetSelector, merit: Named, search: Named) -> Su
 
 
 def explain_subset(
-    subset: SubsetRecord, selector: SubsetSelector, source: Source, notes: Sequence[str]
+    subset: SubsetRecord, selector: SubsetSelector, source: Source, notes: Sequence[str], same: Mapping[int, int]
 ) -> SubsetRecord:
-    """Return a subset with why each column is in or out, the lattice of all subsets if there are few, and notes."""
+    """Return a subset with why each column is in or out, the lattice of all subsets if there are few, and notes.
+
+    `same` has the columns that are not searched because they are equivalent to another one.
+    """
+    names = source.schema.names
+    position = {name: j for j, name in enumerate(names)}
+    left_out = [
+        ColumnReason(
+            name=names[j],
+            chosen=False,
+            role=None,
+            same_as=names[kept],
+            group=(),
+            alternative_merit=None,
+            alternative_size=len(subset.columns) + 1,
+            relevance=None,
+            similar=(),
+        )
+        for j, kept in same.items()
+    ]
     return replace(
         subset,
-        reasons=describe_reasons(selector, source),
+        reasons=tuple(sorted([*describe_reasons(selector, source), *left_out], key=lambda one: position[one.name])),
         lattice=describe_lattice(selector, source),
         notes=tuple(notes),
     )

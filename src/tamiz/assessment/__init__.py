@@ -20,6 +20,8 @@ registry = Registry(
     SelectionErrorRates    error_rates:SelectionErrorRates          record     Result of selection_error_rates
     find_target_formulas   target_formulas:find_target_formulas     function   Formulas of a few columns that determine the target
     TargetFormula          target_formulas:TargetFormula            record     Result of find_target_formulas
+    find_linear_dependences linear_dependences:find_linear_dependences function  Columns that are linear functions of a few others
+    LinearDependence       linear_dependences:LinearDependence      record     Result of find_linear_dependences
     recommend_columns      recommendation:recommend_columns         function   Recommended one of several selections
     Recommendation         recommendation:Recommendation            record     Result of recommend_columns
     """,

@@ -28,6 +28,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import quote_name, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
+from tamiz.selection.equivalent_columns import describe_equivalents, leave_out_equivalents
 from tamiz.sources.factory import as_source
 from tamiz.sources.views import with_metadata
 from tamiz.statistics.base import Floats
@@ -234,7 +235,8 @@ def recommend_columns(
         columns, each repeated in every fold: a forward search by MRMR; a forward search by the cross-validated score of naive Bayes
         (ROC AUC; for more than two classes balanced accuracy), or of ridge regression for a numeric target of at most 1,000 numbers
         and indicators in a row; and the ranking by permutation importance in gradient boosting (above 100 columns by tree
-        importance). Paths of wide or long tables end with fewer columns.
+        importance). Paths of wide or long tables end with fewer columns. Of equivalent columns (copies, one-to-one recodings) the
+        one with the fewest missing values is then used; a note names the others.
     models : list of str, default=None
         Names of models, as in `CrossValidated`. None is logistic regression and naive Bayes for classes, ridge regression for a
         numeric target, and 5 nearest neighbours, a random forest and gradient boosting. The one with the best score on all columns
@@ -298,7 +300,7 @@ def recommend_columns(
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> found = recommend_columns(X, y, models=["logistic", "naive_bayes"])
     >>> found.recommended, len(found.columns)
-    ('wrapper', 4)
+    ('wrapper', 3)
     """
     rng = make_rng(random_state)
     check_integer("n_splits", n_splits, low=2)
@@ -316,6 +318,10 @@ def recommend_columns(
         whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("recommend_columns requires a target, but the target y is None.")
+        equivalence_notes: list[str] = []
+        if candidates is None:
+            whole, same = leave_out_equivalents(whole)
+            equivalence_notes = describe_equivalents(same, whole.schema.names)
         source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
         schema = source.schema
         # The folds of a sample are those of a table of these rows.
@@ -369,7 +375,7 @@ def recommend_columns(
         folds_description=folds.description,
         n_samples=len(folds.used_rows),
         n_columns=len(schema.used),
-        notes=notes,
+        notes=(*notes, *equivalence_notes),
         seed=seed,
     )
 

@@ -278,17 +278,18 @@ class _Form:
         if self.kind == "power":
             return _power_text(constant, factors, named)
         if self.kind == "quotient":
-            inner = _sum_text(factors, named[:-1], 0.0)
+            inner = sum_text(factors, named[:-1], 0.0)
             quotient = f"{inner if len(factors) == 1 else f'({inner})'} / {named[-1]}"
-            return _sum_text([1.0], [quotient], constant)
+            return sum_text([1.0], [quotient], constant)
         if self.kind == "product":
             named = [" × ".join(named)]
         elif self.kind == "share":
             named = [f"{named[0]} / ({named[0]} + {named[1]})"]
-        return _sum_text(factors, named, constant)
+        return sum_text(factors, named, constant)
 
 
-def _sum_text(factors: Sequence[float], terms: Sequence[str], constant: float) -> str:
+def sum_text(factors: Sequence[float], terms: Sequence[str], constant: float) -> str:
+    """Return a sum of terms with factors, and a constant, as text."""
     parts = []
     # The first term is not subtracted if another one is added.
     for factor, term in sorted(zip(factors, terms, strict=True), key=lambda part: part[0] < 0):

@@ -80,9 +80,10 @@ method_options = bundle_options(
         click.option(
             "--measure",
             type=click.Choice(list(MEASURES)),
-            help="The association of redundancy. pearson: the largest absolute correlation with a selected column; linear: the R2 "
+            help="The association of redundancy. kinds: the largest one with a selected column, for numbers the correlation, for "
+            "categories Cramer's V, for both the correlation ratio; pearson: the largest absolute correlation; linear: the R2 "
             "of the regression on all selected columns; symmetric-uncertainty: the largest one with a selected column, which "
-            "finds relations of any form.  [default: pearson]",
+            "finds relations of any form.  [default: kinds]",
         ),
         click.option(
             "--threshold",
@@ -90,7 +91,7 @@ method_options = bundle_options(
             metavar="X",
             help="For stability the smallest share of the halves that must select a column, usually from 0.6 to 0.9; for "
             "redundancy the smallest association of a dropped column.  [default: for stability 0.75, or from --n-features and "
-            "--max-false; for redundancy 0.95]",
+            "--max-false; for redundancy 0.95, with kinds 0.9]",
         ),
         click.option(
             "--n-pairs",

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from tamiz.sources.schema import Schema
 
 # The measures of `RedundancyFilter`, whose module would import numpy, and how a sentence calls the association of two numbers.
-MEASURES = {"pearson": "correlation", "linear": "R2", "symmetric-uncertainty": "symmetric uncertainty"}
+MEASURES = {
+    "kinds": "association",
+    "pearson": "correlation",
+    "linear": "R2",
+    "symmetric-uncertainty": "symmetric uncertainty",
+}
 
 
 @dataclass(frozen=True)
@@ -322,10 +327,10 @@ class _Redundancy(_RelevanceMethod):
         position = {name: j for j, name in enumerate(schema.names)}
         n_kept = int(selector.support_.sum())
         counts = f"{n_kept:,} of {count_with_noun(len(schema.used), 'column')} {'is' if n_kept == 1 else 'are'} kept"
-        sentences = [f"Redundancy filter with measure {measure}, threshold {selector.threshold:g}: {counts}."]
+        sentences = [f"Redundancy filter with measure {measure}, threshold {selector._threshold:g}: {counts}."]
         for name, by in selector.determined_by_.items():
             numeric = all(schema.columns[position[one]].is_number for one in (name, *by))
-            kind = MEASURES[measure if numeric else "symmetric-uncertainty"]
+            kind = MEASURES[measure if numeric or measure == "kinds" else "symmetric-uncertainty"]
             n_rows = selector.n_common_rows_.get(name, schema.n_rows)
             rows = f" on {n_rows:,} rows" if n_rows < schema.n_rows else ""
             value = f"{kind} {selector.associations_[position[name]]:.4g}{rows}"
@@ -338,7 +343,7 @@ class _Redundancy(_RelevanceMethod):
         records = _column_records(selector, association=selector.associations_)
         return {
             "measure": selector.measure,
-            "threshold": selector.threshold,
+            "threshold": selector._threshold,
             "relevance": None if selector.relevance is None else _label(selector.relevance),
             "all_columns": [
                 {

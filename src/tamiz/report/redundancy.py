@@ -1,4 +1,4 @@
-"""Redundancy: the matrix of symmetric uncertainties, its strongest pairs, and the groups of redundant columns."""
+"""Redundancy: the matrix of associations, its strongest pairs, the groups of redundant columns, and sums of columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence
     names : list of str
         The columns in display order.
     shares : list of float
-        The symmetric uncertainties of the pairs (0, 1), (0, 2), ..
+        The associations of the pairs (0, 1), (0, 2), ..
     groups : list of lists of str
     """
     n = len(names)
@@ -61,7 +61,7 @@ def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence
                 zmax=1,
                 xgap=1 if n <= _MAX_LABELS else 0,
                 ygap=1 if n <= _MAX_LABELS else 0,
-                hovertemplate="%{y}<br>%{x}<br>symmetric uncertainty %{z:.2f}<extra></extra>",
+                hovertemplate="%{y}<br>%{x}<br>association %{z:.2f}<extra></extra>",
                 colorscale=_SCALE,
                 colorbar={
                     "orientation": "h",
@@ -137,7 +137,8 @@ def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
         return None
     names, groups = found.columns, found.groups
     shares = [step / _STEPS for step in found.pair_steps]
-    pairs = sorted(zip(shares, itertools.combinations(names, 2), strict=True), key=lambda pair: -pair[0])
+    measures = [found.measures[k] for k in found.pair_measures]
+    pairs = sorted(zip(shares, itertools.combinations(names, 2), measures, strict=True), key=lambda pair: -pair[0])
     grouped = {name for group in groups for name in group.columns}
     # A constant column is not compared, and not worth keeping.
     columns = [column.name for column in result.table.columns if not (column.exclusion or column.constant)]
@@ -146,7 +147,11 @@ def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
         "lead": _lead(found, pairs),
         "title": _title(pairs),
         "drawn": _matrix_caption(found),
-        "pairs": [{"names": pair, "share": f"{share:.2f}", "percent": f"{100 * share:.1f}"} for share, pair in pairs[:_MAX_PAIRS]],
+        "pairs": [
+            {"names": pair, "share": f"{share:.2f}", "measure": measure, "percent": f"{100 * share:.1f}"}
+            for share, pair, measure in pairs[:_MAX_PAIRS]
+        ],
+        "sums": found.sums,
         "n_pairs": found.n_columns * (found.n_columns - 1) // 2,
         "chart": matrix_chart(names, shares, [group.columns for group in groups]),
         "width": matrix_width(len(names)),
@@ -169,23 +174,25 @@ def _group(group: RedundantGroup, threshold: float) -> dict[str, Any]:
     return {
         "columns": group.columns,
         "keep": group.keep,
-        "min_value": f"{max(group.min_value, threshold):.2f}",
+        "weakest": _value_text(group.measure, max(group.min_value, threshold)),
         "n": len(group.columns),
     }
 
 
-def _lead(redundancy: RedundancyRecord, pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
+def _value_text(measure: str, value: float) -> str:
+    return "equal values" if measure == "equal" else f"{measure} {value:.2f}"
+
+
+def _lead(redundancy: RedundancyRecord, pairs: Sequence[tuple[float, tuple[str, str], str]]) -> str:
     groups, n = redundancy.groups, count_with_noun(redundancy.n_columns, "column")
     if not groups:
-        (share, names) = pairs[0]
-        if share == 0:
-            return f"Every pair of the {n} has a symmetric uncertainty below 0.01."
+        share, names, measure = pairs[0]
+        strongest = f"{join_column_names(names)} ({_value_text(measure, share)})"
         if share >= redundancy.threshold:
-            pair = f"{join_column_names(names)} have a symmetric uncertainty of {share:.2f}"
-            return f"{pair}, but there are too few rows to call them redundant."
+            return f"{strongest} are not called redundant: there are too few rows with both values."
         return (
-            f"No two of the {n} are redundant: the largest symmetric uncertainty is {share:.2f} ({join_column_names(names)}), "
-            f"below the threshold of {redundancy.threshold:g}."
+            f"No two of the {n} are redundant: the strongest pair is {strongest}, below the threshold of "
+            f"{redundancy.threshold:g}."
         )
     words = f"{join_column_names(groups[0].columns, limit=4)} are redundant"
     grouped = sum(len(group.columns) for group in groups)
@@ -199,16 +206,14 @@ def _lead(redundancy: RedundancyRecord, pairs: Sequence[tuple[float, tuple[str, 
     return f"{words}: {count_with_noun(len(groups), 'such group')} contain {grouped:,} of the {n}."
 
 
-def _title(pairs: Sequence[tuple[float, tuple[str, str]]]) -> str:
-    share, names = pairs[0]
-    if not share:
-        return "Every pair of columns has a symmetric uncertainty below 0.01"
-    return f"{join_column_names(names)} have the largest symmetric uncertainty: {share:.2f}"
+def _title(pairs: Sequence[tuple[float, tuple[str, str], str]]) -> str:
+    share, names, measure = pairs[0]
+    return f"{join_column_names(names)} have the strongest association: {_value_text(measure, share)}"
 
 
 def _matrix_caption(redundancy: RedundancyRecord) -> str:
     words = (
-        "A cell is the symmetric uncertainty of two columns: 1 if each determines the other, 0 if they are independent. "
+        "A cell is the association of two columns: |r| or |rho| of numbers, Cramer's V of categories, eta of both. "
         "Similar columns are side by side; from left to right they have the same order as the rows from top to bottom"
     )
     words += "; a frame marks a group of redundant columns." if redundancy.groups else "."
@@ -221,7 +226,7 @@ def _matrix_caption(redundancy: RedundancyRecord) -> str:
 def _method_text(redundancy: RedundancyRecord, n_rows: int) -> str:
     """Return how columns were compared."""
     sample = f", on a sample of {count_with_noun(redundancy.n_rows, 'row')}" if redundancy.n_rows < n_rows else ""
-    text = f"Measure: {label_in_sentence(shorten(redundancy.measure.label, 60))}{sample}."
+    text = f"Measure: {label_in_sentence(shorten(redundancy.measure.label, 80))}{sample}."
     if redundancy.method:
         text += f" {redundancy.method}"
     if redundancy.n_not_compared:

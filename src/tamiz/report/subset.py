@@ -144,12 +144,7 @@ def discretization_note(result: StudyRecord) -> str:
     if table.classes:
         if not any(column.kind in _NUMERIC_KINDS and not column.exclusion for column in table.columns):
             return ""
-        words = "Here numbers are discretised by MDL, which uses the target"
-        return (
-            f"{words}; in the section Redundancy they are cut into intervals of equal frequency, so its values differ."
-            if result.redundancy
-            else f"{words}."
-        )
+        return "Numbers are discretised by MDL, which uses the target."
     return "Numbers, including the target, are cut into 10 intervals of equal frequency."
 
 
@@ -185,7 +180,8 @@ def _reason_sentence(reason: ColumnReason, change: float | None, subset: SubsetR
     if reason.role is not None:
         return f"{reason.role.capitalize()} by you; {effect}."
     if reason.same_as is not None:
-        return f"Identical to {join_names([reason.same_as])}, so not searched; {effect}."
+        words = f"Equivalent to {join_names([reason.same_as])} (a copy or a one-to-one recoding), so not searched"
+        return f"{words}." if change is None else f"{words}; {effect}."
     requested = _size_limit_text(reason.alternative_size, subset.sizes)
     if requested:
         there = "would be left" if reason.chosen else "there would be"

@@ -20,6 +20,7 @@ from tamiz.criteria.column_pairs import (
     recut_uncertainties,
     target_uncertainties,
 )
+from tamiz.criteria.kind_associations import REDUNDANT, associate_columns, one_sided_associations
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import resolve_relevance
 from tamiz.runtime import parallel
@@ -43,7 +44,9 @@ _MAX_CHANCE = 0.01
 _BYTES_PER_PAIR = 48.0
 _PLAN_ADVICE = "Fewer columns (a RankSelector before it, or kinds) take less time."
 _ASSOCIATIONS = {"pearson": "a correlation", "linear": "an R2", "symmetric_uncertainty": "a symmetric uncertainty"}
-_MEASURES = tuple(_ASSOCIATIONS)
+_MEASURES = ("kinds", *_ASSOCIATIONS)
+# The default threshold of the measures but "kinds".
+_THRESHOLD = 0.95
 
 
 class RedundancyFilter(Selector):
@@ -54,13 +57,17 @@ class RedundancyFilter(Selector):
 
     Parameters
     ----------
-    measure : {"pearson", "linear", "symmetric_uncertainty"}, default="pearson"
-        The association of a column with the kept columns. "pearson" is the largest absolute correlation with one of them. "linear"
-        is the coefficient of determination R2 of its regression on all of them, which also finds sums such as total = a + b. With
-        both, a pair with a categorical column has its symmetric uncertainty. "symmetric_uncertainty" is the largest symmetric
-        uncertainty with one of them, for columns of any kind: it finds relations of any form.
-    threshold : float, default=0.95
-        Smallest association of a dropped column, above 0; 1 drops only what is determined exactly, up to rounding.
+    measure : {"kinds", "pearson", "linear", "symmetric_uncertainty"}, default="kinds"
+        The association of a column with the kept columns. "kinds" is the largest association with one of them, by the rule of the
+        report of a study: for two numbers the larger absolute value of Pearson's and Spearman's correlation, for two categories
+        Cramer's V, and for a number and a category the correlation ratio eta, all without what is due to chance. "pearson" is the
+        largest absolute correlation with one of them. "linear" is the coefficient of determination R2 of its regression on all of
+        them, which also finds sums such as total = a + b. With both, a pair with a category has its symmetric uncertainty.
+        "symmetric_uncertainty" is the largest symmetric uncertainty with one of them, for columns of any kind: it finds relations
+        of any form.
+    threshold : float, default=None
+        Smallest association of a dropped column, above 0; 1 drops only what is determined exactly, up to rounding. None is 0.9 for
+        "kinds" and 0.95 for the other measures.
     relevance : Relevance or str, default=None
         The column with the higher score is preferred, as in `RankSelector`. None is the symmetric uncertainty with the target,
         where there is one.
@@ -96,8 +103,12 @@ class RedundancyFilter(Selector):
     Constant columns, exact duplicates, and columns that are excluded as an id or as text are dropped whatever the measure. Two
     columns are compared on the rows with both values; with fewer than 10 of these, where values are missing, their association is
     0. Regressions of "linear" on several columns replace missing values by the mean, which lowers R2. A column of one value and
-    missing ones is kept. The symmetric uncertainty is that of the report of a study: numbers are cut into at most ten intervals of
-    equal frequency, and values from the threshold on are corrected for chance in small tables.
+    missing ones is kept. For the symmetric uncertainty, numbers are cut into at most ten intervals of equal frequency, and values
+    from the threshold on are corrected for chance in small tables.
+
+    With "kinds", V and eta are corrected for the number of levels, and a pair that independent columns of so few rows may reach by
+    chance has the association 0. A kept town determines its country, but a kept country does not determine the town: the town is
+    then kept too.
 
     The R2 of "linear" is computed from a Cholesky factorisation of the correlation matrix, to which each kept column adds a row:
 
@@ -113,7 +124,9 @@ class RedundancyFilter(Selector):
 
     References
     ----------
-    Hall (1999), Correlation-based feature selection for machine learning, for the symmetric uncertainty of two columns; Golub and
+    Bergsma (2013), A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42; Kelley (1935),
+    An unbiased correlation ratio measure, PNAS 21; Hall (1999), Correlation-based feature selection for machine learning, for the
+    symmetric uncertainty of two columns; Golub and
     Van Loan (2013), Matrix Computations, sections 4.2 and 5.4, for the factorisation.
 
     Examples
@@ -136,7 +149,7 @@ class RedundancyFilter(Selector):
 
     invariants: ClassVar[Invariants] = {
         "measure": OneOf(*_MEASURES),
-        "threshold": Number(0.0, 1.0),
+        "threshold": Nullable(Number(0.0, 1.0)),
         "relevance": Nullable(InstanceOf(Relevance, str)),
         "support_": BoolArray("p"),
         "determined_by_": InstanceOf(dict),
@@ -147,9 +160,9 @@ class RedundancyFilter(Selector):
 
     def __init__(
         self,
-        measure: str = "pearson",
+        measure: str = "kinds",
         *,
-        threshold: float = 0.95,
+        threshold: float | None = None,
         relevance: Relevance | str | None = None,
         max_seconds: float | None = None,
     ) -> None:
@@ -157,6 +170,12 @@ class RedundancyFilter(Selector):
         self.threshold = threshold
         self.relevance = relevance
         self.max_seconds = max_seconds
+
+    @property
+    def _threshold(self) -> float:
+        if self.threshold is not None:
+            return self.threshold
+        return REDUNDANT if self.measure == "kinds" else _THRESHOLD
 
     def _criterion(self) -> Relevance | None:
         return resolve_relevance(self.relevance)
@@ -184,7 +203,7 @@ class RedundancyFilter(Selector):
             For the relevance, as in `RankSelector`.
         """
         measure = check_choice("measure", self.measure, _MEASURES)
-        threshold = check_real("threshold", check_positive("threshold", self.threshold), high=1.0)
+        threshold = check_real("threshold", check_positive("threshold", self._threshold), high=1.0)
         limit = TimeLimit(self.max_seconds)
         with parallel.thread_session():
             source = self._open_source(X, y, sample_weight, groups)
@@ -252,6 +271,9 @@ def _chance_warnings(
     threshold: float,
 ) -> list[str]:
     """Return warnings where kept numeric columns may determine a column of noise: one of them, or several together."""
+    if measure == "kinds":
+        # Chance is part of the rule.
+        return []
     is_number = [source.schema.columns[j].is_number for j in varied.tolist()]
     n_determining = [len(by) for i, by in enumerate(determined) if by and is_number[i] and is_number[by[0]]]
     if not n_determining:
@@ -324,15 +346,20 @@ class _ColumnAssociations:
     """
 
     def __init__(self, source: Source, varied: NDArray[np.intp], measure: str, threshold: float) -> None:
+        self.threshold = min(threshold, 1.0 - ROUNDING)
+        self.correlations: Floats | None = None
+        if measure == "kinds":
+            found = associate_columns(source, varied.tolist())
+            self.pairs = one_sided_associations(found, source, self.threshold)
+            self.n_common, self.numeric = found.n_common, varied[:0]
+            return
         p = len(varied)
         check_memory(
             _BYTES_PER_PAIR * p * p,
             f"The associations of {p:,} columns with each other",
             "Keep fewer columns first, with RankSelector.",
         )
-        self.threshold = min(threshold, 1.0 - ROUNDING)
         self.pairs = np.zeros((p, p))
-        self.correlations: Floats | None = None
         self.n_common = count_common_rows(source, varied.tolist())
         is_number = np.array([source.schema.columns[j].is_number for j in varied.tolist()], dtype=bool)
         self.numeric = np.flatnonzero(is_number)

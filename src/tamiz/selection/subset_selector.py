@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria.base import Merit, MultiOutputMerit
+from tamiz.criteria.kind_associations import COPY
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_merit_and_search,
@@ -34,6 +35,7 @@ from tamiz.search.journal import Journal
 from tamiz.search.recursive_elimination import RecursiveElimination
 from tamiz.search.runner import SearchJob, SearchPlan
 from tamiz.search.stopping import StoppingRule, TargetMerit
+from tamiz.selection.equivalent_columns import leave_out_equivalents
 from tamiz.selection.permutation_null import (
     MIN_PERMUTATIONS,
     MIN_PREDICTION_MERITS,
@@ -48,7 +50,7 @@ from tamiz.sources.date_parts import expand_dates
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import record_features
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import has_all_rows, with_metadata, with_target
+from tamiz.sources.views import has_all_rows, select_columns, with_metadata, with_target
 from tamiz.storage.invariants import (
     BoolArray,
     InstanceOf,
@@ -60,6 +62,8 @@ from tamiz.storage.invariants import (
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import NaNCheckEvaluator
 
+# Pairs of equivalent columns that a warning names.
+_MAX_PAIRS = 3
 # A selection is not chance if a selected column has this p-value, times the number of columns that were searched.
 _SIGNIFICANT = 0.001
 # A search of more microseconds is repeated at most five times, or not at all, to find out whether its merit is chance.
@@ -258,6 +262,8 @@ class SubsetSelector(Selector):
         best = None if archive.best is None else archive.mask(archive.best)
         free = np.isin(np.arange(schema.n_columns), [j for unit in job.problem.units for j in unit.tolist()])
         set_warnings = job.evaluator.subset_warnings(best, free) if best is not None and whole else []
+        if best is not None and whole and not self.allow_duplicates:
+            set_warnings = [*set_warnings, *self._equivalence_warnings(job, np.flatnonzero(best))]
         warn_user([*schema.fit_notes, *duplicate_notes, *job.evaluator.notes(), *set_warnings])
         subset_notes = [] if best is None else job.evaluator.subset_notes(best)
         self.merit_name_ = job.evaluator.name
@@ -276,6 +282,38 @@ class SubsetSelector(Selector):
         """Return the permutation null distribution of the merit on the table of `fit` if it may be chance, else None."""
         with parallel.thread_session(self.n_jobs):
             return self._find_chance(self._make_job(source, None, None, None, copy.deepcopy(self.random_state), {})[0])
+
+    def _equivalence_warnings(self, job: SearchJob, selected: NDArray[np.intp]) -> list[str]:
+        """Return a warning on selected columns that are copies or recodings of each other, unless they had to be selected."""
+        if len(selected) < 2:
+            return []
+        source = select_columns(job.source, selected.tolist())
+        same = leave_out_equivalents(source, job.problem, COPY)[1]
+        names = source.schema.names
+        pairs = [f"{names[j]!r} and {names[kept]!r}" for j, kept in same.items()]
+        if not pairs:
+            return []
+        more = f", and {len(pairs) - _MAX_PAIRS:,} more" if len(pairs) > _MAX_PAIRS else ""
+        return [
+            f"Selected columns are copies or recodings of each other: {', '.join(pairs[:_MAX_PAIRS])}{more}. One of a pair is "
+            "enough; RedundancyFilter(threshold=0.99) before the search keeps one."
+        ]
+
+    def _without_equivalents(self, source: Source) -> tuple[Source, dict[int, int]]:
+        """Return the table with one column of each set of equivalent ones, and the others with the one that is kept.
+
+        All columns are kept if duplicates are allowed, or if too few columns for `n_features` would be left.
+        """
+        search = choose_merit_and_search(resolve_merit(self.merit), resolve_search(self.search), source.schema)[1]
+        search, schema = _with_date_parts(search, source.schema), source.schema
+        if self.allow_duplicates:
+            return source, {}
+        kept, same = leave_out_equivalents(source, search.make_problem(schema.names, schema.used, self.n_features))
+        try:
+            search.make_problem(schema.names, kept.schema.used, self.n_features)
+        except ValueError:
+            return source, {}
+        return kept, same
 
     def _warn_of_chance(self, null: PermutationNull | None) -> None:
         """Warn of a selection whose merit may be chance."""

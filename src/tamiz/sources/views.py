@@ -44,8 +44,10 @@ def slice_rows(source: Source, start: int, stop: int) -> Source:
     return _RowSlice(source, start, stop)
 
 
-def select_columns(source: Source, columns: Collection[int], reason: str = "it is not selected") -> Source:
-    """Return a view in which all other columns are excluded for the given reason."""
+def select_columns(
+    source: Source, columns: Collection[int], reason: str | Mapping[int, str] = "it is not selected"
+) -> Source:
+    """Return a view in which all other columns are excluded for the given reason, or for that of each column."""
     return _ColumnSubset(source, columns, reason)
 
 
@@ -237,7 +239,7 @@ class _RowSlice(_View):
 
 
 class _ColumnSubset(_View):
-    def __init__(self, table: Source, columns: Collection[int], reason: str) -> None:
+    def __init__(self, table: Source, columns: Collection[int], reason: str | Mapping[int, str]) -> None:
         super().__init__(table)
         selected = {int(j) for j in columns}
         self.schema = replace(
@@ -245,7 +247,7 @@ class _ColumnSubset(_View):
             columns=tuple(
                 column
                 if j in selected or column.exclusion_reason is not None
-                else replace(column, exclusion_reason=reason)
+                else replace(column, exclusion_reason=reason if isinstance(reason, str) else reason[j])
                 for j, column in enumerate(table.schema.columns)
             ),
         )

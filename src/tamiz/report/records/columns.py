@@ -248,11 +248,12 @@ class RankingRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RedundantGroup:
-    """Columns of which every pair is redundant, the one to keep, and the smallest value of a pair."""
+    """Columns of which every pair is redundant, the one to keep, and the smallest association of a pair with its measure."""
 
     columns: tuple[str, ...]
     keep: str
     min_value: float
+    measure: str
 
     def __post_init__(self) -> None:
         check_known("the column to keep", self.keep, self.columns)
@@ -262,14 +263,18 @@ class RedundantGroup:
 class RedundancyRecord:
     """The redundancy of the columns: all pairs of the most similar columns, and the groups among all columns.
 
-    `pair_steps` has one byte, of 255 steps, for each pair (0, 1), (0, 2), .. of `columns`. `n_columns` were compared, and
-    `n_not_compared` were too many.
+    `pair_steps` has one byte, of 255 steps, for each pair (0, 1), (0, 2), .. of `columns`, and `pair_measures` one byte with the
+    position of its measure in `measures`. `sums` are sentences on columns that a few others determine. `n_columns` were
+    compared, and `n_not_compared` were too many.
     """
 
     measure: Named
     columns: tuple[str, ...]
     pair_steps: bytes
+    measures: tuple[str, ...]
+    pair_measures: bytes
     groups: tuple[RedundantGroup, ...]
+    sums: tuple[str, ...]
     threshold: float
     n_columns: int
     n_not_compared: int
@@ -278,7 +283,9 @@ class RedundancyRecord:
 
     def __post_init__(self) -> None:
         n = len(self.columns)
-        check_lengths(pairs=n * (n - 1) // 2, values=self.pair_steps)
+        check_lengths(pairs=n * (n - 1) // 2, values=self.pair_steps, measures=self.pair_measures)
+        if max(self.pair_measures, default=0) >= len(self.measures):
+            raise ValueError("a pair has an unknown measure")
         if n < 2:
             raise ValueError("fewer than two columns")
 
@@ -333,7 +340,7 @@ class SimilarColumn:
 class ColumnReason:
     """Why a column is in the subset or out of it.
 
-    `same_as` is the identical column that was searched in its place, and `group` the columns that are selected together with it.
+    `same_as` is the equivalent column that was searched in its place, and `group` the columns that are selected together with it.
     `alternative_merit` and `alternative_size` are those of the subset with this column and its group flipped. `relevance` is the
     symmetric uncertainty with the target, and `similar` the selected columns that are most similar.
     """

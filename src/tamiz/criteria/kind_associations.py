@@ -1,0 +1,541 @@
+"""Associations of two columns by their kinds (correlation, Cramer's V, correlation ratio), and equivalent columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import betainc, betaincinv, gammaln
+
+from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, count_common_rows
+from tamiz.runtime import parallel
+from tamiz.runtime.validation import check_memory
+from tamiz.sources.base import Source
+from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
+from tamiz.sources.views import positive_weight_rows, select_columns, weight_array, without_target
+from tamiz.statistics.base import Codes, Floats, divide_or_zero, is_missing
+
+# The smallest association of redundant columns, of equivalent ones, and of those that are equal but for their scale or names.
+REDUNDANT, EQUIVALENT, COPY = 0.9, 0.99, 0.9999
+# The probability that any pair of independent columns counts as associated, at most.
+_CHANCE = 0.01
+# A correlation of the values counts only where that of the ranks is at least this share of it: an outlier of both columns alone
+# makes no copy.
+_MIN_RANK_SHARE = 0.5
+# Correlations of ranks in which missing values may hide a redundant or an equivalent pair: they are computed on the common rows.
+_DOUBTFUL = ((0.8, REDUNDANT), (0.96, COPY))
+# A category with more levels than this, and with fewer rows a level, may be an id. Recodings have nearly as many levels.
+_MAX_LEVELS, _MIN_LEVEL_ROWS, _MIN_LEVEL_SHARE = 20, 20, 0.9
+_TILE, _CHUNK_ROWS = 512, 2**15
+# Numbers of 3 to so many values, and fewer than a fifth of the rows, may be codes of categories; not where there are very many.
+_MAX_CODES, _MAX_CODE_WORK = 50, 20_000_000_000
+# Contingency tables of more cells are counted by their pairs of values.
+_MAX_CELLS = 2**16
+_BYTES_PER_PAIR, _BYTES_PER_VALUE = 80.0, 48.0
+MEASURES = ("equal", "|r|", "|rho|", "V", "eta", "eta of ranks")
+_EQUAL, _R, _RHO, _V, _ETA, _RANK_ETA = range(len(MEASURES))
+
+
+@dataclass(frozen=True)
+class KindAssociations:
+    r"""The association of every pair of some columns, in [0, 1], by a measure that depends on their kinds.
+
+    Attributes
+    ----------
+    columns : ndarray of column numbers
+    values : ndarray of shape (n_columns, n_columns)
+        The association; 0 on the diagonal.
+    measures : ndarray of shape (n_columns, n_columns), uint8
+        The measure of each pair, as a position in `MEASURES`.
+    supported : ndarray of shape (n_columns, n_columns), bool
+        Whether independent columns would hardly have such an association in any pair.
+    n_common : ndarray of shape (n_columns, n_columns)
+        The number of rows with both values.
+
+    Notes
+    -----
+    All measures use the rows with both values, with their weights.
+
+    Two numbers: the larger of the absolute values of Pearson's and Spearman's correlation; Pearson's counts only where Spearman's
+    is at least half of it, so that an outlier of both columns alone makes no association.
+
+    Two categories, or numbers of 3 to 50 values that may be codes of categories: Cramer's V with the bias correction of Bergsma.
+    With :math:`\varphi^2 = \chi^2 / n`,
+
+    .. math:: V^2 = \frac{\max(0, \varphi^2 - (k - 1)(l - 1) / (n - 1))}{\min(\tilde k, \tilde l) - 1}, \quad
+        \tilde k = k - \frac{(k - 1)^2}{n - 1}
+
+    It is 1 also where one column determines the other, such as town and country, because the smaller number of levels counts.
+
+    For numbers it counts only where it is larger than the other measures.
+
+    A number and a category: the correlation ratio eta, of the values or of the ranks, the larger one under the condition above.
+    :math:`\eta^2 = 1 - (1 - \eta_0^2)(n - 1) / (n - k)` is corrected for the k levels (Kelley's epsilon squared).
+
+    A pair is `supported` if it has at least 10 common rows where values are missing, if random pairings of the two columns have at
+    least 100 outcomes for every pair of columns, and if a correlation or a correlation ratio as large has a probability of at most
+    .01 / (number of pairs) in independent normal columns. A category of more than 20 levels, and of fewer than 20 rows a level, may
+    be an id that determines whatever is constant in its levels: it is supported only with categories of as many levels (90 %).
+    Equal columns (with other names of the levels) are always supported. Rows of a group count as one row for chance.
+
+    Cost O(n p^2) for n rows and p columns. The table is in memory.
+
+    References
+    ----------
+    Bergsma (2013), A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42; Kelley
+    (1935), An unbiased correlation ratio measure, PNAS 21.
+    """
+
+    columns: NDArray[np.intp]
+    values: Floats
+    measures: NDArray[np.uint8]
+    supported: NDArray[np.bool_]
+    n_common: NDArray[np.int64]
+
+    @property
+    def beyond_chance(self) -> Floats:
+        """The associations, 0 where they may be chance."""
+        return np.where(self.supported, self.values, 0.0)
+
+    def measure(self, i: int, j: int) -> str:
+        """Return the name of the measure of the pair at two positions."""
+        return MEASURES[self.measures[i, j]]
+
+
+def associate_columns(source: Source, columns: Sequence[int]) -> KindAssociations:
+    """Return the associations of every pair of columns."""
+    p = len(columns)
+    check_memory(
+        _BYTES_PER_PAIR * p * p + _BYTES_PER_VALUE * p * source.schema.n_rows,
+        f"The associations of {p:,} columns with each other",
+        "Keep fewer columns first, with RankSelector.",
+    )
+    table = positive_weight_rows(without_target(source))
+    schema = table.schema
+    values, measures = np.zeros((p, p)), np.zeros((p, p), dtype=np.uint8)
+    n_common = count_common_rows(table, columns)
+    supported = n_common >= min(MIN_COMMON_ROWS, schema.n_rows)
+    weight = weight_array(table)
+    weight = np.ones(schema.n_rows) if weight is None else weight
+    # Rows of a group may be one observation.
+    n_independent = (
+        schema.n_effective if table.groups is None else min(schema.n_effective, len(np.unique(table.groups)))
+    )
+    weight = weight * (n_independent / weight.sum())
+    counted = _common_weights(table, columns, weight)
+    is_number = np.array([schema.columns[j].is_number for j in columns], dtype=bool)
+    numeric, nominal = np.flatnonzero(is_number), np.flatnonzero(~is_number)
+    alpha = _CHANCE / max(p * (p - 1) // 2, 1)
+    numbers, _ = read_numbers(table, [columns[k] for k in numeric.tolist()])
+    codes = _read_codes(table, [columns[k] for k in nominal.tolist()])
+    ranks = _ranks(numbers, weight)
+    variety, levels = np.zeros((2, p))
+    for k, one in zip([*numeric, *nominal], [*ranks.T, *codes], strict=True):
+        variety[k], levels[k] = _log_orders(one, weight)
+    share = divide_or_zero(variety, counted.diagonal())
+    supported &= np.minimum(share, share[:, None]) * counted >= -np.log(alpha)
+    # A category of few rows a level may be an id, which determines whatever is constant in its levels: it only has recodings.
+    is_fine = ~is_number & (levels > np.maximum(_MAX_LEVELS, counted.diagonal() / _MIN_LEVEL_ROWS))
+    alike = np.minimum(levels, levels[:, None]) >= _MIN_LEVEL_SHARE * np.maximum(levels, levels[:, None])
+    supported &= ~(is_fine | is_fine[:, None]) | (alike & ~is_number & ~is_number[:, None])
+    enough = supported.copy()
+    if len(numeric):
+        here = np.ix_(numeric, numeric)
+        r, rho = _correlate(numbers, weight), _correlate(ranks, weight)
+        _refine_ranks(numbers, weight, rho)
+        values[here], measures[here] = _larger(r, rho, _R, _RHO)
+        supported[here] &= values[here] >= _critical_correlation(counted[here], alpha)
+    if len(numeric) and len(nominal):
+        here = np.ix_(nominal, numeric)
+        eta, chance = _correlation_ratios(codes, numbers, weight, counted[here])
+        rank_eta, rank_chance = _correlation_ratios(codes, ranks, weight, counted[here])
+        values[here], measures[here] = _larger(eta, rank_eta, _ETA, _RANK_ETA)
+        supported[here] &= np.where(measures[here] == _ETA, chance, rank_chance) <= alpha
+        there = np.ix_(numeric, nominal)
+        values[there], measures[there], supported[there] = values[here].T, measures[here].T, supported[here].T
+    as_codes = _codes_of_numbers(numbers, codes)
+    coded = np.concatenate([nominal, numeric[list(as_codes)]]).astype(np.intp)
+    if len(coded) > 1:
+        here = np.ix_(coded, coded)
+        v = _cramers_v([*codes, *as_codes.values()], weight, counted[here])
+        larger = v > values[here] + 1e-9
+        larger[: len(nominal), : len(nominal)] = True
+        values[here], measures[here] = np.where(larger, v, values[here]), np.where(larger, _V, measures[here])
+        supported[here] |= larger & enough[here]
+    _set_equal(table, columns, values, measures, supported)
+    np.fill_diagonal(values, 0.0)
+    return KindAssociations(np.array(columns, dtype=np.intp), values, measures, supported, n_common)
+
+
+def _larger(plain: Floats, ranked: Floats, one: int, other: int) -> tuple[Floats, NDArray[np.uint8]]:
+    plain = np.where(ranked >= _MIN_RANK_SHARE * plain, plain, 0.0)
+    # Up to rounding the plain measure is named.
+    is_ranked = ranked > plain + 1e-9
+    return np.clip(np.maximum(plain, ranked), 0.0, 1.0), np.where(is_ranked, other, one).astype(np.uint8)
+
+
+def read_numbers(table: Source, columns: list[int]) -> tuple[Floats, Floats]:
+    """Return numbers of shape (n_rows, n_columns), divided by the largest absolute value of each column, and these values."""
+    numbers = np.empty((table.schema.n_rows, len(columns)))
+    for block in table.blocks(columns) if columns else ():
+        for k, j in enumerate(columns):
+            numbers[block.rows.start : block.rows.stop, k] = block.column(j)
+    with np.errstate(invalid="ignore"):
+        largest = np.fmax.reduce(np.abs(numbers), axis=0, initial=0.0)
+    scale: Floats = np.where(largest > 0, largest, 1.0)
+    return numbers / scale, scale
+
+
+def _read_codes(table: Source, columns: list[int]) -> list[Codes]:
+    return [np.concatenate([np.asarray(block.column(j)) for block in table.blocks([j])]) for j in columns]
+
+
+def _codes_of_numbers(numbers: Floats, codes: list[Codes]) -> dict[int, Codes]:
+    """Return the codes of the numeric columns that have few values, by their position; none where there are very many levels."""
+    found = {}
+    n = len(numbers)
+    for k in range(numbers.shape[1]):
+        values = numbers[:, k]
+        # Most columns have many values in their first rows.
+        if len(np.unique(values[:1000])) <= _MAX_CODES + 1:
+            present = ~np.isnan(values)
+            levels, of_rows = np.unique(values[present], return_inverse=True)
+            if 3 <= len(levels) <= min(_MAX_CODES, n // 5):
+                found[k] = np.full(n, -1, dtype=np.int32)
+                found[k][present] = of_rows
+    n_levels = sum(int(one.max(initial=0)) + 1 for one in [*codes, *found.values()] if one.max(initial=0) < _MAX_CODES)
+    return found if n_levels**2 * n <= _MAX_CODE_WORK else {}
+
+
+def _ranks(numbers: Floats, weight: Floats) -> Floats:
+    """Return the mid-ranks of every column among its present values, as sums of weights."""
+    ranks = np.full(numbers.shape, np.nan)
+
+    def rank(k: int) -> None:
+        rows = np.flatnonzero(~np.isnan(numbers[:, k]))
+        ranks[rows, k] = _mid_ranks(numbers[rows, k], weight[rows])
+
+    parallel.run_blocks(rank, range(numbers.shape[1]))
+    return ranks
+
+
+def _mid_ranks(values: Floats, weight: Floats) -> Floats:
+    order = np.argsort(values, kind="stable")
+    if not len(order):
+        return np.empty(0)
+    ascending = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
+    weights = np.add.reduceat(weight[order], starts)
+    ranks = np.empty(len(values))
+    ranks[order] = np.repeat(np.cumsum(weights) - weights / 2, np.diff(starts, append=len(values)))
+    return ranks
+
+
+def _log_orders(values: NDArray[Any], weight: Floats) -> tuple[float, int]:
+    """Return the logarithm of the number of different orders of the present values, and the number of different values."""
+    present = ~is_missing(values)
+    found, at = np.unique(values[present], return_inverse=True)
+    counts = np.bincount(at, weights=weight[present])
+    return float(gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()), len(found)
+
+
+def _common_weights(table: Source, columns: Sequence[int], weight: Floats) -> Floats:
+    """Return the weight of the rows in which both of two columns have a value."""
+    p = len(columns)
+    incomplete = [k for k, j in enumerate(columns) if table.schema.columns[j].n_missing]
+    common = np.full((p, p), weight.sum())
+    if incomplete:
+        present = np.column_stack(
+            [
+                np.concatenate(
+                    [~is_missing(np.asarray(block.column(columns[k]))) for block in table.blocks([columns[k]])]
+                )
+                for k in incomplete
+            ]
+        ).astype(np.float64)
+        both = present.T @ (present * weight[:, None])
+        common[incomplete] = both.diagonal()[:, None]
+        common[:, incomplete] = np.minimum(common[:, incomplete], both.diagonal())
+        common[np.ix_(incomplete, incomplete)] = both
+    return common
+
+
+def _correlate(values: Floats, weight: Floats) -> Floats:
+    """Return the absolute correlations of all pairs of columns, each on the rows with both values; 0 where one is constant."""
+    m = values.shape[1]
+    missing = np.isnan(values)
+    present = (~missing).astype(np.float64)
+    total = np.maximum(weight @ present, 1e-300)
+    centred = np.where(missing, 0.0, values)
+    centred -= present * (weight @ centred / total)
+    deviation = np.sqrt(weight @ centred**2 / total)
+    centred *= divide_or_zero(1.0, deviation)
+    found = np.empty((m, m))
+    complete = not missing.any()
+
+    def fill(start: int) -> None:
+        here = slice(start, start + _TILE)
+        own = centred[:, here] * weight[:, None]
+        products = own.T @ centred
+        if complete:
+            found[here] = np.abs(products) / weight.sum()
+            return
+        both = np.maximum((present[:, here] * weight[:, None]).T @ present, 1e-300)
+        first = (own.T @ present) / both
+        second = ((present[:, here] * weight[:, None]).T @ centred) / both
+        first_variance = ((own * centred[:, here]).T @ present) / both - first**2
+        second_variance = ((present[:, here] * weight[:, None]).T @ centred**2) / both - second**2
+        # A variance that is only rounding is none.
+        varied = (first_variance > 1e-9) & (second_variance > 1e-9)
+        scale = np.sqrt(np.where(varied, first_variance * second_variance, 1.0))
+        found[here] = np.where(varied, np.abs(products / both - first * second) / scale, 0.0)
+
+    parallel.run_blocks(fill, range(0, m, _TILE))
+    return np.minimum(np.maximum(found, found.T), 1.0)
+
+
+def _refine_ranks(numbers: Floats, weight: Floats, rho: Floats) -> None:
+    """Rank the common rows of pairs whose correlation of ranks may be too small because of missing values."""
+    incomplete: NDArray[np.bool_] = np.asarray(np.isnan(numbers).any(axis=0))
+    doubtful = np.any([(rho >= low) & (rho < high) for low, high in _DOUBTFUL], axis=0)
+    first, second = np.nonzero(np.triu(doubtful & (incomplete | incomplete[:, None]), 1))
+
+    def refine(at: int) -> None:
+        i, j = first[at], second[at]
+        rows = ~np.isnan(numbers[:, i] + numbers[:, j])
+        pair = np.column_stack([_mid_ranks(numbers[rows, k], weight[rows]) for k in (i, j)])
+        rho[i, j] = rho[j, i] = _correlate(pair, weight[rows])[0, 1]
+
+    parallel.run_blocks(refine, range(len(first)))
+
+
+def _critical_correlation(n: Floats, alpha: float) -> Floats:
+    """Return the absolute correlation that independent normal columns of n rows exceed with probability alpha."""
+    sizes, where = np.unique(n, return_inverse=True)
+    tail = betaincinv(np.maximum(sizes - 2, 1e-3) / 2, 0.5, alpha)
+    critical: Floats = np.where(sizes > 2, np.sqrt(1.0 - tail), 2.0)
+    return critical[where].reshape(n.shape)
+
+
+def _cramers_v(codes: list[Codes], weight: Floats, counted: Floats) -> Floats:
+    c = len(codes)
+    phi, levels = np.zeros((c, c)), np.ones((c, c))
+    sizes = np.array([int(one.max(initial=-1)) + 1 for one in codes])
+    # Pairs of columns of few levels are products of indicators; those of many levels, and of many rows, are counted one by one.
+    is_large = sizes**2 > 6e5 / max(len(weight), 1) + 60
+    tiles: list[list[int]] = [[]]
+    for k in np.flatnonzero(~is_large).tolist():
+        if tiles[-1] and sizes[[*tiles[-1], k]].sum() > _TILE:
+            tiles.append([])
+        tiles[-1].append(k)
+
+    def fill_tile(at: tuple[int, int]) -> None:
+        one, other = (tiles[k] for k in at)
+        found, first, second = _tile_phi(codes, sizes, one, other, weight)
+        here, there = np.ix_(one, other), np.ix_(other, one)
+        phi[here], phi[there], levels[here], levels[there] = found, found.T, first, second.T
+
+    def fill_pair(at: tuple[int, int]) -> None:
+        i, j = at
+        phi[i, j], levels[i, j], levels[j, i] = _pair_phi(codes[i], codes[j], weight)
+        phi[j, i] = phi[i, j]
+
+    if tiles[0]:
+        parallel.run_blocks(fill_tile, [(i, j) for i in range(len(tiles)) for j in range(i, len(tiles))])
+    pairs = np.nonzero(np.triu(is_large | is_large[:, None], 1))
+    parallel.run_blocks(fill_pair, zip(*(side.tolist() for side in pairs), strict=True))
+    # The levels of the first column, and those of the second one.
+    first_levels, second_levels = levels, levels.T
+    n = np.maximum(counted - 1, 1e-9)
+    free = (first_levels - 1) * (second_levels - 1)
+    smaller = np.minimum(
+        first_levels - 1 - (first_levels - 1) ** 2 / n, second_levels - 1 - (second_levels - 1) ** 2 / n
+    )
+    v = np.sqrt(np.clip(divide_or_zero(np.maximum(phi - free / n, 0.0), np.maximum(smaller, 0.0)), 0.0, 1.0))
+    # Both orders of a pair may differ in the last bit.
+    return np.maximum(v, v.T)
+
+
+def _tile_phi(
+    codes: list[Codes], sizes: NDArray[np.intp], one: list[int], other: list[int], weight: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return phi squared of every column of one tile with every column of another, and their numbers of levels."""
+    counts = np.zeros((sizes[one].sum(), sizes[other].sum()))
+    for start in range(0, len(weight), _CHUNK_ROWS):
+        here = slice(start, start + _CHUNK_ROWS)
+        left, right = (_indicators([codes[k][here] for k in tile], sizes[tile]) for tile in (one, other))
+        counts += left.T @ (right * weight[here, None].astype(np.float32))
+    starts = [np.concatenate([[0], np.cumsum(sizes[tile])[:-1]]) for tile in (one, other)]
+    owner = [np.repeat(np.arange(len(tile)), sizes[tile]) for tile in (one, other)]
+    rows = np.add.reduceat(counts, starts[1], axis=1)
+    columns = np.add.reduceat(counts, starts[0], axis=0)
+    total = np.add.reduceat(rows, starts[0], axis=0)
+    parts = divide_or_zero(counts**2, rows[:, owner[1]] * columns[owner[0]])
+    phi = np.add.reduceat(np.add.reduceat(parts, starts[1], axis=1), starts[0], axis=0) - (total > 0)
+    first = np.add.reduceat((rows > 0).astype(np.float64), starts[0], axis=0)
+    second = np.add.reduceat((columns > 0).astype(np.float64), starts[1], axis=1)
+    return phi, first, second
+
+
+def _indicators(codes: list[Codes], sizes: NDArray[np.intp]) -> NDArray[np.float32]:
+    return np.concatenate(
+        [(one[:, None] == np.arange(size)) for one, size in zip(codes, sizes.tolist(), strict=True)], axis=1
+    ).astype(np.float32)
+
+
+def _pair_table(a: NDArray[Any], b: NDArray[Any], weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the cells with rows of a contingency table, the sums of their rows and columns, and the two numbers of levels."""
+    a, b = a.astype(np.int64), b.astype(np.int64)
+    height, width = int(a.max(initial=0)) + 1, int(b.max(initial=0)) + 1
+    at = a * width + b
+    if height * width <= max(_MAX_CELLS, len(a)):
+        table: Floats = np.bincount(at, weights=weight, minlength=height * width).astype(np.float64)
+        cells = np.flatnonzero(table)
+        counts = table[cells]
+    else:
+        cells, at = np.unique(at, return_inverse=True)
+        counts = np.bincount(at, weights=weight).astype(np.float64)
+    rows, columns = (np.bincount(one, weights=weight).astype(np.float64) for one in (a, b))
+    return (
+        counts,
+        rows[cells // width],
+        columns[cells % width],
+        np.array([(rows > 0).sum(), (columns > 0).sum()], float),
+    )
+
+
+def _pair_phi(one: Codes, other: Codes, weight: Floats) -> tuple[float, float, float]:
+    both = (one >= 0) & (other >= 0)
+    if not both.any():
+        return 0.0, 1.0, 1.0
+    counts, rows, columns, levels = _pair_table(one[both], other[both], weight[both])
+    return float((counts**2 / (rows * columns)).sum()) - 1.0, float(levels[0]), float(levels[1])
+
+
+def _correlation_ratios(codes: list[Codes], numbers: Floats, weight: Floats, counted: Floats) -> tuple[Floats, Floats]:
+    """Return eta of every category (rows) with every number (columns), and the probability of one as large by chance."""
+    missing = np.isnan(numbers)
+    present = (~missing).astype(np.float64)
+    total = np.maximum(weight @ present, 1e-300)
+    centred = np.where(missing, 0.0, numbers)
+    centred -= present * (weight @ centred / total)
+    eta, chance = (np.zeros((len(codes), numbers.shape[1])) for _ in range(2))
+
+    def fill(k: int) -> None:
+        rows = np.flatnonzero(codes[k] >= 0)
+        if not len(rows):
+            return
+        indicators = csr_array((weight[rows], codes[k][rows], np.arange(len(rows) + 1)))
+        sums, sizes = indicators.T @ centred[rows], indicators.T @ present[rows]
+        whole, n = sums.sum(axis=0), np.maximum(sizes.sum(axis=0), 1e-300)
+        between = divide_or_zero(sums**2, sizes).sum(axis=0) - whole**2 / n
+        around = weight[rows] @ centred[rows] ** 2 - whole**2 / n
+        varied = around > 1e-12 * np.maximum(weight @ centred**2, 1e-300)
+        within = np.clip(1.0 - divide_or_zero(between, np.where(varied, around, 0.0)), 0.0, 1.0)
+        within = np.where(varied, within, 1.0)
+        levels = (sizes > 0).sum(axis=0)
+        free = counted[k] - levels
+        eta[k] = np.where(
+            free > 0, np.sqrt(np.clip(1.0 - within * (counted[k] - 1) / np.maximum(free, 1e-9), 0.0, 1.0)), 0
+        )
+        # The unexplained share of independent normal numbers has a beta distribution.
+        usable = (free > 0) & (levels > 1)
+        chance[k] = np.where(usable, betainc(np.maximum(free, 1e-9) / 2, np.maximum(levels - 1, 1) / 2, within), 1.0)
+
+    parallel.run_blocks(fill, range(len(codes)))
+    return eta, chance
+
+
+def _set_equal(
+    table: Source,
+    columns: Sequence[int],
+    values: Floats,
+    measures: NDArray[np.uint8],
+    supported: NDArray[np.bool_],
+) -> None:
+    """Set the association of equal columns to 1, whatever their number of values."""
+    fingerprints = compute_fingerprints(select_columns(table, columns), rows=False, distinct_values=False).columns
+    position = {j: k for k, j in enumerate(columns)}
+    equal: dict[int, list[int]] = {}
+    for later, first in find_duplicate_columns(table, fingerprints).items():
+        equal.setdefault(position[first], [position[first]]).append(position[later])
+    for group in equal.values():
+        here = np.ix_(group, group)
+        values[here], measures[here], supported[here] = 1.0, _EQUAL, True
+
+
+def one_sided_associations(found: KindAssociations, source: Source, threshold: float) -> Floats:
+    r"""Return how far each column (rows) determines each other one (columns): the association, or 0 where it determines it less.
+
+    Parameters
+    ----------
+    found : KindAssociations
+    source : Source
+        The table of the associations.
+    threshold : float
+        Only associations from this on are tested, and pairs of numbers are not: of these each determines the other.
+
+    Notes
+    -----
+    A town determines its country, but not the other way round. The association of a category j with a column i that determines it
+    is the square root of Goodman and Kruskal's tau, the share of the Gini variance of j that i explains:
+
+    .. math:: \tau = \frac{P(\text{two rows of equal } i \text{ have equal } j) - \sum_b p_b^2}{1 - \sum_b p_b^2}
+
+    For a number of many values, rows of equal i are neighbours in its order. For two categories of two levels it is V, as eta is
+    for numbers, so the thresholds are the same.
+    """
+    sided = found.beyond_chance
+    explained = _ExplainedVariance(source)
+    is_category = np.isin(found.measures, (_V, _ETA, _RANK_ETA))
+    for i, k in zip(*np.nonzero((sided >= threshold) & is_category), strict=True):
+        # eta is the association of the number that the category determines.
+        is_eta = found.measures[i, k] != _V and source.schema.columns[found.columns[k]].is_number
+        if not is_eta and explained(int(found.columns[i]), int(found.columns[k])) < threshold**2:
+            sided[i, k] = 0.0
+    return sided
+
+
+class _ExplainedVariance:
+    """Goodman and Kruskal's tau of two columns, with the codes of columns that were read before."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = positive_weight_rows(without_target(source))
+        weight = weight_array(self._source)
+        self._weight = np.ones(self._source.schema.n_rows) if weight is None else weight
+        self._values: dict[int, NDArray[Any]] = {}
+        self._coded: dict[int, bool] = {}
+
+    def __call__(self, i: int, j: int) -> float:
+        """Return the share of the variance of a coded column j that column i explains."""
+        a, b = self._read(i), self._read(j)
+        both = ~(is_missing(a) | is_missing(b))
+        a, b, weight = a[both], b[both], self._weight[both]
+        total = weight.sum()
+        alone = float(((np.bincount(b, weights=weight) / total) ** 2).sum()) if total > 0 else 1.0
+        if alone >= 1.0:
+            return 0.0
+        if self._coded[i]:
+            counts, rows, _, _ = _pair_table(a, b, weight)
+            same = float((counts**2 / rows).sum() / total)
+        else:
+            ordered = b[np.argsort(a, kind="stable")]
+            same = float((ordered[1:] == ordered[:-1]).mean())
+        return (same - alone) / (1.0 - alone)
+
+    def _read(self, j: int) -> NDArray[Any]:
+        """Return codes, -1 where missing, or the numbers of a column of many values."""
+        if j not in self._values:
+            values = np.concatenate([np.asarray(block.column(j)) for block in self._source.blocks([j])])
+            levels, of_rows = np.unique(values[~is_missing(values)], return_inverse=True)
+            coded = not self._source.schema.columns[j].is_number or len(levels) <= max(len(values) // 5, 2)
+            if coded:
+                codes = np.full(len(values), -1, dtype=np.int32)
+                codes[~is_missing(values)] = of_rows
+                values = codes
+            self._values[j], self._coded[j] = values, coded
+        return self._values[j]

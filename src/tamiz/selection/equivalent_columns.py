@@ -1,0 +1,118 @@
+"""Equivalent columns: copies and one-to-one recodings, of which a search needs only one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from tamiz.criteria.kind_associations import EQUIVALENT, associate_columns, one_sided_associations
+from tamiz.search.base import Problem
+from tamiz.sources.base import Source
+from tamiz.sources.views import select_columns, select_rows
+
+# Limits: columns that are compared at all, and rows of a sample: 8e9 pairs of columns times rows take some seconds of one core.
+_MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_WORK = 3000, 100_000, 1000, 8_000_000_000
+# Pairs that a sentence names.
+_MAX_NAMED = 5
+
+
+def equivalent_columns(
+    source: Source,
+    columns: Sequence[int] | None = None,
+    required: Collection[int] = (),
+    threshold: float = EQUIVALENT,
+) -> dict[int, int]:
+    """Return the columns that are equivalent to another one, each with that one, which is to be kept.
+
+    Parameters
+    ----------
+    source : Source
+    columns : sequence of column numbers, default=None
+        The columns to compare; None is all used ones that are not constant.
+    required : collection of column numbers
+        Columns that are always kept.
+    threshold : float, default=0.99
+
+    Notes
+    -----
+    Two columns are equivalent if their association (`KindAssociations`) is at least the threshold, and if each determines the other
+    (`one_sided_associations`): copies that are equal, linear or monotone, with noise of up to 2 % of the variance, and one-to-one
+    recodings. At least half of the rows of the rarer column must have both values. Of equivalent columns that with the fewest
+    missing values is kept, of equals the first. Cost as of `associate_columns`.
+    """
+    schema = source.schema
+    if columns is None:
+        columns = [j for j in schema.used.tolist() if not schema.columns[j].constant]
+    if len(columns) < 2:
+        return {}
+    found = associate_columns(source, columns)
+    present = found.n_common.diagonal()
+    sided = one_sided_associations(found, source, threshold)
+    same = np.minimum(sided, sided.T) >= threshold
+    same &= 2 * found.n_common >= np.minimum(present, present[:, None])
+    order = sorted(
+        range(len(columns)),
+        key=lambda k: (columns[k] not in required, schema.columns[columns[k]].n_missing, columns[k]),
+    )
+    kept: list[int] = []
+    kept_for: dict[int, int] = {}
+    for k in order:
+        partner = next((i for i in kept if same[k, i]), None)
+        if partner is None or columns[k] in required:
+            kept.append(k)
+        else:
+            kept_for[columns[k]] = columns[partner]
+    return dict(sorted(kept_for.items()))
+
+
+def leave_out_equivalents(
+    source: Source, problem: Problem | None = None, threshold: float = EQUIVALENT
+) -> tuple[Source, dict[int, int]]:
+    """Return a view of the table with one column of each set of equivalent ones, and the others with the one that is kept.
+
+    Parameters
+    ----------
+    source : Source
+    problem : Problem, default=None
+        The problem of a search. Columns that it fixes, or starts with, are kept; those that it excludes and those of column groups
+        are not compared.
+    threshold : float, default=0.99
+        As in `equivalent_columns`.
+
+    Notes
+    -----
+    Of more than 3,000 columns, and of a table with infinite values, all are kept. Of very many rows evenly spaced ones are
+    compared.
+    """
+    schema = source.schema
+    columns = [j for j in schema.used.tolist() if not schema.columns[j].constant]
+    required: set[int] = set()
+    if problem is not None:
+        grouped = {int(j) for unit in problem.units if len(unit) > 1 for j in unit}
+        columns = [j for j in columns if not problem.excluded[j] and j not in grouped]
+        required = {j for j in columns if problem.fixed[j] or (problem.start is not None and problem.start[j])}
+    if not 2 <= len(columns) <= _MAX_COLUMNS or source.infinite_digest:
+        return source, {}
+    n_rows = min(_MAX_ROWS, max(_MIN_ROWS, _MAX_WORK // len(columns) ** 2))
+    rows = source
+    if n_rows < schema.n_rows:
+        rows = select_rows(source, np.linspace(0, schema.n_rows - 1, n_rows).astype(np.intp))
+        columns = [j for j in columns if j in rows.schema.used and not rows.schema.columns[j].constant]
+    same = equivalent_columns(rows, columns, required, threshold)
+    if not same:
+        return source, {}
+    reasons = {j: f"it is equivalent to {schema.names[kept]!r}" for j, kept in same.items()}
+    return select_columns(source, [j for j in schema.used.tolist() if j not in same], reasons), same
+
+
+def describe_equivalents(same: Mapping[int, int], names: Sequence[str]) -> list[str]:
+    """Return a note on columns that are left out because others are equivalent, in a list that is empty if there are none."""
+    if not same:
+        return []
+    pairs = [f"{names[j]!r} is equivalent to {names[kept]!r}" for j, kept in same.items()]
+    more = f", and {len(pairs) - _MAX_NAMED:,} more" if len(pairs) > _MAX_NAMED else ""
+    number = "1 column is" if len(pairs) == 1 else f"{len(pairs):,} columns are"
+    return [
+        f"{number} not searched, as a copy or a one-to-one recoding of another one: {', '.join(pairs[:_MAX_NAMED])}{more}."
+    ]
