@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
+import numpy as np
 from sklearn.base import clone
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
@@ -50,6 +51,15 @@ _MIN_NOISE_ROWS = 20
 _REQUEST_HINT = "Ask for it with assess=True (--assess)."
 
 
+class LeakageScores(TypedDict):
+    """The fields of a `LeakageExclusion` that an evaluation adds."""
+
+    model: str
+    scoring: str
+    with_leaks: float
+    without_leaks: float
+
+
 @dataclass(frozen=True)
 class ModelEvaluation:
     """The rows, folds and score by which one study evaluates its selections.
@@ -70,6 +80,8 @@ class ModelEvaluation:
     missing : {"distribute", "category"}
         How criteria from counts treat missing values.
     budget : Budget
+    max_rows : int or None
+        The most rows of a sample.
     """
 
     source: Source
@@ -80,6 +92,7 @@ class ModelEvaluation:
     notes: tuple[str, ...]
     missing: MissingRule = "distribute"
     budget: Budget = DEFAULT_BUDGET
+    max_rows: int | None = None
 
     def recommend(
         self, selector: SubsetSelector, search_seconds: float
@@ -116,6 +129,36 @@ class ModelEvaluation:
         else:
             warn_user(["The effect of the subset on models was not computed: its search fails in the folds."])
         return describe_recommendation(found, self.notes), effect
+
+    def score_with_leaks(self, with_leaks: Source, found: RecommendationRecord) -> LeakageScores | None:
+        """Return the score of the model that decides on all columns, with the columns of possible leakage and without.
+
+        None if it cannot be computed. The rows and folds are those of the recommendation.
+        """
+        from tamiz.assessment.fold_scores import ignore_known_warnings, resolve_scorings, score_models
+        from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
+        from tamiz.models.named_models import resolve_models
+
+        rows, _ = sample_rows(with_leaks, self.max_rows, self.n_splits, make_rng(self.seed))
+        rows, _ = drop_zero_weights(rows)
+        try:
+            with capture_warnings(), ignore_known_warnings():
+                # The folds of the table without the leaks, in which other rows may be equal.
+                folds = draw_folds(drop_zero_weights(self.source)[0], self.n_splits, make_rng(self.seed))
+                models, _ = resolve_models([found.deciding], rows.schema)
+                scorings, _ = resolve_scorings([found.scores[0].id], rows, folds, models.values())
+                every = np.ones((1, rows.schema.n_columns), dtype=bool)
+                values, _ = score_models(models, rows, folds, scorings, every, self.seed % 2**31)
+        except (DataError, MemoryError) as error:
+            self._skip_or_raise("The score with possible target leakage", error, requested=False)
+            return None
+        without = next(one for one in found.candidates if one.id == "all_columns")
+        return {
+            "model": next(one.label for one in found.models if one.id == found.deciding),
+            "scoring": found.scores[0].id,
+            "with_leaks": float(values[found.deciding].mean()),
+            "without_leaks": without.scores[0][[one.id for one in found.models].index(found.deciding)].mean,
+        }
 
     def assess(self, selector: SubsetSelector, search_seconds: float) -> AssessmentRecord | None:
         """Return the assessment of a fitted selector (`selection_report`); None if that takes too long, or fails.
@@ -303,7 +346,7 @@ def prepare_evaluation(
 
     most, n_splits = evaluation_size(source.schema, budget)
     rows, notes = sample_rows(source, most, n_splits, make_rng(seed))
-    return ModelEvaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes), missing, budget)
+    return ModelEvaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes), missing, budget, most)
 
 
 def _candidate_id(selector: SubsetSelector) -> str:

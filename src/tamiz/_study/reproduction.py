@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,11 @@ _MAX_REPR_LENGTH = 120
 
 
 def describe_reproduction(
-    function: Callable[..., Any], arguments: Mapping[str, Any], schema: Schema, selector: SubsetSelector | None
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    schema: Schema,
+    selector: SubsetSelector | None,
+    excluded: Sequence[str] = (),
 ) -> ReproductionRecord:
     """Return the code that reproduces a study, for a reader with the table in the working folder.
 
@@ -42,6 +47,8 @@ def describe_reproduction(
     schema : Schema
     selector : SubsetSelector or None
         The selector of the subset, if there is one.
+    excluded : sequence of str, default=()
+        The columns that the study set aside.
     """
     changed = _changed_arguments(function, arguments)
     try:
@@ -51,6 +58,10 @@ def describe_reproduction(
     script = _Script(changed, schema)
     script.add_study()
     if selector is not None:
+        if excluded:
+            others = selector.search_.get_params(deep=False)["excluded"] or ()
+            selector = copy(selector)
+            selector.search = clone(selector.search_).set_params(excluded=[*others, *excluded])
         script.add_selection(selector)
     return ReproductionRecord(
         command=command,

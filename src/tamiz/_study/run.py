@@ -14,7 +14,7 @@ from tamiz._study.map_records import describe_map
 from tamiz._study.maps import MapRequest, StudyMap, fit_map
 from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.model_descriptions import withhold_recommendation
-from tamiz._study.models import ModelEvaluation, prepare_evaluation
+from tamiz._study.models import LeakageScores, ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
@@ -45,6 +45,7 @@ class Evaluated:
     model_effect: ModelEffectRecord | None = None
     assessment: AssessmentRecord | None = None
     noise_experiment: NoiseExperimentRecord | None = None
+    leakage_scores: LeakageScores | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class StudyRun:
     seed : int
     search_seed : int
         Seed of the search and of its evaluation.
+    with_leaks : Source or None
+        The table with the columns of possible leakage, None if none are set aside.
     """
 
     steps: StepRunner
@@ -76,6 +79,7 @@ class StudyRun:
     semi_synthetic: int
     scoring: str | None
     points: bool
+    with_leaks: Source | None = None
 
     @property
     def source(self) -> Source:
@@ -207,10 +211,13 @@ class StudyRun:
             "the noise experiment",
         )
         recommendation, model_effect = recommended or (None, None)
+        leakage_scores = None
+        if self.with_leaks is not None and recommendation is not None:
+            leakage_scores = evaluation.score_with_leaks(self.with_leaks, recommendation)
         chance = self._find_chance(selector, subset, assessed)
         if recommendation is not None and chance is not None:
             recommendation = withhold_recommendation(recommendation, chance.sentence)
-        return Evaluated(recommendation, model_effect, assessed, experiment)
+        return Evaluated(recommendation, model_effect, assessed, experiment, leakage_scores)
 
     def _find_chance(
         self, selector: SubsetSelector, subset: SubsetRecord | None, assessed: AssessmentRecord | None
