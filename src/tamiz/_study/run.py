@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from tamiz._study.map_colors import describe_clusters, describe_colors
 from tamiz._study.map_records import describe_map
 from tamiz._study.maps import MapRequest, StudyMap, fit_map
 from tamiz._study.mean_rank import describe_mean_rank
-from tamiz._study.model_descriptions import withhold_recommendation
+from tamiz._study.model_descriptions import perfect_score_warnings, withhold_recommendation
 from tamiz._study.models import LeakageScores, ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
@@ -65,6 +65,8 @@ class StudyRun:
         Seed of the search and of its evaluation.
     with_leaks : Source or None
         The table with the columns of possible leakage, None if none are set aside.
+    leaking : frozenset of str
+        The columns that alone predict the target almost perfectly.
     """
 
     steps: StepRunner
@@ -80,6 +82,7 @@ class StudyRun:
     scoring: str | None
     points: bool
     with_leaks: Source | None = None
+    leaking: frozenset[str] = frozenset()
 
     @property
     def source(self) -> Source:
@@ -105,7 +108,8 @@ class StudyRun:
                 "the mean rank over all criteria",
             )
             ranking = replace(scored, mean_rank=mean_rank)
-            ranking = replace(ranking, at_chance=describe_chance_level(self.source, ranking, self.missing))
+            at_chance = describe_chance_level(self.source, ranking, self.missing)
+            ranking = replace(ranking, at_chance=tuple(one for one in at_chance if one.name not in self.leaking))
         redundancy = self.steps.run_optional(
             "redundancy",
             lambda: describe_redundancy(self.source, ranking, self.missing, self.budget),
@@ -119,7 +123,9 @@ class StudyRun:
         A search that was not requested and cannot be run, such as one by cross-validation of three rows, is skipped with a warning.
         """
         try:
-            subset = self.steps.run_step("subset", lambda: _search_subset(selector, self.source, self.steps))
+            subset = self.steps.run_step(
+                "subset", lambda: _search_subset(selector, self.source, self.steps, self.leaking)
+            )
         except (DataError, MemoryError) as error:
             if requested:
                 raise
@@ -211,6 +217,7 @@ class StudyRun:
             "the noise experiment",
         )
         recommendation, model_effect = recommended or (None, None)
+        warn_user([] if recommendation is None else perfect_score_warnings(recommendation))
         leakage_scores = None
         if self.with_leaks is not None and recommendation is not None:
             leakage_scores = evaluation.score_with_leaks(self.with_leaks, recommendation)
@@ -223,7 +230,12 @@ class StudyRun:
         self, selector: SubsetSelector, subset: SubsetRecord | None, assessed: AssessmentRecord | None
     ) -> PermutationNull | None:
         """Return the permutation null distribution of the merit if it may be chance: that of the assessment, where there is one."""
-        if subset is None or not subset.columns or self.steps.interruption_note is not None:
+        if (
+            subset is None
+            or not subset.columns
+            or not self.leaking.isdisjoint(subset.columns)
+            or self.steps.interruption_note is not None
+        ):
             return None
         if assessed is None or assessed.null is None:
             null = selector._chance_null(self.source)
@@ -260,7 +272,9 @@ class StudyRun:
         return (*colors, *(() if clusters is None else (clusters,)))
 
 
-def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) -> SubsetRecord | None:
+def _search_subset(
+    selector: SubsetSelector, source: Source, steps: StepRunner, leaking: Collection[str]
+) -> SubsetRecord | None:
     try:
         # The evaluation of the study compares the merit with chance.
         with capture_warnings() as messages:
@@ -270,6 +284,9 @@ def _search_subset(selector: SubsetSelector, source: Source, steps: StepRunner) 
         if not hasattr(selector, "archive_"):
             return None
     finally:
-        warn_user(messages)
+        # A column that predicts the target by its missing values may have no information in the others.
+        warn_user(
+            [one for one in messages if "above chance" not in one or not any(repr(name) in one for name in leaking)]
+        )
     merit = Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_)
     return describe_subset(selector, merit, Named(**method_label(searches, selector.search_)))

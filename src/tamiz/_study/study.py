@@ -240,6 +240,7 @@ def study(
             scoring=scoring,
             points=bool(points),
             with_leaks=None if exclusion is None else whole,
+            leaking=table.leaking,
         )
         ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
         ranking, redundancy = study_run.rank(ranked)

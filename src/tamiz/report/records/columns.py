@@ -141,6 +141,11 @@ class TableRecord:
     columns: tuple[ColumnSummary, ...]
 
     @property
+    def leaking(self) -> frozenset[str]:
+        """The columns that alone predict the target almost perfectly: no section states that they may be chance."""
+        return frozenset(leak.name for leak in self.leakage if leak.predictor != "formula")
+
+    @property
     def n_used_columns(self) -> int:
         """The number of columns that are not excluded."""
         return sum(not column.exclusion for column in self.columns)
