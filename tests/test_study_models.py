@@ -8,7 +8,6 @@ import tamiz
 from tamiz import SubsetSelector
 from tamiz._study import models
 from tamiz.assessment import compare_columns, recommend_columns, run_noise_experiment
-from tamiz.assessment.candidate_selections import default_candidates
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.models import named_models

@@ -15,7 +15,7 @@ def test_the_permutation_null_of_the_assessment_is_the_one_that_is_stated():
     source = open_source(rng.normal(size=(60, 200)), rng.permutation(np.arange(60) % 2).astype(str))
     selector = SubsetSelector().fit(source)
     subset = SimpleNamespace(columns=("x1",))
-    study = SimpleNamespace(source=source, steps=SimpleNamespace(interruption_note=None))
+    study = SimpleNamespace(source=source, leaking=frozenset(), steps=SimpleNamespace(interruption_note=None))
 
     def find(merits, **more):
         null = SimpleNamespace(merits=merits, observed=0.5, statistic="merit", shuffling="shuffled among all rows")

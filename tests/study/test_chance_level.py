@@ -8,8 +8,11 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 import tamiz
-from tamiz.criteria import JMI, FisherScore, InformationGain, SymmetricUncertainty
+from tamiz import open_source
+from tamiz._study.ranking import describe_chance_level
+from tamiz.criteria import JMI, FisherScore, GainRatio, InformationGain, SymmetricUncertainty
 from tamiz.report.ranking import collect_ranking
+from tamiz.search import BestFirst
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -87,6 +90,26 @@ def test_a_selected_column_at_chance_level_is_warned_of_once():
     assert len([one for one in by_jmi.record.warnings if "above chance" in one]) == (
         "patient" in by_jmi.record.subset.columns
     )
+
+
+@pytest.mark.parametrize("selected", [False, True])
+def test_a_column_that_predicts_the_target_is_nowhere_called_chance(selected):
+    rng = np.random.default_rng(0)
+    y = rng.random(N) < 0.5
+    word = pd.Series(rng.choice([f"w{k}" for k in range(40)], N))
+    # The text is missing in one class, and says nothing in the other.
+    X = pd.DataFrame({"reason": word.where(y), "other": rng.permutation(word), "x": rng.normal(size=N)})
+    search = BestFirst(fixed=["reason"], excluded=["other", "x"]) if selected else None
+    asked = {"relevances": [InformationGain(), GainRatio()], "maps": [], "assess": False, "keep_leaks": True}
+    record = tamiz.study(X, np.where(y, "ill", "well"), search=search, **asked).record
+    assert [leak.name for leak in record.table.leakage] == ["reason"]
+    source = open_source(X, np.where(y, "ill", "well"))
+    named = [one.name for one in describe_chance_level(source, record.ranking, "distribute")]
+    assert "reason" in named
+    assert [one.name for one in record.ranking.at_chance] == [name for name in named if name != "reason"]
+    shown = collect_ranking(record)
+    assert not [text for text in (*record.warnings, shown["at_chance"]) if "reason" in text and "chance" in text]
+    assert not shown["lead"].startswith("reason") or "no evidence" not in shown["lead"]
 
 
 def first_sentences(X, y, **more):

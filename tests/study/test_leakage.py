@@ -1,23 +1,31 @@
 """Synthetic target leakage is found, and columns that are only good predictors are not reported."""
 
 import re
+import warnings
 from importlib.resources import files
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_blobs
-from sklearn.metrics import adjusted_mutual_info_score, balanced_accuracy_score, r2_score
+from sklearn.metrics import adjusted_mutual_info_score, balanced_accuracy_score, r2_score, roc_auc_score
+from sklearn.naive_bayes import GaussianNB
 
 from tamiz import open_source, study
-from tamiz._study.leakage import find_leakage, leakage_warnings
+from tamiz._study.leakage import exclude_leaks, find_leakage, leakage_warnings
 from tamiz._study.leakage_scores import ClassScorer, NumericScorer, stratified_folds
+from tamiz._study.model_descriptions import describe_recommendation
+from tamiz._study.models import prepare_evaluation
 from tamiz._study.redundancy import describe_redundancy
 from tamiz._study.table import describe_table
+from tamiz.assessment import recommend_columns
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.exceptions import TamizWarning
+from tamiz.models.folds import draw_folds
 from tamiz.report.records.columns import Coverage
+from tamiz.search import BestFirst
 from tamiz.sources import column_storage, duplicate_detection
+from tamiz.sources.views import select_columns
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
 
@@ -395,14 +403,101 @@ def test_many_rows_are_scored_by_a_fixed_sample():
     assert [leak.name for leak in first] == ["leak"]
 
 
-def test_a_study_warns_of_leakage_and_stores_the_warning():
-    frame, y, _ = table_without_leakage()
-    frame["leak"] = np.where(y, "paid", "open")
-    told = "^Possible target leakage: column 'leak' alone predicts 'target' with a balanced accuracy of 100%"
+def study_of(frame, y, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TamizWarning)
+        return study(frame, y, maps=[], relevances=[SymmetricUncertainty()], **more).record
+
+
+def test_a_study_sets_leaks_aside_and_warns_of_them_once():
+    frame, y, rng = table_without_leakage()
+    frame = frame.assign(leak=np.where(y, "paid", "open"), again=3 * y + rng.normal(0, 0.05, len(y)))
+    told = (
+        "^Possible target leakage: column 'leak' alone predicts 'target' with a balanced accuracy of 100% .* The same check names "
+        r"'again'\. The columns 'leak' and 'again' are set aside; keep_leaks=True \(--keep-leaks\) uses them\.$"
+    )
     with pytest.warns(TamizWarning, match=told):
-        result = study(frame, y, maps=[], assess=False, relevances=[SymmetricUncertainty()]).to_dict()
-    assert sum(bool(re.match(told, warning)) for warning in result["warnings"]) == 1
-    assert [leak["name"] for leak in result["table"]["leakage"]] == ["leak"]
+        result = study(frame, y, maps=[], assess=False, relevances=[SymmetricUncertainty()])
+    record = result.record
+    assert sum("leak" in warning for warning in record.warnings) == 1
+    assert record.leakage_exclusion.columns == ("leak", "again")
+    assert [leak.name for leak in record.table.leakage] == ["leak", "again"]
+    assert [column.exclusion for column in record.table.columns][-2:] == ["possible target leakage"] * 2
+    assert record.ranking.scores["symmetric_uncertainty"][-2:] == (None, None)
+    assert not {"leak", "again"} & {*record.subset.columns, *(reason.name for reason in record.subset.reasons)}
+    assert "2 possible leaks set aside: leak and again; keep_leaks=True (--keep-leaks) uses them." in repr(result)
+    assert "again</b> alone predicts target" in result.page()
+
+
+def test_leaks_are_used_where_the_user_asks_for_it():
+    frame, y, _ = table_without_leakage()
+    record = study_of(frame.assign(leak=y), y, assess=False, keep_leaks=True)
+    assert record.leakage_exclusion is None
+    assert record.subset.columns == ("leak",)
+    assert any("exclude it: kinds={'leak': 'id'}" in warning for warning in record.warnings)
+
+
+def excluded_columns(frame, y, **search):
+    source = open_source(frame, y)
+    problem = BestFirst(**search).make_problem(source.schema.names, source.schema.used, None)
+    kept, exclusion = exclude_leaks(source, find_leakage(source), problem)
+    assert {*source.schema.names} - {kept.schema.names[j] for j in kept.schema.used} == {
+        *(exclusion.columns if exclusion else ())
+    }
+    return exclusion and exclusion.columns
+
+
+def test_required_leaks_remain_and_column_groups_are_set_aside_as_a_whole():
+    frame, y, rng = table_without_leakage()
+    frame = frame.assign(one=np.where(y, "p", "q"), two=np.where(y, "q", "r"))
+    assert excluded_columns(frame, y) == ("one", "two")
+    assert excluded_columns(frame, y, fixed=["one"]) == ("two",)
+    assert excluded_columns(frame, y, start=["two", "good"]) == ("one",)
+    assert excluded_columns(frame, y, column_groups=[["fair", "two"]]) == ("fair", "one", "two")
+    assert excluded_columns(frame, y, excluded=["one"]) == ("one", "two")
+    # Without any other column, there would be nothing to study.
+    assert excluded_columns(frame[["one", "two"]], y) is None
+    parts = frame[["good", "noise"]].assign(casual=rng.poisson(30, len(y)), registered=rng.poisson(90, len(y)))
+    total = parts["casual"] + parts["registered"]
+    assert excluded_columns(parts, total) == ("casual", "registered")
+    assert excluded_columns(parts, total, fixed=["registered"]) == ("casual",)
+
+
+def test_the_score_with_leaks_is_that_of_scikit_learn_in_the_same_folds():
+    frame, y, rng = table_without_leakage(n=150)
+    frame = frame[["good", "noise"]].assign(leak=y + rng.normal(0, 0.3, len(y)))
+    whole = open_source(frame, y)
+    evaluation = prepare_evaluation(select_columns(whole, [0, 1]), None, 3, assess=True)
+    found = recommend_columns(
+        evaluation.source, candidates={}, models=["naive_bayes"], scoring=["roc_auc"], n_splits=5, random_state=3
+    )
+    scores = evaluation.score_with_leaks(whole, describe_recommendation(found, ()))
+    folds = draw_folds(evaluation.source, 5, np.random.default_rng(3))
+    expected = [
+        np.mean([
+            roc_auc_score(y[fold.test], GaussianNB().fit(X[fold.train], y[fold.train]).predict_proba(X[fold.test])[:, 1])
+            for fold in folds
+        ])
+        for X in (frame.to_numpy(), frame[["good", "noise"]].to_numpy())
+    ]  # fmt: skip
+    assert [scores["with_leaks"], scores["without_leaks"]] == pytest.approx(expected, abs=1e-9)
+    assert (scores["model"], scores["scoring"]) == ("naive Bayes", "roc_auc")
+
+
+@pytest.mark.slow
+def test_the_scores_with_leaks_and_without_are_those_of_the_best_model_in_the_same_folds():
+    frame, y, _ = table_without_leakage(n=150)
+    frame = frame[["good", "noise"]].assign(leak=np.where(y, "paid", "open"))
+    record = study_of(frame, y)
+    found, recommended = record.leakage_exclusion, record.recommendation
+    assert (found.columns, found.scoring, found.with_leaks) == (("leak",), "roc_auc", 1.0)
+    every = next(one for one in recommended.candidates if one.id == "all_columns")
+    assert found.without_leaks == max(score.mean for score in every.scores[0]) < 0.95
+    assert "leak" not in recommended.columns
+    assert re.search(r"'leak' is set aside \(AUC 1\.000 with it, 0\.\d{3} without\)", " ".join(record.warnings))
+    assert record.recommendation.n_columns == 2
+    script = record.reproduction.python
+    assert "excluded=['leak']" in script
 
 
 def test_leakage_in_a_file_is_reported_as_in_memory(tmp_path, monkeypatch):

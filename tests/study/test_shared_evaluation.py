@@ -1,5 +1,6 @@
 """All sections of a study that score columns use the same rows, folds, models and scores."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,12 +10,14 @@ import pytest
 import tamiz
 from tamiz import SubsetSelector, open_source
 from tamiz._study import models
+from tamiz._study.model_descriptions import describe_recommendation, perfect_score_warnings
 from tamiz._study.models import prepare_evaluation
-from tamiz.criteria import CFS
+from tamiz.assessment import recommend_columns
+from tamiz.criteria import CFS, MRMR
 from tamiz.report import registry
 from tamiz.report.records.codec import to_json
 from tamiz.runtime.user_warnings import capture_warnings
-from tamiz.search import BestFirst
+from tamiz.search import BestFirst, Forward
 
 
 def table(n=400, p=3, seed=0):
@@ -98,3 +101,25 @@ def test_selections_treat_missing_values_as_the_study_does(missing, n_columns):
     assert found.recommended == "cfs"
     sizes = {name: len(one.columns) for name, one in found.candidates.items()}
     assert sizes["mrmr"] == sizes["cfs"] == n_columns
+
+
+def test_a_score_of_one_names_the_fewest_columns_that_reach_it():
+    rng = np.random.default_rng(0)
+    y = np.tile([0, 1], 100)
+    X = pd.DataFrame({"noise": rng.normal(size=200), "a": rng.normal(size=200), "b": rng.normal(size=200)})
+    X["b"] += np.where(y, 8.0, -8.0) - X["a"] * 6
+    candidates = {"two": SubsetSelector(MRMR(), Forward(fixed=["a", "b"]), n_features=2)}
+
+    def warnings_of(X, **more):
+        found = recommend_columns(X, np.where(y, "ill", "well"), models=["logistic"], **more)
+        return perfect_score_warnings(describe_recommendation(found, ()))
+
+    (warning,) = warnings_of(X, candidates=candidates)
+    assert warning.startswith(
+        "The AUC of logistic regression is 1.000 on 'a' and 'b': check that their values are known before the target. If not, "
+    )
+    assert "kinds={'a': 'id'} (--kinds a=id)" in warning or "kinds={'b': 'id'} (--kinds b=id)" in warning
+    # No score of one, no warning.
+    assert warnings_of(X.drop(columns="a"), candidates={}) == []
+    (warning,) = warnings_of(pd.DataFrame(rng.normal(size=(200, 6)) + 3.0 * y[:, None]).add_prefix("x"), candidates={})
+    assert re.search(r"1\.000 on 6 columns, of which ('x\d'(, | and )){4}'x\d' are the best: check", warning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,16 +21,24 @@ from tamiz._study.leakage_scores import (
     stratified_folds,
 )
 from tamiz.assessment.target_formulas import TargetFormula, find_target_formulas
-from tamiz.report.leakage import ADJUSTED_INFORMATION, leakage_evidence
-from tamiz.report.records.columns import Coverage, LeakageFinding
+from tamiz.report.leakage import ADJUSTED_INFORMATION, exclusion_scores, leakage_evidence
+from tamiz.report.records.columns import Coverage, LeakageExclusion, LeakageFinding
 from tamiz.report.text import join_names, kinds_argument, kinds_option
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
+from tamiz.search.base import Problem
 from tamiz.sources.base import Source
 from tamiz.sources.in_memory import column_loader
 from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON, to_numbers
-from tamiz.sources.schema import Column, Schema
-from tamiz.sources.views import RowNumbers, positive_weight_row_numbers, select_rows, target_array, weight_array
+from tamiz.sources.schema import LEAKAGE_REASON, Column, Schema
+from tamiz.sources.views import (
+    RowNumbers,
+    positive_weight_row_numbers,
+    select_columns,
+    select_rows,
+    target_array,
+    weight_array,
+)
 from tamiz.statistics.base import Floats, is_missing
 
 # Limits of the sample: rows, and rows times columns (times passes over eight classes each).
@@ -230,30 +239,87 @@ def _formula_finding(found: TargetFormula, *, by_groups: bool) -> LeakageFinding
     )
 
 
-def leakage_warnings(leaking_columns: list[LeakageFinding], schema: Schema) -> list[str]:
-    """Return the warning of possible target leakage, or an empty list.
+def exclude_leaks(
+    source: Source, leaks: Sequence[LeakageFinding], problem: Problem | None
+) -> tuple[Source, LeakageExclusion | None]:
+    """Return the table without the columns of possible leakage, and their names; None if there are none.
+
+    All columns of a formula are excluded: which of them is recorded after the target is not known, and one that is honest alone
+    makes the others look honest, too. A column group of the search is excluded as a whole. Columns that the user fixed, or that the
+    search starts with, remain, and so do all columns if no other is left.
 
     Parameters
     ----------
-    leaking_columns : list of LeakageFinding
-    schema : Schema
+    source : Source
+    leaks : sequence of LeakageFinding
+    problem : Problem or None
+        The problem of the search.
     """
-    used = {column.name for column in schema.columns if column.exclusion_reason is None}
-    taking = [leak for leak in leaking_columns if not used.isdisjoint(leak.names)]
-    if not taking or schema.target is None:
+    schema, position = source.schema, {name: j for j, name in enumerate(source.schema.names)}
+    leaking = np.zeros(schema.n_columns, dtype=bool)
+    leaking[[position[name] for leak in leaks for name in leak.names]] = True
+    if problem is not None:
+        required = problem.fixed if problem.start is None else problem.fixed | problem.start
+        for unit in problem.units:
+            leaking[unit] = leaking[unit].any() and not required[unit].any()
+        leaking &= ~required
+    excluded = schema.used[leaking[schema.used]]
+    if not 0 < len(excluded) < len(schema.used):
+        return source, None
+    kept = select_columns(source, np.setdiff1d(schema.used, excluded), LEAKAGE_REASON)
+    return kept, LeakageExclusion(columns=tuple(schema.names[j] for j in excluded.tolist()))
+
+
+def leakage_warnings(
+    leaking_columns: Sequence[LeakageFinding], schema: Schema, exclusion: LeakageExclusion | None = None
+) -> list[str]:
+    """Return the warnings of possible target leakage: of the columns that are set aside, and of those that are used.
+
+    Parameters
+    ----------
+    leaking_columns : sequence of LeakageFinding
+    schema : Schema
+    exclusion : LeakageExclusion, default=None
+        The columns that are set aside; None warns only of those that are used.
+    """
+    if schema.target is None:
         return []
-    first, *rest = taking
-    # To exclude a date part, exclude the date.
-    dates = {column.name: column.date_part[0] for column in schema.columns if column.date_part is not None}
-    excluded = {dates.get(name, name): "id" for name in first.names}
-    others = list(dict.fromkeys(repr(name) for leak in rest for name in leak.names))
-    more = f" The same check names {join_names(others, limit=4)}." if rest else ""
-    columns, its, them = ("columns", "their", "them") if len(first.names) > 1 else ("column", "its", "it")
-    return [
+    warnings = []
+    if exclusion is not None:
+        names = exclusion.columns
+        leaks = [leak for leak in leaking_columns if not set(names).isdisjoint(leak.names)]
+        those = (
+            f"The columns {join_names([repr(name) for name in names])} are" if len(names) > 1 else f"{names[0]!r} is"
+        )
+        warnings.append(
+            f"{_describe_leaks(leaks, schema.target.name)} {those} set aside{exclusion_scores(exclusion)}; "
+            f"keep_leaks=True (--keep-leaks) uses {'them' if len(names) > 1 else 'it'}."
+        )
+    used = {column.name for column in schema.columns if column.exclusion_reason is None}
+    # Without some of its columns, a formula determines nothing.
+    taking = [leak for leak in leaking_columns if used.issuperset(leak.names)]
+    if taking:
+        # To exclude a date part, exclude the date.
+        dates = {column.name: column.date_part[0] for column in schema.columns if column.date_part is not None}
+        excluded = {dates.get(name, name): "id" for name in taking[0].names}
+        its, them = ("their", "them") if len(taking[0].names) > 1 else ("its", "it")
+        warnings.append(
+            f"{_describe_leaks(taking, schema.target.name)} If {its} values are not known before the target, exclude {them}: "
+            f"{kinds_argument(excluded)} ({kinds_option(excluded)})."
+        )
+    return warnings
+
+
+def _describe_leaks(leaks: list[LeakageFinding], target: str) -> str:
+    """Return the evidence of the first finding, and the names of the others."""
+    first, *rest = leaks
+    columns = "columns" if len(first.names) > 1 else "column"
+    others = list(dict.fromkeys(repr(name) for leak in rest for name in leak.names if name not in first.names))
+    more = f" The same check names {join_names(others, limit=4)}." if others else ""
+    return (
         f"Possible target leakage: {columns} {join_names([repr(name) for name in first.names])} "
-        f"{leakage_evidence(first, repr(schema.target.name))}.{more} If {its} values are not known before the target, "
-        f"exclude {them}: {kinds_argument(excluded)} ({kinds_option(excluded)})."
-    ]
+        f"{leakage_evidence(first, repr(target))}.{more}"
+    )
 
 
 def _near_perfect_predictors(
@@ -267,7 +333,7 @@ def _near_perfect_predictors(
     for one in sorted((one for one in scores if one.score.value >= least), key=lambda one: -one.score.value):
         below = prediction.scorer.sure_score if one.score.value >= prediction.scorer.sure_score else np.inf
         others = (other.score.value for other in scores if other not in (one, *leaks) and other.score.value < below)
-        if _MIN_UNEXPLAINED_RATIO * (1 - one.score.value) <= 1 - max(one.score.baseline, *others):
+        if _MIN_UNEXPLAINED_RATIO * (1 - one.score.value) <= 1 - max((one.score.baseline, *others)):
             leaks.append(one)
     return [
         LeakageFinding(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz._study.model_descriptions import (
@@ -20,6 +22,7 @@ from tamiz.report.records.models import (
     AssessmentRecord,
     ErrorRatesRecord,
     NoiseExperimentRecord,
+    RecommendationRecord,
 )
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
@@ -44,6 +47,15 @@ _N_ADDED_COLUMNS = (0, 10, 50)
 # `run_noise_experiment` requires so many.
 _MIN_NOISE_ROWS = 20
 _REQUEST_HINT = "Ask for it with assess=True (--assess)."
+
+
+class LeakageScores(TypedDict):
+    """The fields of a `LeakageExclusion` that an evaluation adds."""
+
+    model: str
+    scoring: str
+    with_leaks: float
+    without_leaks: float
 
 
 @dataclass(frozen=True)
@@ -118,6 +130,36 @@ class ModelEvaluation:
         except (DataError, MemoryError) as error:
             self._skip_or_raise("The comparison of selections", error)
             return None
+
+    def score_with_leaks(self, with_leaks: Source, found: RecommendationRecord) -> LeakageScores | None:
+        """Return the score of the model that decides on all columns, with the columns of possible leakage and without.
+
+        None if it cannot be computed. The rows and folds are those of the recommendation.
+        """
+        from tamiz.assessment.fold_scores import ignore_known_warnings, resolve_scorings, score_models
+        from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
+        from tamiz.models.named_models import resolve_models
+
+        rows, _ = sample_rows(with_leaks, self.max_rows, self.n_splits, make_rng(self.seed))
+        rows, _ = drop_zero_weights(rows)
+        try:
+            with capture_warnings(), ignore_known_warnings():
+                # The folds of the table without the leaks, in which other rows may be equal.
+                folds = draw_folds(drop_zero_weights(self.source)[0], self.n_splits, make_rng(self.seed))
+                models, _ = resolve_models([found.deciding], rows.schema)
+                scorings, _ = resolve_scorings([found.scores[0].id], rows, folds, models.values())
+                every = np.ones((1, rows.schema.n_columns), dtype=bool)
+                values, _ = score_models(models, rows, folds, scorings, every, self.seed % 2**31)
+        except (DataError, MemoryError) as error:
+            self._skip_or_raise("The score with possible target leakage", error, requested=False)
+            return None
+        without = next(one for one in found.candidates if one.id == "all_columns")
+        return {
+            "model": next(one.label for one in found.models if one.id == found.deciding),
+            "scoring": found.scores[0].id,
+            "with_leaks": float(values[found.deciding].mean()),
+            "without_leaks": without.scores[0][[one.id for one in found.models].index(found.deciding)].mean,
+        }
 
     def comparison_options(self, n_rows: int) -> dict[str, Any]:
         """Return the arguments of `recommend_columns` that repeat the comparison on a table of `n_rows` rows."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def describe_reproduction(
     schema: Schema,
     selector: SubsetSelector | None,
     comparison: Mapping[str, Any] | None,
+    excluded: Sequence[str] = (),
 ) -> ReproductionRecord:
     """Return the code that reproduces a study, for a reader with the table in the working folder.
 
@@ -48,6 +50,8 @@ def describe_reproduction(
         The selector of the subset, if there is one.
     comparison : mapping or None
         The arguments of `recommend_columns`, if it selected the columns.
+    excluded : sequence of str, default=()
+        The columns that the study set aside.
     """
     changed = _changed_arguments(function, arguments)
     try:
@@ -57,8 +61,12 @@ def describe_reproduction(
     script = _Script(changed, schema)
     script.add_study()
     if selector is not None:
+        if excluded:
+            others = selector.search_.get_params(deep=False)["excluded"] or ()
+            selector = copy(selector)
+            selector.search = clone(selector.search_).set_params(excluded=[*others, *excluded])
         script.add_selection(selector)
-    elif comparison is not None and not changed.keys() & _CANDIDATE_OPTIONS:
+    elif comparison is not None and not excluded and not changed.keys() & _CANDIDATE_OPTIONS:
         script.add_comparison(comparison)
     return ReproductionRecord(
         command=command,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,10 @@ from tamiz._study.model_descriptions import (
     describe_choice,
     describe_model_effect,
     describe_recommendation,
+    perfect_score_warnings,
     withhold_recommendation,
 )
-from tamiz._study.models import ModelEvaluation, prepare_evaluation
+from tamiz._study.models import LeakageScores, ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
@@ -64,6 +65,7 @@ class Evaluated:
     assessment: AssessmentRecord | None = None
     noise_experiment: NoiseExperimentRecord | None = None
     comparison: dict[str, Any] | None = None
+    leakage_scores: LeakageScores | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,10 @@ class StudyRun:
     seed : int
     search_seed : int
         Seed of the search and of its evaluation.
+    with_leaks : Source or None
+        The table with the columns of possible leakage, None if none are set aside.
+    leaking : frozenset of str
+        The columns that alone predict the target almost perfectly.
     """
 
     steps: StepRunner
@@ -95,6 +101,8 @@ class StudyRun:
     semi_synthetic: int
     scoring: str | None
     points: bool
+    with_leaks: Source | None = None
+    leaking: frozenset[str] = frozenset()
 
     @property
     def source(self) -> Source:
@@ -120,7 +128,8 @@ class StudyRun:
                 "the mean rank over all criteria",
             )
             ranking = replace(scored, mean_rank=mean_rank)
-            ranking = replace(ranking, at_chance=describe_chance_level(self.source, ranking, self.missing))
+            at_chance = describe_chance_level(self.source, ranking, self.missing)
+            ranking = replace(ranking, at_chance=tuple(one for one in at_chance if one.name not in self.leaking))
         redundancy = self.steps.run_optional(
             "redundancy",
             lambda: describe_redundancy(self.source, ranking, self.missing, self.budget),
@@ -138,7 +147,7 @@ class StudyRun:
         def search() -> SubsetRecord | None:
             nonlocal source, same
             source, same = selector._without_equivalents(self.source)
-            return _search_subset(selector, source, self.source, self.steps)
+            return _search_subset(selector, source, self.source, self.steps, self.leaking)
 
         try:
             subset = self.steps.run_step("subset", search)
@@ -267,8 +276,13 @@ class StudyRun:
             chance = self._find_chance_of_choice(found, source)
         if recommendation is not None and chance:
             recommendation = withhold_recommendation(recommendation, chance)
+        leakage_scores = None
+        if recommendation is not None:
+            warn_user(perfect_score_warnings(recommendation))
+            if self.with_leaks is not None:
+                leakage_scores = evaluation.score_with_leaks(self.with_leaks, recommendation)
         comparison = None if found is None or searched else evaluation.comparison_options(self.source.schema.n_rows)
-        return Evaluated(subset, recommendation, effect, assessed, experiment, comparison)
+        return Evaluated(subset, recommendation, effect, assessed, experiment, comparison, leakage_scores)
 
     def _searched_source(self, selector: SubsetSelector, *, searched: bool) -> tuple[Source, dict[int, int]]:
         """Return the table with the columns that are or were searched, and columns left out with their equivalent."""
@@ -287,7 +301,12 @@ class StudyRun:
         source: Source,
     ) -> str:
         """Return in a sentence why the subset may be chance, "" if it is not; the null of the assessment decides, if any."""
-        if subset is None or not subset.columns or self.steps.interruption_note is not None:
+        if (
+            subset is None
+            or not subset.columns
+            or not self.leaking.isdisjoint(subset.columns)
+            or self.steps.interruption_note is not None
+        ):
             return ""
         if assessed is None or assessed.null is None:
             null = selector._chance_null(source)
@@ -346,7 +365,9 @@ class StudyRun:
         return (*colors, *(() if clusters is None else (clusters,)))
 
 
-def _search_subset(selector: SubsetSelector, source: Source, table: Source, steps: StepRunner) -> SubsetRecord | None:
+def _search_subset(
+    selector: SubsetSelector, source: Source, table: Source, steps: StepRunner, leaking: Collection[str]
+) -> SubsetRecord | None:
     """Return the subset of the columns of `source`, the searched ones of the table; None if there is none."""
     try:
         # The evaluation of the study compares the merit with chance.
@@ -357,8 +378,14 @@ def _search_subset(selector: SubsetSelector, source: Source, table: Source, step
         if not hasattr(selector, "archive_"):
             return None
     finally:
-        # The section states which columns were not searched.
+        # The section states which columns were not searched. A column that predicts the target by its missing values may have no
+        # information in the others.
         unsearched = source.schema.excluded_column_notes
-        warn_user([*table.schema.excluded_column_notes, *(one for one in messages if one not in unsearched)])
+        shown = [
+            one
+            for one in messages
+            if one not in unsearched and ("above chance" not in one or not any(repr(name) in one for name in leaking))
+        ]
+        warn_user([*table.schema.excluded_column_notes, *shown])
     merit = Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_)
     return describe_subset(selector, merit, Named(**method_label(searches, selector.search_)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -15,6 +16,7 @@ from tamiz import __version__
 from tamiz._study.budget import Budget, StepRunner
 from tamiz._study.estimates import estimate_steps
 from tamiz._study.graph import RowGraph, build_row_graph, describe_graph, needs_graph
+from tamiz._study.leakage import exclude_leaks, find_leakage, leakage_warnings
 from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps, resolve_maps
 from tamiz._study.missing_values import missing_value_notes, single_value_notes
 from tamiz._study.models import column_options
@@ -35,6 +37,7 @@ from tamiz.method_lookup import choose_merit_and_search
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.majorization.pairs import MAX_FLOAT64_ROWS
 from tamiz.report.records.codec import Named
+from tamiz.report.records.columns import LeakageExclusion, LeakageFinding, TableRecord
 from tamiz.report.records.study import StudyRecord
 from tamiz.report.result import Result
 from tamiz.runtime import parallel
@@ -43,7 +46,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_imputation_notes, collect_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
-from tamiz.search.base import Search, SetSize
+from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.best_first import BestFirst
 from tamiz.search.stopping import StoppingRule
 from tamiz.selection.subset_selector import SubsetSelector
@@ -84,6 +87,7 @@ def study(
     assess: bool | None = None,
     semi_synthetic: int = 0,
     scoring: str | None = None,
+    keep_leaks: bool = False,
     points: bool | int = True,
     random_state: Seed = 0,
     n_jobs: int | None = None,
@@ -133,6 +137,10 @@ def study(
     scoring : str, default=None
         The scikit-learn scorer of that evaluation. None is the area under the ROC curve for classes, and R2 for a numeric target.
         It may differ from the scorer of the merit.
+    keep_leaks : bool, default=False
+        Whether columns of possible target leakage, alone or by a formula, are used. By default they are set aside: no section uses
+        them, and the result states the score of the best model with them and without. A column that the search has `fixed` or
+        starts with is used in any case.
     points : bool or int, default=True
         Whether the result contains the rows shown in the maps: at most 2,000, or this number. Without them it contains no row of
         the table. Above 2,000 rows, coordinates are rounded to 1/65536 of a map, and numbers to six digits.
@@ -193,8 +201,13 @@ def study(
         asked = asks_for_subset(merit, search, stop, journal)
         searched = _can_search(used_merit, schema, assess=assess, semi_synthetic=semi_synthetic)
         rows = sample_shown_rows(schema.n_rows, most_drawn, rng)
+        problem = used_search.make_problem(schema.names, schema.used, n_features) if searched else None
+        whole = source
+        leaks, source, exclusion, table = run.run_required(
+            "table", lambda: _read_table(whole, problem, keep_leaks=keep_leaks)
+        )
+        schema = source.schema
         wanted = resolve_maps(maps, schema, dissimilarity, most_fitted)
-        table = run.run_required("table", lambda: describe_table(source))
         warn_user(single_value_notes(schema, missing))
         run.estimates = estimate_steps(
             schema,
@@ -232,6 +245,8 @@ def study(
             semi_synthetic=semi_synthetic,
             scoring=scoring,
             points=bool(points),
+            with_leaks=None if exclusion is None else whole,
+            leaking=table.leaking,
         )
         ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
         ranking, redundancy = study_run.rank(ranked)
@@ -242,6 +257,10 @@ def study(
             selector, subset, fallback=searched and not first, requested=bool(assess or semi_synthetic or n_features)
         )
         subset = evaluated.subset
+        if exclusion is not None:
+            if evaluated.leakage_scores is not None:
+                exclusion = replace(exclusion, **evaluated.leakage_scores)
+            warn_user(leakage_warnings(leaks, schema, exclusion)[:1])
         colors = study_run.describe_colors_and_clusters(ranking) if points and fitted_maps else ()
         methods = [
             *(one.relevance for one in ranked if ranking is not None),
@@ -260,6 +279,7 @@ def study(
             warnings=tuple(dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])),
             interruption=run.interruption_note,
             table=table,
+            leakage_exclusion=exclusion,
             graph=describe_graph(row_graph, Named(**method_label(graphs, row_graph.builder))),
             ranking=ranking,
             redundancy=redundancy,
@@ -272,7 +292,12 @@ def study(
             quality=quality,
             colors=colors,
             reproduction=describe_reproduction(
-                study, arguments, schema, None if subset is None else selector, evaluated.comparison
+                study,
+                arguments,
+                schema,
+                None if subset is None else selector,
+                evaluated.comparison,
+                () if exclusion is None else exclusion.columns,
             ),
         ),
         run.timings,
@@ -293,6 +318,17 @@ def asks_for_subset(
     restricted = column_options(search)
     usual = clone(search).set_params(**dict.fromkeys(restricted))
     return not any(value is not None for value in restricted.values()) or repr(usual) != repr(BestFirst())
+
+
+def _read_table(
+    source: Source, problem: Problem | None, *, keep_leaks: bool
+) -> tuple[list[LeakageFinding], Source, LeakageExclusion | None, TableRecord]:
+    """Return the possible leaks, the table without them, their columns, and the record of the table."""
+    leaks = find_leakage(source)
+    exclusion = None
+    if leaks and not keep_leaks:
+        source, exclusion = exclude_leaks(source, leaks, problem)
+    return leaks, source, exclusion, describe_table(source, leaks)
 
 
 def _check_arguments(data: Any, table_options: Mapping[str, Any], graph: Any) -> None:

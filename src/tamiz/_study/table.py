@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ from tamiz.report.records.columns import (
     DuplicateRowsRecord,
     EqualRowsRecord,
     KindSuggestion,
+    LeakageFinding,
     NumberSummary,
     TableRecord,
 )
@@ -140,8 +143,15 @@ def _equal_rows(source: Source, rows: NDArray[np.intp], group: NDArray[np.intp])
 _MAX_LEVELS = 20
 
 
-def describe_table(source: Source) -> TableRecord:
-    """Return the record of the table, and warn of possible leakage, distance matrices and suspicious row orders."""
+def describe_table(source: Source, leaks: Sequence[LeakageFinding] | None = None) -> TableRecord:
+    """Return the record of the table, and warn of possible leakage, distance matrices and suspicious row orders.
+
+    Parameters
+    ----------
+    source : Source
+    leaks : sequence of LeakageFinding, default=None
+        The columns of possible leakage, if they are known; those that the table excludes are not warned of.
+    """
     schema = source.schema
     target = schema.target
     wanted = (*schema.numeric, schema.n_columns) if target is not None and target.is_number else schema.numeric
@@ -157,7 +167,7 @@ def describe_table(source: Source) -> TableRecord:
         classes = tuple(ClassWeight(name=name, weight=total) for name, total in pairs)
     prints = compute_fingerprints(source)
     same = find_duplicate_columns(source, prints.columns)
-    leaks = find_leakage(source)
+    leaks = find_leakage(source) if leaks is None else leaks
     order = describe_row_order(source)
     warn_user(
         [

@@ -75,6 +75,12 @@ _json_option = click.option(
     "stopped; inf uses all rows.  [default: samples for about two minutes on two cores]"
 )
 @assessment_options("yes, if it takes little time", "5 folds, or 10 for at most 100 rows")
+@click.option(
+    "--keep-leaks",
+    is_flag=True,
+    help="Use the columns of possible target leakage. By default they are set aside, and the report states the score of the best "
+    "model with them and without.",
+)
 @graph_options
 @map_options
 @_output_option

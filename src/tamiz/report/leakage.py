@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tamiz.report.text import count_with_noun, format_percent
+from tamiz.report.score_text import score_format_for
+from tamiz.report.text import count_with_noun, format_percent, join_column_names
 
 if TYPE_CHECKING:
-    from tamiz.report.records.columns import LeakageFinding
+    from tamiz.report.records.columns import LeakageExclusion, LeakageFinding
 
 ADJUSTED_INFORMATION = "adjusted mutual information"
 # A formula with this score is exact but for rounding; at most so many limits of classes are listed.
@@ -49,6 +50,26 @@ def leakage_evidence(leakage: LeakageFinding, target: str) -> str:
     folds = "5-fold cross-validation of whole groups" if leakage.by_groups else "5-fold cross-validation"
     decided = "" if leakage.decided > 1 - 1e-9 else f" for {_format_floor(100 * leakage.decided, 1)}% of the rows"
     return f"{subject}predicts {target}{decided} with {score} in {folds} on {rows}{_coverage_text(leakage)}"
+
+
+def exclusion_text(exclusion: LeakageExclusion) -> str:
+    """Return which columns of possible leakage are set aside, with the score of the best model with them and without."""
+    n = len(exclusion.columns)
+    named = join_column_names(exclusion.columns, limit=8)
+    uses = f"keep_leaks=True (--keep-leaks) uses {'it' if n == 1 else 'them'}"
+    return f"{count_with_noun(n, 'possible leak')} set aside: {named}{exclusion_scores(exclusion)}; {uses}."
+
+
+def exclusion_scores(exclusion: LeakageExclusion) -> str:
+    """Return both scores in parentheses, after a space; "" if no models were evaluated."""
+    if exclusion.scoring is None or exclusion.with_leaks is None or exclusion.without_leaks is None:
+        return ""
+    score = score_format_for(exclusion.scoring)
+    them = "it" if len(exclusion.columns) == 1 else "them"
+    return (
+        f" ({score.name} {score.format_score(exclusion.with_leaks)} with {them}, "
+        f"{score.format_score(exclusion.without_leaks)} without)"
+    )
 
 
 def _formula_evidence(leakage: LeakageFinding, target: str, rows: str) -> str:

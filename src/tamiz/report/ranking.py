@@ -102,7 +102,8 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
     order_by = first_scores if mean_rank is None else ranks
     tied = [j for j in order[:n_ranked] if order_by[j] == order_by[order[0]]]
     by = _top_rank_text(mean_rank, tied) if mean_rank is not None and n_ranked else ""
-    doubt = _doubt_text(ranking, tied, target) if n_ranked and criteria[0].needs_target else None
+    leads = not result.table.leaking.isdisjoint(names[j] for j in tied)
+    doubt = _doubt_text(ranking, tied, target) if n_ranked and criteria[0].needs_target and not leads else None
     return {
         "lead": _lead(
             target,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.exceptions import DataError
 from tamiz.report.error_rates import collect_error_rates
+from tamiz.report.leakage import exclusion_text
 from tamiz.report.recommendation import recommendation_cost, recommendation_text
 from tamiz.report.records.codec import FormatError, from_json, to_json
 from tamiz.report.records.study import FORMAT, StudyRecord
@@ -162,6 +163,8 @@ class Result:
             kind = count_with_noun(len(table.classes), "class", "classes") if table.classes else "numeric"
             text += f", target {shorten(table.target, 60)} ({kind})"
         lines = [("Table", text)]
+        if record.leakage_exclusion is not None:
+            lines.append(("Set aside", exclusion_text(record.leakage_exclusion)))
         if record.ranking is not None:
             lines += [(one.label, _best_columns_text(record.ranking, one.id)) for one in record.ranking.criteria]
             if record.ranking.at_chance:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import charts
-from tamiz.report.leakage import leakage_evidence
+from tamiz.report.leakage import exclusion_text, leakage_evidence
 from tamiz.report.text import (
     MAX_LISTED,
     count_with_noun,
@@ -52,13 +52,14 @@ def collect_table(result: StudyRecord) -> dict[str, Any]:
     table = result.table
     columns = table.columns
     return {
-        "lead": _lead(table),
+        "lead": _lead(result),
         "facts": list(_facts(table)),
         "row_order": table.row_order,
         "balance": _class_balance(table),
         "target_summary": _target_summary(table),
         "leaks": _leakage_box(table),
-        "harmless": [leak for leak in _leakage_rows(table) if not leak["takes_part"]],
+        "set_aside": _exclusion_box(result),
+        "harmless": [leak for leak in _leakage_rows(table) if leak["excluded"] - _set_aside(result)],
         "doubts": _kind_suggestions(table),
         "excluded": [column for column in columns if column.exclusion][:MAX_LISTED],
         "n_excluded": sum(bool(column.exclusion) for column in columns),
@@ -69,7 +70,8 @@ def collect_table(result: StudyRecord) -> dict[str, Any]:
     }
 
 
-def _lead(table: TableRecord) -> str:
+def _lead(result: StudyRecord) -> str:
+    table = result.table
     n_rows, n_used, n_columns = table.n_rows, table.n_rows_used, len(table.columns)
     words = f"{count_with_noun(n_rows, 'row')} and {count_with_noun(n_columns, 'column')}"
     if table.target is None:
@@ -82,13 +84,14 @@ def _lead(table: TableRecord) -> str:
     if n_used < n_rows:
         verb = "is" if n_rows - n_used == 1 else "are"
         words += f"; {count_with_noun(n_rows - n_used, 'row')} without a target {verb} not used"
-    return f"{words}.{_leakage_lead(table)}"
+    set_aside = "" if result.leakage_exclusion is None else f" {exclusion_text(result.leakage_exclusion)}"
+    return f"{words}.{set_aside}{_leakage_lead(table)}"
 
 
 def _leakage_lead(table: TableRecord) -> str:
     """Return a sentence on used columns of possible target leakage, "" if there are none."""
     used = {column.name for column in table.columns if not column.exclusion}
-    leaking = list(dict.fromkeys(name for leak in table.leakage for name in leak.names if name in used))
+    leaking = list(dict.fromkeys(name for leak in table.leakage if used.issuperset(leak.names) for name in leak.names))
     if not leaking:
         return ""
     verb = "its values are" if len(leaking) == 1 else "their values are"
@@ -98,7 +101,7 @@ def _leakage_lead(table: TableRecord) -> str:
 
 def _leakage_box(table: TableRecord) -> dict[str, Any] | None:
     """Return the used columns of possible target leakage, and the options that exclude them."""
-    taking = [leak for leak in _leakage_rows(table) if leak["takes_part"]]
+    taking = [leak for leak in _leakage_rows(table) if not leak["excluded"]]
     if not taking:
         return None
     kinds = {name: "id" for leak in taking for name in leak["names"]}
@@ -112,6 +115,16 @@ def _leakage_box(table: TableRecord) -> dict[str, Any] | None:
     }
 
 
+def _set_aside(result: StudyRecord) -> set[str]:
+    return set() if result.leakage_exclusion is None else {*result.leakage_exclusion.columns}
+
+
+def _exclusion_box(result: StudyRecord) -> dict[str, Any] | None:
+    """Return the evidence of the columns of possible leakage that are set aside, None if there are none."""
+    leaks = [leak for leak in _leakage_rows(result.table) if leak["excluded"] & _set_aside(result)]
+    return {"leaks": leaks[:_MAX_LEAKAGE_ROWS], "more": len(leaks) - _MAX_LEAKAGE_ROWS} if leaks else None
+
+
 def _leakage_rows(table: TableRecord) -> list[dict[str, Any]]:
     excluded = {column.name for column in table.columns if column.exclusion}
     target = shorten(table.target, 40)
@@ -120,7 +133,7 @@ def _leakage_rows(table: TableRecord) -> list[dict[str, Any]]:
             "name": leak.name,
             "names": leak.names,
             "evidence": leakage_evidence(leak, target),
-            "takes_part": not excluded.issuperset(leak.names),
+            "excluded": excluded.intersection(leak.names),
         }
         for leak in table.leakage
     ]

@@ -32,6 +32,9 @@ WEIGHT_KINDS: tuple[WeightKind, ...] = ("frequency", "sampling")
 # Frequency weights with a larger mean may be sampling weights that were rounded.
 _MAX_MEAN_FREQUENCY = 10
 
+# The reason of columns that a study sets aside; it warns of them with their scores.
+LEAKAGE_REASON = "possible target leakage"
+
 # Numbers as they are written in tables: without Python's underscores between digits, and finite.
 _NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -191,7 +194,7 @@ class Schema:
         excluded = [
             f"{quote_name(column.name)} ({column.exclusion_reason})"
             for column in self.columns
-            if column.exclusion_reason is not None and column.name not in self.split_dates
+            if column.exclusion_reason not in (None, LEAKAGE_REASON) and column.name not in self.split_dates
         ]
         if not excluded:
             return []

@@ -86,6 +86,21 @@ class LeakageFinding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LeakageExclusion:
+    """The columns of possible target leakage that no section uses, and the score of the best model on all columns.
+
+    `with_leaks` is the score with these columns and `without_leaks` that without them, of the same rows and folds; the scores,
+    their scikit-learn name and the label of the model are None if no models were evaluated.
+    """
+
+    columns: tuple[str, ...]
+    model: str | None = None
+    scoring: str | None = None
+    with_leaks: float | None = None
+    without_leaks: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnSummary:
     """A column: `exclusion` is why it is not used, `same_as` an equal column before it, `n_distinct` None if not counted."""
 
@@ -124,6 +139,11 @@ class TableRecord:
     row_order: str | None
     leakage: tuple[LeakageFinding, ...]
     columns: tuple[ColumnSummary, ...]
+
+    @property
+    def leaking(self) -> frozenset[str]:
+        """The columns that alone predict the target almost perfectly: no section states that they may be chance."""
+        return frozenset(leak.name for leak in self.leakage if leak.predictor != "formula")
 
     @property
     def n_used_columns(self) -> int:
