@@ -1,4 +1,5 @@
 from tamiz.runtime.registry import Registry
+from tamiz.assessment.associations import describe_associations as describe_associations
 from tamiz.assessment.column_comparison import ColumnComparison as ColumnComparison
 from tamiz.assessment.column_comparison import compare_columns as compare_columns
 from tamiz.assessment.error_rates import SelectionErrorRates as SelectionErrorRates
