@@ -3,6 +3,7 @@ from tamiz.assessment.associations import describe_associations as describe_asso
 from tamiz.assessment.column_comparison import ColumnComparison as ColumnComparison
 from tamiz.assessment.column_comparison import compare_columns as compare_columns
 from tamiz.assessment.error_rates import SelectionErrorRates as SelectionErrorRates
+from tamiz.assessment.interactions import find_interactions as find_interactions
 from tamiz.assessment.nested_cv import selection_report as selection_report
 from tamiz.assessment.noise_experiment import NoiseExperiment as NoiseExperiment
 from tamiz.assessment.noise_experiment import run_noise_experiment as run_noise_experiment

@@ -361,7 +361,7 @@ def compare_counts(
         - (table * ratios).sum(axis=0)[b] / column_share[b]
     )
     ratio = rows.variance(influence) * n / (4 * phi2) if phi2 > 0 else 1.0
-    ends = _widen([_chi2_noncentrality(n * phi2, df, q) for q in (ALPHA / 2, 1 - ALPHA / 2)], n * phi2 - df, ratio)
+    ends = _widen([chi2_noncentrality(n * phi2, df, q) for q in (ALPHA / 2, 1 - ALPHA / 2)], n * phi2 - df, ratio)
     low, high = (math.sqrt(min(end / (n * most), 1.0)) for end in ends)
     value = math.sqrt(max(phi2 - df / n, 0.0) / most)
     residual = (table - expected) / np.sqrt(expected)
@@ -397,7 +397,9 @@ def _table_design_effect(
     return float(np.average(effects, weights=shares))
 
 
-def _chi2_noncentrality(statistic: float, df: float, upper_tail: float) -> float:
+def chi2_noncentrality(statistic: float, df: float, upper_tail: float) -> float:
+    """Return the noncentrality for which chi-squared exceeds a statistic with the probability `upper_tail`, at least 0."""
+
     def excess(noncentrality: float) -> float:
         return float(special.chndtr(statistic, df, noncentrality)) - (1 - upper_tail)
 
