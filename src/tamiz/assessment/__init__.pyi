@@ -9,8 +9,10 @@ from tamiz.assessment.noise_experiment import NoiseExperiment as NoiseExperiment
 from tamiz.assessment.noise_experiment import run_noise_experiment as run_noise_experiment
 from tamiz.assessment.rank_stability import ranking_stability as ranking_stability
 from tamiz.assessment.ranking_report import RankingStability as RankingStability
+from tamiz.assessment.rate_calibration import calibration as calibration
 from tamiz.assessment.recommendation import Recommendation as Recommendation
 from tamiz.assessment.recommendation import recommend_columns as recommend_columns
+from tamiz.assessment.remarks import table_remarks as table_remarks
 from tamiz.assessment.score_report import SelectionReport as SelectionReport
 from tamiz.assessment.semi_synthetic import selection_error_rates as selection_error_rates
 from tamiz.assessment.set_stability import stability as stability
