@@ -85,7 +85,7 @@ def test_levels_are_compared_by_their_rates(patients):
     rates = pd.Series(death == "yes").groupby(X["sex"]).mean()
     assert (high.of, high.value) == (rates.idxmax(), pytest.approx(rates.max()))
     assert (low.of, low.value) == (rates.idxmin(), pytest.approx(rates.min()))
-    assert "no association found" in one.sentence
+    assert "no clear difference" in one.sentence
 
 
 def test_missing_values_are_information(patients):
@@ -146,6 +146,10 @@ def test_an_ordinal_target_is_compared_by_ranks():
     one = describe({"x": x}, y)["x"]
     assert one.effect.measure == "rank correlation"
     assert one.effect.value == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert one.others[0].measure == "eta"
+    # Levels that are codes in no order have eta.
+    codes = np.array([0, 3, 1, 4, 2, 5])[y]
+    assert describe({"x": x}, codes)["x"].effect.measure == "eta"
 
 
 SHAPES = {

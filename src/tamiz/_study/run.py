@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from tamiz._study.associations import describe_statistics
 from tamiz._study.budget import Budget, StepRunner
 from tamiz._study.graph import RowGraph, needs_graph
 from tamiz._study.map_colors import describe_clusters, describe_colors
@@ -102,6 +104,10 @@ class StudyRun:
             )
             ranking = replace(scored, mean_rank=mean_rank)
             ranking = replace(ranking, at_chance=describe_chance_level(self.source, ranking, self.missing))
+            ranking = (
+                self.steps.run_step("associations", partial(describe_statistics, self.source, ranking, self.seed))
+                or ranking
+            )
         redundancy = self.steps.run_optional(
             "redundancy",
             lambda: describe_redundancy(self.source, ranking, self.missing, self.budget),

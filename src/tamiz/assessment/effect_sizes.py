@@ -68,7 +68,8 @@ class Comparison:
 
 def tail_share(values: Floats, weight: Floats) -> float:
     """Return the share of the variance of the 1 % of the rows (at least one) that are farthest from the mean."""
-    total = weight.sum()
+    total, largest = weight.sum(), float(np.abs(values).max())
+    values = values / largest if largest > 0 else values
     squares = (values - weight @ values / total) ** 2
     order = np.argsort(-squares, kind="stable")
     variance = weight * squares
@@ -125,7 +126,7 @@ def _has_light_tails(values: Floats, rows: WeightedRows) -> bool:
 
 
 def _hedges_g(x: Floats, second: NDArray[np.bool_], rows: WeightedRows, n: list[float], name: str) -> Effect:
-    w, n_all = rows.weight, sum(n)
+    w, n_all, x = rows.weight, sum(n), x / float(np.abs(x).max())
     share = [float(w[second == k].sum()) / rows.total for k in (False, True)]
     means = [float(np.average(x[second == k], weights=w[second == k])) for k in (False, True)]
     residual = x - np.where(second, means[1], means[0])
@@ -197,6 +198,7 @@ def _share_of_pairs(
 
 def _odds_ratio(x: Floats, second: NDArray[np.bool_], rows: WeightedRows, name: str) -> Effect | None:
     """Return the odds ratio of the second class for a standard deviation, None where the classes are separated."""
+    x = x / float(np.abs(x).max())
     mean = float(rows.mean(x))
     scale = math.sqrt(float(rows.mean((x - mean) ** 2)))
     z, y = (x - mean) / scale, second.astype(np.float64)
@@ -298,7 +300,8 @@ def level_centres(
         n = part.count(part.weight)
         if n < MIN_LEVEL_ROWS:
             continue
-        values, alpha = x[here], _chosen_level(n_compared)
+        values, alpha, unit = x[here], _chosen_level(n_compared), max(float(np.abs(x[here]).max()), 1e-300)
+        values = values / unit
         mean = float(part.mean(values))
         deff = part.design_effect(values - mean)
         dof = max((part.n_units if part.groups is not None else n) - 1, 1.0)
@@ -307,10 +310,10 @@ def level_centres(
             shares = (np.cumsum(part.weight[order]) - part.weight[order] / 2) / part.total
             half = t_quantile(alpha, dof) * 0.5 / math.sqrt(n / deff)
             low, mid, high = np.interp([0.5 - half, 0.5, 0.5 + half], shares, values[order]).tolist()
-            found.append(Effect("median", mid, (low, high), name))
+            found.append(Effect("median", mid * unit, (low * unit, high * unit), name))
             continue
         half = t_quantile(alpha, dof) * math.sqrt(part.variance(values - mean))
-        found.append(Effect("mean", mean, (mean - half, mean + half), name))
+        found.append(Effect("mean", mean * unit, ((mean - half) * unit, (mean + half) * unit), name))
     return found
 
 
@@ -411,7 +414,7 @@ def chi2_noncentrality(statistic: float, df: float, upper_tail: float) -> float:
     return float(brentq(excess, 0.0, high, xtol=1e-8, rtol=1e-8))
 
 
-def correlate(x: Floats, y: Floats, rows: WeightedRows, *, ordinal: bool) -> Comparison | None:
+def correlate(x: Floats, y: Floats, rows: WeightedRows, *, ordinal: bool = False) -> Comparison | None:
     """Return the rank correlation, and correlation and slope if tails are light."""
     n, units = rows.count(rows.weight), rows.n_units
     small = math.sqrt(n / max(n - 3, 1.0))
@@ -427,13 +430,15 @@ def correlate(x: Floats, y: Floats, rows: WeightedRows, *, ordinal: bool) -> Com
     effect = Effect("rank correlation", rho, _fisher_interval(rho, t * se))
     if ordinal or not (_has_light_tails(x, rows) and _has_light_tails(y, rows)):
         return Comparison("rank correlation", p, effect)
-    (zx, zy), scales = _standardize(x, y, rows)
+    largest = float(np.abs(y).max())
+    (zx, zy), scales = _standardize(x / float(np.abs(x).max()), y / largest, rows)
     r = _bounded(float(rows.mean(zx * zy)))
     half = t * small * math.sqrt(rows.variance(zx * zy - r * (zx**2 + zy**2) / 2))
     linear = Effect("correlation", r, _fisher_interval(r, half))
     # For a standard deviation of the column, whose own error is part of the influence.
-    half = t * small * math.sqrt(rows.variance(zx * zy - r - r * (zx**2 - 1) / 2)) * scales[1]
-    slope = Effect("slope", r * scales[1], (r * scales[1] - half, r * scales[1] + half))
+    half = t * small * math.sqrt(rows.variance(zx * zy - r - r * (zx**2 - 1) / 2)) * scales[1] * largest
+    size = r * scales[1] * largest
+    slope = Effect("slope", size, (size - half, size + half))
     return Comparison("rank correlation", p, effect, (linear, slope))
 
 

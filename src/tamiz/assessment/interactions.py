@@ -13,14 +13,14 @@ from scipy import special
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq
 
-from tamiz.assessment.associations import is_ordinal
+from tamiz.assessment.associations import dependent_rows, is_ordinal
 from tamiz.assessment.effect_sizes import ALPHA, HEAVY_SHARE, chi2_noncentrality, tail_share
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
-from tamiz.sources.views import positive_weight_rows, select_rows, target_array, weight_array
+from tamiz.sources.views import positive_weight_rows, select_rows, target_array
 from tamiz.statistics.base import Floats, is_missing
 from tamiz.statistics.influence import WeightedRows, mid_ranks
 from tamiz.statistics.multiple_testing import adjust_p_values
@@ -39,6 +39,8 @@ _ROWS_PER_PARAMETER = 10
 _MAX_LEVELS, _MAX_PRODUCT_LEVELS, _FEW_VALUES = 12, 4, 6
 # Rows of a level, and rows in which a product is not 0.
 _MIN_LEVEL_ROWS = 10
+# Whole numbers of so many levels are a numeric target; fewer are classes.
+_MIN_ORDERED = 5
 # Classes that are compared with all others.
 _MAX_CLASSES = 5
 # Scores of products have heavier tails than normal ones: F has this share of the degrees of freedom. Without it, 7 % of the tables
@@ -154,11 +156,9 @@ def find_interactions(
     DataError
         When there is no target, or fewer than 50 rows.
 
-    Notes
-    -----
-    An additive model is fitted: logistic regression for classes (each of up to five against the others), least squares
-    for numbers and ordinal levels, with a broken line of five pieces for each numeric column and an indicator for each level. The
-    score test of a pair adds the products of the ranks and their squares, or of level indicators:
+    Notes ----- An additive model is fitted: logistic regression for classes (each of up to five against the others), least squares
+    for numbers and five or more ordinal levels, with a broken line of five pieces for each numeric column and an indicator for each
+    level. The score test of a pair adds the products of the ranks and their squares, or of level indicators:
 
     .. math:: T = s^T V^{-1} s, \qquad s = \tilde Z^T (y - \hat\mu), \qquad \tilde Z = Z - X (X^T W X)^{-1} X^T W Z
 
@@ -212,15 +212,13 @@ class _Pairs:
     """The pairs of the columns of a table, tested against an additive model."""
 
     def __init__(self, source: Source) -> None:
-        schema, weight = source.schema, weight_array(source)
-        y = target_array(source)
+        schema, y = source.schema, target_array(source)
         self.source, self.schema = source, schema
-        groups = None if source.groups is None else np.unique(source.groups, return_inverse=True)[1]
-        weight = np.ones(len(y)) if weight is None else weight
-        self.rows = WeightedRows(weight, groups, schema.weight_kind == "sampling")
+        self.rows = dependent_rows(source)
+        weight = self.rows.weight
         self.scale: Scale = "log-odds"
         self.targets: list[tuple[str, Floats]] = []
-        if schema.has_classes and not is_ordinal(schema):
+        if schema.has_classes and not (is_ordinal(schema) and schema.n_classes >= _MIN_ORDERED):
             assert schema.target is not None
             counts = np.bincount(y, weight, len(schema.target.levels))
             chosen = [
@@ -388,7 +386,7 @@ class _AdditiveModel:
         if own:
             # The effects of the pair itself are always part of the sum.
             design = np.concatenate([model.design, *own], axis=1)
-            model = _Fitted.fit(design, self.y, self.rows.weight, is_class=self.is_class)
+            model = _Fitted.fit(design, self.y, self.rows.weight, is_class=self.is_class, start=model.coefficients)
         z, metric = model.project(products), model.metric
         # A product that the sums determine, such as that of levels that never occur together, is left out.
         before = (metric[:, None] * products**2).sum(axis=0)
@@ -426,15 +424,17 @@ class _Fitted:
     residual: Floats
     metric: Floats
     factor: Any
+    coefficients: Floats
 
     @classmethod
-    def fit(cls, design: Floats, y: Floats, weight: Floats, *, is_class: bool) -> _Fitted:
+    def fit(cls, design: Floats, y: Floats, weight: Floats, *, is_class: bool, start: Floats | None = None) -> _Fitted:
         if is_class:
-            residual, working = _fit_logistic(design, y, weight)
+            beta, residual, working = _fit_logistic(design, y, weight, start)
             metric = weight * working
-            return cls(design, residual, metric, cho_factor(_ridge(design.T @ (design * metric[:, None]))))
+            return cls(design, residual, metric, cho_factor(_ridge(design.T @ (design * metric[:, None]))), beta)
         factor = cho_factor(_ridge(design.T @ (design * weight[:, None])))
-        return cls(design, y - design @ cho_solve(factor, design.T @ (weight * y)), weight, factor)
+        beta = cho_solve(factor, design.T @ (weight * y))
+        return cls(design, y - design @ beta, weight, factor, beta)
 
     def project(self, columns: Floats) -> Floats:
         """Return what the design leaves of columns."""
@@ -451,6 +451,7 @@ def _n_informative(y: Floats, rows: WeightedRows, scale: Scale) -> float:
 
 def _additive_scale(y: Floats, weight: Floats) -> tuple[Scale, Floats]:
     """Return a numeric target on a scale without heavy tails: its logarithm if it is positive, otherwise clipped."""
+    y = y / max(float(np.abs(y).max()), 1e-300)
     if tail_share(y, weight) < HEAVY_SHARE:
         return "linear", y
     if y.min() > 0 and tail_share(np.log(y), weight) < HEAVY_SHARE:
@@ -460,6 +461,7 @@ def _additive_scale(y: Floats, weight: Floats) -> tuple[Scale, Floats]:
 
 
 def _scaled(values: Floats, weight: Floats) -> Floats:
+    values = values / max(float(np.abs(values).max()), 1e-300)
     centred = values - float(np.average(values, weights=weight))
     scale = math.sqrt(float(np.average(centred**2, weights=weight)))
     return np.asarray(centred / scale if scale > 0 else centred)
@@ -469,15 +471,17 @@ def _ridge(normal: Floats) -> Floats:
     return np.asarray(normal + _RIDGE * max(float(np.trace(normal)) / len(normal), 1e-300) * np.eye(len(normal)))
 
 
-def _fit_logistic(design: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the residuals and variances of logistic regression, with the prior of a standard deviation of 10 on coefficients.
+def _fit_logistic(design: Floats, y: Floats, weight: Floats, start: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """Return the coefficients, residuals and variances of logistic regression with a normal prior on slopes.
 
-    Separated classes have no finite estimate without it.
+    The prior has a standard deviation of 10; without it separated classes have no finite estimate.
     """
     penalty = np.full(design.shape[1], 0.01)
     penalty[0] = 1e-6
     beta = np.zeros(design.shape[1])
     beta[0] = special.logit(float(np.average(y, weights=weight)))
+    if start is not None:
+        beta[: len(start)] = start
     for _ in range(30):
         p = special.expit(design @ beta)
         gradient = design.T @ (weight * (y - p)) - penalty * beta
@@ -485,10 +489,10 @@ def _fit_logistic(design: Floats, y: Floats, weight: Floats) -> tuple[Floats, Fl
         step = cho_solve(cho_factor(information), gradient)
         # A step of a nearly separated table may overshoot.
         beta = beta + step * min(1.0, 5.0 / max(float(np.abs(design @ step).max()), 1e-12))
-        if float(gradient @ step) < 1e-9 * len(y):
+        if float(gradient @ step) < 1e-6:
             break
     p = special.expit(design @ beta)
-    return y - p, np.maximum(p * (1 - p), 1e-10)
+    return beta, y - p, np.maximum(p * (1 - p), 1e-10)
 
 
 def _main_p_value(term: _Terms, y: Floats, rows: WeightedRows) -> float:

@@ -44,6 +44,7 @@ def shape_tests(x: Floats, y: Floats, rows: WeightedRows) -> ShapeTests | None:
         return None
     if len(np.unique(y)) > 2 and tail_share(y, rows.weight) >= HEAVY_SHARE:
         y = mid_ranks(y, rows.weight)
+    y = y / float(np.abs(y).max())
     y = y - float(rows.mean(y))
     u = mid_ranks(x, rows.weight) - 0.5
     halves = _BrokenLine.fit(u, y, 0.0, rows)
