@@ -110,6 +110,7 @@ def test_numbers_by_rank_correlation_and_slope():
     one = describe({"x": x}, y)["x"]
     found = sizes(one)
     assert one.effect.value == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert one.p_value == pytest.approx(stats.spearmanr(x, y).pvalue)
     assert found["correlation"].value == pytest.approx(np.corrcoef(x, y)[0, 1])
     interval = stats.pearsonr(x, y).confidence_interval()
     np.testing.assert_allclose(found["correlation"].interval, interval, atol=0.015)

@@ -76,7 +76,8 @@ class Association:
         The number of independent groups; that of rows without groups.
     test : str
     p_value, adjusted : float
-        As it is, and adjusted over all columns (Benjamini and Hochberg 1995).
+        As it is, and adjusted over all tests of columns and of missing values (Benjamini and Hochberg
+        1995).
     effect : Effect or None
         The size that decides; None where nothing can be estimated.
     others : tuple of Effect
@@ -311,13 +312,12 @@ def _by_order(found: Comparison, ordered: Comparison | None) -> Comparison:
 def _adjust(found: list[tuple[Association, ShapeTests | None]]) -> list[Association]:
     """Return the associations with p-values adjusted over the columns, and the shapes that are claimed."""
     associations = [one for one, _ in found]
-    adjusted = adjust_p_values([one.p_value for one in associations])
-    of_missing = adjust_p_values([math.nan if one.missing is None else one.missing.p_value for one in associations])
+    missing = [math.nan if one.missing is None else one.missing.p_value for one in associations]
+    adjusted, of_missing = np.split(adjust_p_values([*(one.p_value for one in associations), *missing]), 2)
     shapes = [shape for _, shape in found]
-    claims = [
-        adjust_p_values([math.nan if one is None else getattr(one, name) for one in shapes])
-        for name in ("threshold", "bent", "monotone")
-    ]
+    names = ("threshold", "bent", "monotone")
+    tested = [math.nan if one is None else getattr(one, name) for name in names for one in shapes]
+    claims = np.split(adjust_p_values(tested), len(names))
     described = []
     for j, (one, shape) in enumerate(zip(associations, shapes, strict=True)):
         name: Shape = ""
@@ -329,8 +329,8 @@ def _adjust(found: list[tuple[Association, ShapeTests | None]]) -> list[Associat
                 name = shape.monotone_shape
             elif claims[0][j] <= FDR_LEVEL:
                 name, at = "threshold", shape.step_at
-        missing = None if one.missing is None else replace(one.missing, adjusted=float(of_missing[j]))
-        described.append(replace(one, adjusted=float(adjusted[j]), missing=missing, shape=name, at=at))
+        of_one = None if one.missing is None else replace(one.missing, adjusted=float(of_missing[j]))
+        described.append(replace(one, adjusted=float(adjusted[j]), missing=of_one, shape=name, at=at))
     return described
 
 

@@ -163,20 +163,20 @@ def _share_of_pairs(
         counts = np.bincount(codes[second == k], w[second == k], codes.max() + 1)
         below.append((np.cumsum(counts) - counts / 2)[codes] / counts.sum())
     area = float(w[second] @ below[0][second]) / float(w[second].sum())
-    share = [float(w[second == k].sum()) / rows.total for k in (False, True)]
+    share = [float(w[second == is_second].sum()) / rows.total for is_second in (False, True)]
     influence = np.where(second, (below[0] - area) / share[1], (1 - below[1] - area) / share[0])
     inflate = np.where(second, math.sqrt(n[1] / (n[1] - 1)), math.sqrt(n[0] / (n[0] - 1)))
     variance = rows.variance(influence * inflate)
     effect_of_design = rows.design_effect(influence)
-    m, k = n[0] / effect_of_design, n[1] / effect_of_design
+    m, m_second = (size / effect_of_design for size in n)
     ties = np.bincount(codes, w) / rows.total
-    null = (m + k + 1) / (12 * m * k) * max(1 - float((ties**3).sum()), 1e-12)
-    if min(m, k) < _FEW_ROWS or variance <= 0:
+    null = (m + m_second + 1) / (12 * m * m_second) * max(1 - float((ties**3).sum()), 1e-12)
+    if min(m, m_second) < _FEW_ROWS or variance <= 0:
         # Newcombe's fifth method: the variance as a function of the area, for exponential classes.
-        half = (m + k) / 2 - 1
+        half = (m + m_second) / 2 - 1
 
         def excess(a: float, z: float = t_quantile(ALPHA, math.inf)) -> float:
-            model = a * (1 - a) / (m * k) * (1 + half * ((1 - a) / (2 - a) + a / (1 + a)))
+            model = a * (1 - a) / (m * m_second) * (1 + half * ((1 - a) / (2 - a) + a / (1 + a)))
             return (a - area) ** 2 - z**2 * model
 
         low = brentq(excess, 0.0, area) if area > 0 and excess(0.0) > 0 > excess(area) else 0.0
@@ -186,9 +186,9 @@ def _share_of_pairs(
     parts = [
         float(np.average((influence[second == j] * share[int(j)]) ** 2, weights=w[second == j])) for j in (False, True)
     ]
-    dof = _satterthwaite([v / c for v, c in zip(parts, (m, k), strict=True)], [m, k])
+    dof = _satterthwaite([v / c for v, c in zip(parts, (m, m_second), strict=True)], [m, m_second])
     t = t_quantile(ALPHA, max(dof, 1.0))
-    centre = min(max(area, 0.25 / (m * k)), 1 - 0.25 / (m * k))
+    centre = min(max(area, 0.25 / (m * m_second)), 1 - 0.25 / (m * m_second))
     se = math.sqrt(variance) / (centre * (1 - centre))
     logit = special.logit(centre)
     interval = (float(special.expit(logit - t * se)), float(special.expit(logit + t * se)))
@@ -364,8 +364,8 @@ def compare_counts(
         - (table * ratios).sum(axis=0)[b] / column_share[b]
     )
     ratio = rows.variance(influence) * n / (4 * phi2) if phi2 > 0 else 1.0
-    ends = _widen([chi2_noncentrality(n * phi2, df, q) for q in (ALPHA / 2, 1 - ALPHA / 2)], n * phi2 - df, ratio)
-    low, high = (math.sqrt(min(end / (n * most), 1.0)) for end in ends)
+    bounds = _widen([chi2_noncentrality(n * phi2, df, q) for q in (ALPHA / 2, 1 - ALPHA / 2)], n * phi2 - df, ratio)
+    low, high = (math.sqrt(min(end / (n * most), 1.0)) for end in bounds)
     value = math.sqrt(max(phi2 - df / n, 0.0) / most)
     residual = (table - expected) / np.sqrt(expected)
     at = np.unravel_index(int(np.argmax(residual)), shape)
@@ -377,7 +377,7 @@ def compare_counts(
     alpha = _chosen_level(len(enough))
     rates = [replace(level_rate(a, b == 1, k, names[k], rows, alpha), of=names[k]) for k in enough]
     ends = sorted(rates, key=lambda one: one.value)
-    others = (ends[-1], ends[0]) if len(ends) > 1 else ()
+    others: tuple[Effect, ...] = (ends[-1], ends[0]) if len(ends) > 1 else ()
     if shape == (2, 2):
         counts = n * table + 0.5
         log_ratio = float(np.log(counts[1, 1] * counts[0, 0] / (counts[1, 0] * counts[0, 1])))
@@ -416,9 +416,9 @@ def chi2_noncentrality(statistic: float, df: float, upper_tail: float) -> float:
 
 def correlate(x: Floats, y: Floats, rows: WeightedRows, *, ordinal: bool = False) -> Comparison | None:
     """Return the rank correlation, and correlation and slope if tails are light."""
-    n, units = rows.count(rows.weight), rows.n_units
-    small = math.sqrt(n / max(n - 3, 1.0))
-    dof = max((units if rows.groups is not None else n) - 2, 1.0)
+    units = rows.n_units
+    small = math.sqrt(units / max(units - 3, 1.0))
+    dof = max(units - 2, 1.0)
     t = t_quantile(ALPHA, dof)
     (zx, zy), scales = _standardize(mid_ranks(x, rows.weight), mid_ranks(y, rows.weight), rows)
     rho = _bounded(float(rows.mean(zx * zy)))
@@ -426,7 +426,9 @@ def correlate(x: Floats, y: Floats, rows: WeightedRows, *, ordinal: bool = False
     shift = (_shift(x, zy, rows.weight) / scales[0] + _shift(y, zx, rows.weight) / scales[1]) / rows.total
     influence = zx * zy + shift - rho - float(rows.mean(shift))
     se = small * math.sqrt(rows.variance(influence))
-    p = t_p_value(abs(rho) / se, dof) if se > 0 else 0.0
+    # Of independent columns the variance is known.
+    null = se if rows.groups is not None or rows.is_sampling else math.sqrt((1 - rho**2) / dof)
+    p = t_p_value(abs(rho) / null, dof) if null > 0 else 0.0
     effect = Effect("rank correlation", rho, _fisher_interval(rho, t * se))
     if ordinal or not (_has_light_tails(x, rows) and _has_light_tails(y, rows)):
         return Comparison("rank correlation", p, effect)
