@@ -13,8 +13,8 @@ from tamiz.runtime.random import make_rng
 from tamiz.sources.base import Source
 from tamiz.sources.views import select_rows
 
-# Columns that are described, columns over which p-values are adjusted, and rows that are read.
-_N_DESCRIBED, _MAX_COLUMNS, _MAX_ROWS, _MAX_PAIR_ROWS = 5, 500, 20_000, 5_000
+# Columns that are described, columns over which p-values are adjusted, and rows that are read: fewer of many columns.
+_N_DESCRIBED, _MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_VALUES, _MAX_PAIR_ROWS = 5, 500, 20_000, 2_000, 1_000_000, 5_000
 _N_PAIRS_NAMED = 3
 
 
@@ -32,11 +32,14 @@ def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> Ra
     # Imported late, as it loads much that a table without a target does not need.
     from tamiz.assessment import describe_associations, find_interactions, table_remarks
 
-    remarks = tuple(one.sentence for one in table_remarks(source) if one.kind != "ordinal target")
+    remarks = tuple(
+        one.sentence for one in table_remarks(_sample(source, _MAX_ROWS, seed)) if one.kind != "ordinal target"
+    )
     ranking = replace(ranking, remarks=remarks)
     if source.schema.target is None or len(source.schema.used) > _MAX_COLUMNS or not ranking.criteria:
         return ranking
-    found = {one.column: one for one in describe_associations(_sample(source, _MAX_ROWS, seed))}
+    n_rows = min(_MAX_ROWS, max(_MAX_VALUES // len(source.schema.used), _MIN_ROWS))
+    found = {one.column: one for one in describe_associations(_sample(source, n_rows, seed))}
     ranks = ranking.scores[ranking.criteria[0].id] if ranking.mean_rank is None else ranking.mean_rank.ranks
     sign = -1 if ranking.mean_rank is None else 1
     order = sorted((j for j, rank in enumerate(ranks) if rank is not None), key=lambda j: sign * (ranks[j] or 0.0))
