@@ -70,7 +70,7 @@ def test_scores_are_those_of_the_size_search(wine):
     ).fit(WINE, CULTIVAR)
     np.testing.assert_allclose(wine.score.means, search.cv_results_["mean_test_score"], atol=1e-12)
     assert wine.score.baseline == 0.5
-    assert wine.score.name == "ROC AUC of Gaussian naive Bayes"
+    assert wine.score.name == "weighted ROC AUC of Gaussian naive Bayes"
     assert wine.score.n_samples == 178
 
 

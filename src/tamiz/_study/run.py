@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tamiz._study.associations import describe_statistics
 from tamiz._study.budget import Budget, StepRunner
 from tamiz._study.graph import RowGraph, needs_graph
 from tamiz._study.map_colors import describe_clusters, describe_colors
@@ -130,6 +132,10 @@ class StudyRun:
             ranking = replace(scored, mean_rank=mean_rank)
             at_chance = describe_chance_level(self.source, ranking, self.missing)
             ranking = replace(ranking, at_chance=tuple(one for one in at_chance if one.name not in self.leaking))
+            ranking = (
+                self.steps.run_step("associations", partial(describe_statistics, self.source, ranking, self.seed))
+                or ranking
+            )
         redundancy = self.steps.run_optional(
             "redundancy",
             lambda: describe_redundancy(self.source, ranking, self.missing, self.budget),

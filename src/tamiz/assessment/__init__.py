@@ -18,6 +18,10 @@ registry = Registry(
     NoiseExperiment        noise_experiment:NoiseExperiment         record     Result of run_noise_experiment
     selection_error_rates  semi_synthetic:selection_error_rates     function   True and false positive rates of a selection
     SelectionErrorRates    error_rates:SelectionErrorRates          record     Result of selection_error_rates
+    describe_associations  associations:describe_associations       function   Direction, size and shape of each association
+    find_interactions      interactions:find_interactions           function   Pairs that matter beyond the sum of two effects
+    table_remarks          remarks:table_remarks                    function   Heavy tails, drift and ordinal targets
+    calibration            rate_calibration:calibration             function   Predicted against observed rates of a class
     find_target_formulas   target_formulas:find_target_formulas     function   Formulas of a few columns that determine the target
     TargetFormula          target_formulas:TargetFormula            record     Result of find_target_formulas
     find_linear_dependences linear_dependences:find_linear_dependences function  Columns that are linear functions of a few others

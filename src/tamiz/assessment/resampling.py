@@ -84,7 +84,7 @@ def make_bootstrap(source: Source, copies: Counts | None = None) -> Resampling |
         return f"{n} rows are too few for bootstrap samples"
     if source.time is not None:
         order = row_of[np.argsort(source.time[row_of], kind="stable")]
-        length = _block_length(n)
+        length = block_length(n)
         n_blocks = -(-n // length)
 
         def draw(rng: np.random.Generator) -> Counts:
@@ -134,7 +134,7 @@ def make_half_sampling(source: Source, copies: Counts | None = None) -> Resampli
     if n_independent < _MIN_UNITS:
         return f"{n_independent} {what[:-1] + ' is' if n_independent == 1 else what + ' are'} too few for half-samples"
     if source.groups is None and source.time is not None:
-        length = _block_length(len(row_of))
+        length = block_length(len(row_of))
         unit[np.argsort(source.time[row_of], kind="stable")] = np.arange(len(row_of)) // length
         what = f"blocks of {length} consecutive rows in time"
     n_units = int(unit.max()) + 1
@@ -157,7 +157,8 @@ def _represented_rows(source: Source, copies: Counts | None) -> NDArray[np.intp]
     return rows if copies is None else np.repeat(rows, copies)
 
 
-def _block_length(n: int) -> int:
+def block_length(n: int) -> int:
+    """Return the length of the blocks of n rows in time, the cube root of n."""
     return round(n ** (1 / 3))
 
 

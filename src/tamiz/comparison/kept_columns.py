@@ -45,7 +45,7 @@ _N_NUMBERS = 10
 # `recommend_columns`: on easy targets the best score is 1 in every fold, and its standard error is 0.
 _SCORE_LABELS = {
     "roc_auc": "ROC AUC",
-    "roc_auc_ovr_weighted": "ROC AUC",
+    "roc_auc_ovr_weighted": "weighted ROC AUC",
     "balanced_accuracy": "balanced accuracy",
     "accuracy": "accuracy",
     "r2": "R2",

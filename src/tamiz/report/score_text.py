@@ -43,7 +43,8 @@ _SCORE_NAMES = {
     "balanced_accuracy": "Balanced accuracy",
     "f1_macro": "F1, mean over the classes",
     "roc_auc": "AUC (area under the ROC curve)",
-    "roc_auc_ovr_weighted": "AUC, each class against the rest",
+    "roc_auc_ovr_weighted": "AUC, each class against the rest, weighted by its rows",
+    "roc_auc_ovr": "AUC, each class against the rest, mean of the classes",
     "r2": "R² (variance explained)",
 }
 
@@ -205,7 +206,7 @@ SIGNIFICANCE_LEVEL = 0.05
 _WHOLE_POINTS = 0.02
 # Scores that are shares of rows, and the words for the others.
 _PROPORTION_SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
-_SCORE_ABBREVIATIONS = {"r2": "R²", "roc_auc": "AUC", "roc_auc_ovr_weighted": "AUC", "roc_auc_ovr": "AUC"}
+_SCORE_ABBREVIATIONS = {"r2": "R²", "roc_auc": "AUC", "roc_auc_ovr_weighted": "weighted AUC", "roc_auc_ovr": "mean AUC"}
 # R2 has no lower bound, and one fold could flatten a chart: a lower R2 is drawn at the edge and named in a note.
 _MIN_DRAWN_R2 = -1.0
 # From this width on, an axis of shares has ticks at whole points.
@@ -237,7 +238,7 @@ class ScoreFormat:
     @property
     def is_proportion(self) -> bool:
         """Whether the score is between 0 and 1: a share of rows, or AUC."""
-        return self.is_share or self.name == "AUC"
+        return self.is_share or self.name.endswith("AUC")
 
     @property
     def name(self) -> str:

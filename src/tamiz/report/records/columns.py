@@ -237,6 +237,7 @@ class RankingRecord:
     """The ranking: the scores of every column by every criterion; an excluded column has none.
 
     `at_chance` has those of the first columns, by the mean rank and by each criterion, whose information is not above chance.
+    `associations` are sentences on the first columns, `interactions` is one on pairs, and `remarks` are on the table.
     """
 
     criteria: tuple[CriterionInfo, ...]
@@ -248,6 +249,9 @@ class RankingRecord:
     mean_rank: MeanRank | None
     tests: ColumnTestsRecord | None
     at_chance: tuple[ChanceLevelColumn, ...] = ()
+    associations: tuple[str, ...] = ()
+    interactions: str = ""
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for column in self.at_chance:

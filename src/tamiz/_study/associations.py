@@ -1,0 +1,69 @@
+"""Direction and size of the first columns of a ranking, interactions, and remarks on the table, as sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tamiz.exceptions import DataError
+from tamiz.report.records.columns import RankingRecord
+from tamiz.report.text import count_with_noun, format_number
+from tamiz.runtime.random import make_rng
+from tamiz.sources.base import Source
+from tamiz.sources.views import select_rows
+
+# Columns that are described, columns over which p-values are adjusted, and rows that are read: fewer of many columns.
+_N_DESCRIBED, _MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_VALUES, _MAX_PAIR_ROWS = 5, 500, 20_000, 2_000, 1_000_000, 5_000
+_N_PAIRS_NAMED = 3
+
+
+def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> RankingRecord:
+    """Return the ranking with sentences on its first columns, on interactions and on the table.
+
+    Parameters
+    ----------
+    source : Source
+    ranking : RankingRecord
+        With its mean rank, if there is one.
+    seed : int
+        Of the samples of a long table.
+    """
+    # Imported late, as it loads much that a table without a target does not need.
+    from tamiz.assessment import describe_associations, find_interactions, table_remarks
+
+    remarks = tuple(
+        one.sentence for one in table_remarks(_sample(source, _MAX_ROWS, seed)) if one.kind != "ordinal target"
+    )
+    ranking = replace(ranking, remarks=remarks)
+    if source.schema.target is None or len(source.schema.used) > _MAX_COLUMNS or not ranking.criteria:
+        return ranking
+    n_rows = min(_MAX_ROWS, max(_MAX_VALUES // len(source.schema.used), _MIN_ROWS))
+    found = {one.column: one for one in describe_associations(_sample(source, n_rows, seed))}
+    ranks = ranking.scores[ranking.criteria[0].id] if ranking.mean_rank is None else ranking.mean_rank.ranks
+    sign = -1 if ranking.mean_rank is None else 1
+    order = sorted((j for j, rank in enumerate(ranks) if rank is not None), key=lambda j: sign * (ranks[j] or 0.0))
+    first = [found[ranking.columns[j]] for j in order[:_N_DESCRIBED] if ranking.columns[j] in found]
+    described = [text for one in first for text in (one.sentence, one.missing_sentence) if text]
+    try:
+        pairs = find_interactions(_sample(source, _MAX_PAIR_ROWS, seed))
+    except DataError:
+        return replace(ranking, associations=tuple(described))
+    interactions = ""
+    if pairs.pairs:
+        shown = pairs.sentences[:_N_PAIRS_NAMED]
+        n_more = len(pairs.pairs) - len(shown)
+        more = f"; and {count_with_noun(n_more, 'other pair')}" if n_more else ""
+        interactions = f"Interactions: {'; '.join(shown)}{more}."
+    elif pairs.n_pairs:
+        interactions = (
+            f"No interaction was found among {count_with_noun(pairs.n_pairs, 'pair')} of columns. One of "
+            f"{format_number(100 * pairs.detectable, digits=2)}% of what the sums leave would have been found with a power of 80%."
+        )
+    return replace(ranking, associations=tuple(described), interactions=interactions)
+
+
+def _sample(source: Source, n: int, seed: int) -> Source:
+    if source.schema.n_rows <= n:
+        return source
+    return select_rows(source, np.sort(make_rng(seed).choice(source.schema.n_rows, n, replace=False)))

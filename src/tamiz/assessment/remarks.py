@@ -1,0 +1,262 @@
+"""Remarks on a table: heavy tails, drift along the rows or in time, and targets of ordered levels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from tamiz.assessment.associations import is_ordinal
+from tamiz.assessment.effect_sizes import tail_share
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import list_names
+from tamiz.sources.base import Source
+from tamiz.sources.factory import as_source
+from tamiz.sources.row_order import monotone_columns, row_order
+from tamiz.sources.views import positive_weight_rows, target_array, weight_array
+from tamiz.statistics.base import Floats, is_missing
+from tamiz.statistics.influence import WeightedRows
+from tamiz.statistics.multiple_testing import adjust_p_values
+
+RemarkKind: TypeAlias = Literal["heavy tails", "drift", "ordinal target"]
+
+FDR_LEVEL = 0.05
+# Heavy tails: 1 % of at least so many rows, of a column of at least so many values, has this share of the variance. A transform is
+# proposed if the share falls below the last number.
+_MIN_TAIL_ROWS, _MIN_VALUES, _TAIL_SHARE, _TRANSFORMED_SHARE = 100, 20, 0.4, 0.3
+# Drift: the distance of the distributions in the first and the last third of at least so many rows.
+_MIN_DRIFT_ROWS, _MIN_DISTANCE = 60, 0.1
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class TableRemark:
+    """A remark on a table, at most one of a kind.
+
+    Attributes
+    ----------
+    kind : {"heavy tails", "drift", "ordinal target"}
+    columns : tuple of str
+        The columns, the strongest first; the target is one of them.
+    sizes : tuple of float
+        For heavy tails the share of the variance in 1 % of the rows; for drift the Kolmogorov-Smirnov distance of numbers, and half
+        the sum of the absolute differences of the rates of levels; for an ordinal target the number of levels.
+    p_values : tuple of float
+        For drift, adjusted over all columns.
+    advice : tuple of str
+        For heavy tails the transform of each column: "log", "log1p" or "ranks".
+    sentence : str
+    """
+
+    kind: RemarkKind
+    columns: tuple[str, ...]
+    sizes: tuple[float, ...]
+    p_values: tuple[float, ...]
+    advice: tuple[str, ...]
+    sentence: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values."""
+        return asdict(self)
+
+
+def table_remarks(
+    X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, time: Any = None
+) -> list[TableRemark]:
+    """Find columns with heavy tails, columns that drift along the rows or in time, and a target of ordered levels.
+
+    Parameters
+    ----------
+    X : table or source
+    y : array of shape (n_samples,), default=None
+        The target, if X is no source.
+    sample_weight : array of shape (n_samples,), default=None
+    groups : array of shape (n_samples,), default=None
+        The first row of each group is compared, as rows of a group are not independent.
+    time : array of shape (n_samples,), default=None
+        Orders the rows for drift; None is the order of the table.
+
+    Returns
+    -------
+    list of TableRemark
+        At most one of each kind.
+
+    Notes
+    -----
+    Heavy tails: the 1 % of the rows that are farthest from the mean have at least 40 % of the variance (8 % for normal
+    values). "log" is proposed for positive numbers and "log1p" for numbers from 0 on, if the share is then below 30 %, otherwise
+    "ranks".
+
+    Drift: the first third of the rows against the last one, by the Kolmogorov-Smirnov test for numbers and the chi-squared test for
+    levels and the classes of the target, where missing is a level. It is stated where the p-value, adjusted over the columns and
+    the target, is at most 5 % and the distance at least 0.1. A table that is sorted by a column or by the target has no drift:
+    unless time is known, its order is not that of the rows.
+
+    Cost O(n log n) for each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamiz.assessment import table_remarks
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=300), np.exp(3 * rng.normal(size=300))])
+    >>> [(one.kind, one.columns, one.advice) for one in table_remarks(X)]
+    [('heavy tails', ('x1',), ('log',))]
+    """
+    source = positive_weight_rows(as_source(X, y, sample_weight, groups=groups, time=time))
+    with parallel.thread_session():
+        found = [_heavy_tails(source), _drift(source), _ordinal(source)]
+    return [one for one in found if one is not None]
+
+
+def _weights(source: Source) -> Floats:
+    weight = weight_array(source)
+    return np.ones(source.schema.n_rows) if weight is None else weight
+
+
+def _read(source: Source, j: int) -> NDArray[Any]:
+    return np.concatenate([block.column(j) for block in source.blocks([j])])
+
+
+def _heavy_tails(source: Source) -> TableRemark | None:
+    schema, weight = source.schema, _weights(source)
+    wanted = [(schema.columns[j].name, j) for j in schema.used.tolist() if schema.columns[j].kind == "numeric"]
+    if schema.target is not None and not schema.has_classes:
+        wanted.append((schema.target.name, -1))
+
+    def inspect(named: tuple[str, int]) -> tuple[float, str, str] | None:
+        values = target_array(source) if named[1] < 0 else _read(source, named[1])
+        present = ~is_missing(values)
+        values, w = values[present], weight[present]
+        if w.sum() < _MIN_TAIL_ROWS or len(np.unique(values)) < _MIN_VALUES or tail_share(values, w) < _TAIL_SHARE:
+            return None
+        advice = "ranks"
+        if values.min() >= 0:
+            name, transform = ("log", np.log) if values.min() > 0 else ("log1p", np.log1p)
+            advice = name if tail_share(transform(values), w) < _TRANSFORMED_SHARE else "ranks"
+        return tail_share(values, w), named[0], advice
+
+    found = sorted(filter(None, parallel.map_blocks(inspect, wanted)), key=lambda one: -one[0])
+    if not found:
+        return None
+
+    def describe(one: tuple[float, str, str]) -> str:
+        return f"{one[1]!r} ({one[0]:.0%} of the variance; {'use ranks' if one[2] == 'ranks' else f'use {one[2]}'})"
+
+    sentence = (
+        f"Heavy tails: 1% of the rows have a large part of the variance of {list_names(found, limit=_NAMED, as_text=describe)}. "
+        "Means, correlations and linear models depend on these rows; trees and ranks do not."
+    )
+    sizes, names, advice = zip(*found, strict=True)
+    return TableRemark("heavy tails", names, sizes, (), advice, sentence)
+
+
+def _drift(source: Source) -> TableRemark | None:
+    schema = source.schema
+    rows = np.arange(schema.n_rows) if source.time is None else np.argsort(source.time, kind="stable")
+    if source.groups is not None:
+        rows = rows[np.sort(np.unique(source.groups[rows], return_index=True)[1])]
+    third = len(rows) // 3
+    weight = _weights(source)
+    if 3 * third < _MIN_DRIFT_ROWS or (source.time is None and _is_sorted(source)):
+        return None
+    ends = rows[:third], rows[-third:]
+    is_sampling = schema.weight_kind == "sampling"
+    n = [WeightedRows(weight[end], None, is_sampling).n_units for end in ends]
+
+    def compare(j: int) -> tuple[float, float]:
+        values = target_array(source) if j < 0 else _read(source, j)
+        parts = [values[end] for end in ends]
+        w = [weight[end] for end in ends]
+        numeric = not schema.has_classes if j < 0 else schema.columns[j].is_number
+        return _distance(parts, w, n) if numeric else _level_distance(parts, w, n)
+
+    wanted = [j for j in schema.used.tolist() if not schema.columns[j].constant and not schema.columns[j].date_part]
+    names = [schema.columns[j].name for j in wanted]
+    if schema.target is not None:
+        wanted.append(-1)
+        names.append(schema.target.name)
+    compared = list(parallel.map_blocks(compare, wanted))
+    adjusted = adjust_p_values([p for _, p in compared])
+    found = [
+        (distance, name, float(p))
+        for (distance, _), name, p in zip(compared, names, adjusted, strict=True)
+        if distance >= _MIN_DISTANCE and p <= FDR_LEVEL
+    ]
+    if not found:
+        return None
+    found.sort(key=lambda one: -one[0])
+    order = "of the rows" if source.time is None else f"in {schema.time!r}"
+    named = list_names(found, limit=_NAMED, as_text=lambda one: f"{one[1]!r} (distance {one[0]:.2f})")
+    advice = "pass time= (--time) to test on later rows" if source.time is None else "the folds test on later rows"
+    random_folds = "Random folds do not show how models predict later rows"
+    sentence = f"Drift from the first to the last third {order}: {named}. {random_folds}; {advice}."
+    sizes, columns, p_values = zip(*found, strict=True)
+    return TableRemark("drift", columns, sizes, p_values, (), sentence)
+
+
+def _is_sorted(source: Source) -> bool:
+    """Whether the table is sorted by a column or by the target, so that its order is none of time."""
+    schema = source.schema
+    if monotone_columns(source):
+        return True
+    targets = [] if schema.target is None else [(target_array(source), schema.has_classes)]
+    levels = ((_read(source, j), True) for j in schema.categorical if not schema.columns[j].n_missing)
+    return any(row_order(values, has_classes=is_class).is_sorted for values, is_class in [*targets, *levels])
+
+
+def _distance(parts: list[Floats], weight: list[Floats], n: list[float]) -> tuple[float, float]:
+    """Return the Kolmogorov-Smirnov distance of present numbers, and its asymptotic p-value."""
+    present = [~np.isnan(part) for part in parts]
+    shares = [float(w[here].sum() / w.sum()) for w, here in zip(weight, present, strict=True)]
+    counts = [size * share for size, share in zip(n, shares, strict=True)]
+    if min(counts) < 1:
+        return 0.0, 1.0
+    values = np.unique(np.concatenate([part[here] for part, here in zip(parts, present, strict=True)]))
+    steps = [
+        np.cumsum(np.bincount(np.searchsorted(values, part[here]), w[here], len(values))) / w[here].sum()
+        for part, here, w in zip(parts, present, weight, strict=True)
+    ]
+    distance = float(np.abs(steps[0] - steps[1]).max())
+    root = math.sqrt(counts[0] * counts[1] / sum(counts))
+    return distance, float(special.kolmogorov(root * distance))
+
+
+def _level_distance(parts: list[NDArray[Any]], weight: list[Floats], n: list[float]) -> tuple[float, float]:
+    """Return half the sum of the absolute differences of rates, and the p-value of the chi-squared test."""
+    values = np.unique(np.concatenate(parts))
+    rates = np.stack([
+        np.bincount(np.searchsorted(values, part), w, len(values)) / w.sum()
+        for part, w in zip(parts, weight, strict=True)
+    ])  # fmt: skip
+    counts = rates * np.array(n)[:, None]
+    # Rare levels together, so that the chi-squared distribution is accurate.
+    rare = counts.sum(axis=0) < 10
+    if rare.any():
+        counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
+    counts = counts[:, counts.sum(axis=0) > 0]
+    if counts.shape[1] < 2:
+        return 0.0, 1.0
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    statistic = float(((counts - expected) ** 2 / expected).sum())
+    distance = float(np.abs(counts[0] / counts[0].sum() - counts[1] / counts[1].sum()).sum()) / 2
+    return distance, float(special.chdtrc(counts.shape[1] - 1, statistic))
+
+
+def _ordinal(source: Source) -> TableRemark | None:
+    schema = source.schema
+    target = schema.target
+    if target is None or not is_ordinal(schema):
+        return None
+    low, high = target.levels[0], target.levels[-1]
+    n = len(target.levels)
+    sentence = (
+        f"{target.name!r} has {n} ordered levels, {low} to {high}: models of classes ignore their order, and an error of one "
+        f"level counts as much as one of {n - 1}. If distances between levels matter, declare it as numeric "
+        f"(kinds={{{target.name!r}: 'numeric'}})."
+    )
+    return TableRemark("ordinal target", (target.name,), (float(len(target.levels)),), (), (), sentence)

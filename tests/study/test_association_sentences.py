@@ -1,0 +1,60 @@
+"""A study states direction and size of its first columns, interactions, and remarks on the table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tamiz import open_source, study
+from tamiz.criteria import FisherScore, Variance
+from tamiz.report.ranking import collect_ranking
+
+pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+
+
+def ranking_of(X, y, **options):
+    result = study(
+        open_source(X, y, **options), assess=False, maps=[], relevances=[FisherScore() if y is not None else Variance()]
+    )
+    return result.to_dict()["ranking"], collect_ranking(result.record)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(800, 8))).add_prefix("x")
+    X["pay"] = np.exp(3 * rng.normal(size=800))
+    score = 1.5 * X["x0"] + 2 * np.sign(X["x3"] * X["x5"])
+    y = np.where(rng.random(800) < 1 / (1 + np.exp(-score)), "yes", "no")
+    return X, y
+
+
+def test_the_first_columns_interactions_and_remarks(table):
+    ranking, shown = ranking_of(*table)
+    assert ranking["associations"][0].startswith("x0: higher where target is yes (+")
+    assert len(ranking["associations"]) == 5
+    assert "x3 and x5: together beyond the sum of the two on the log-odds scale" in ranking["interactions"]
+    assert [one.split(":")[0] for one in ranking["remarks"]] == ["Heavy tails"]
+    assert shown["associations"][0] == ranking["associations"][0] + "."
+    assert shown["notes"] == [ranking["interactions"], *ranking["remarks"]]
+
+
+def test_rows_of_a_group_have_wider_intervals(table):
+    X, y = table
+    groups = np.repeat(np.arange(80), 10)
+    X, y = X.iloc[groups].reset_index(drop=True), y[groups]
+    texts = [ranking_of(X, y, **options)[0] for options in ({}, {"groups": groups})]
+    ends = []
+    for ranking in texts:
+        (text,) = [one for one in ranking["associations"] if one.startswith("x0: ")]
+        low, high = text.split("deviations, ")[1].split(")")[0].split(" to ")
+        ends.append(float(high) - float(low))
+    assert ends[1] > 2.5 * ends[0]
+
+
+def test_without_a_target_or_with_few_rows_there_is_less_to_state(table):
+    X, y = table
+    ranking, _ = ranking_of(X, None)
+    assert (ranking["associations"], ranking["interactions"], len(ranking["remarks"])) == ([], "", 1)
+    ranking, _ = ranking_of(X.head(20), y[:20])
+    assert len(ranking["associations"]) == 5
+    assert ranking["interactions"] == ""
