@@ -123,6 +123,10 @@ def measure(key: str, split: int, folder: Path) -> dict[str, object]:
     X = table.drop(columns=[one.target, *([one.groups] if one.groups else [])])
     kind = GroupShuffleSplit if groups is not None else StratifiedShuffleSplit if classes else ShuffleSplit
     train, test = next(kind(1, test_size=0.3, random_state=split).split(X, y, groups))
+    if groups is not None:
+        # Whole groups in random order; other rows are in random order already.
+        order = np.random.default_rng(split).permutation(groups.nunique())[pd.factorize(groups)[0]]
+        train, test = (rows[np.argsort(order[rows], kind="stable")] for rows in (train, test))
     train, test = np.sort(train[:MAX_TRAIN]), np.sort(test[:MAX_TEST])
     of_train = None if groups is None else groups.iloc[train]
     started = time.process_time()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -92,7 +93,9 @@ class ModelEvaluation:
     missing: MissingRule = "distribute"
     budget: Budget = DEFAULT_BUDGET
 
-    def recommend(self, selector: SubsetSelector, *, searched: bool) -> Recommendation | None:
+    def recommend(
+        self, selector: SubsetSelector, *, searched: bool, left_out: Collection[int] = ()
+    ) -> Recommendation | None:
         """Return the comparison of the default candidates, and of a fitted selector that was asked for; None on failure.
 
         Parameters
@@ -101,6 +104,8 @@ class ModelEvaluation:
             With the requested sizes, and the columns that its search is restricted to.
         searched : bool
             Whether the selector was asked for and is fitted; its columns are recommended then.
+        left_out : collection of column numbers, default=()
+            Columns that the default candidates do not search, because others are equivalent.
         """
         if searched and not self._fits((1 + self.n_splits) * self.search_seconds(selector)):
             warn_user([f"Selections were not compared: {self._search_time_note(selector)}"])
@@ -114,6 +119,7 @@ class ModelEvaluation:
             self.missing,
             n_features=selector.n_features,
             column_options=column_options(resolve_search(selector.search)),
+            left_out=left_out,
         )
         asked: dict[str, Any] = {_candidate_id(selector): selector} if searched else {}
         try:
@@ -215,14 +221,16 @@ class ModelEvaluation:
         """
         from tamiz.assessment import selection_error_rates
         from tamiz.assessment.candidate_selections import default_candidates
+        from tamiz.assessment.selector_adapters import PathAdapter
 
         selector: Any = selected
         if not isinstance(selected, SubsetSelector):
             paths = default_candidates(self.source.schema, self.missing)
-            if selected.recommended not in paths:
-                warn_user(["All columns are recommended, so there are no error rates on semi-synthetic targets."])
+            path = paths.get(selected.recommended)
+            if not isinstance(path, PathAdapter):
+                warn_user(["No column is dropped by a search, so there are no error rates on semi-synthetic targets."])
                 return None
-            selector = paths[selected.recommended].of_size(len(selected.columns))
+            selector = path.of_size(len(selected.columns))
         try:
             with capture_warnings():
                 found = selection_error_rates(selector, self.source, n_draws=n_draws, random_state=self.seed)

@@ -250,7 +250,7 @@ class StudyRun:
         if evaluation is not None:
             found = self.steps.run_optional(
                 "recommendation",
-                lambda: evaluation.recommend(selector, searched=searched),
+                lambda: evaluation.recommend(selector, searched=searched, left_out=same),
                 "the comparison of selections",
             )
         if found is None and fallback and self.steps.interruption_note is None:
@@ -291,9 +291,10 @@ class StudyRun:
         return Evaluated(subset, recommendation, effect, assessed, experiment, comparison, leakage_scores)
 
     def _searched_source(self, selector: SubsetSelector, *, searched: bool) -> tuple[Source, dict[int, int]]:
-        """Return the table with the columns that are or were searched, and columns left out with their equivalent."""
+        """Return the table with the columns to score, and the columns that are not searched, with their equivalent."""
         if not searched:
-            return selector._without_equivalents(self.source)
+            # The comparison scores all columns, and does not search these.
+            return self.source, selector._without_equivalents(self.source)[1]
         if len(selector.schema_.used) == len(self.source.schema.used):
             return self.source, {}
         reasons = {j: str(column.exclusion_reason) for j, column in enumerate(selector.schema_.columns)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tamiz.assessment.fold_scores import FoldScores, score_models
 from tamiz.assessment.repeated_searches import run_with_progress
-from tamiz.assessment.selector_adapters import PathAdapter, SelectorAdapter
+from tamiz.assessment.selector_adapters import ColumnSetAdapter, PathAdapter, SelectorAdapter
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
@@ -33,9 +33,15 @@ from tamiz.statistics.base import Floats
 
 ALL_COLUMNS = "all_columns"
 # The labels of the default candidates, and of the default subset of a study.
-_LABELS = {"cfs": "CFS", "mrmr": "MRMR", "wrapper": "Wrapper", "importance": "Importance"}
+_LABELS = {
+    "cfs": "CFS",
+    "mrmr": "MRMR",
+    "wrapper": "Wrapper",
+    "importance": "Importance",
+    "distinct": "All but copies and recodings",
+}
 # The default candidates that a comparison uses if they suit the table.
-_DEFAULTS = ("mrmr", "wrapper", "importance")
+_DEFAULTS = ("mrmr", "wrapper", "importance", "distinct")
 # Default candidates whose searches spend most of their time in kernels; the others are mostly Python code.
 _KERNEL_SEARCHES = ("wrapper",)
 # With more coordinates the search by ridge regression is too slow for a default.
@@ -84,8 +90,9 @@ def default_candidates(
     *,
     n_features: SetSize | None = None,
     column_options: Mapping[str, Any] | None = None,
-) -> dict[str, PathAdapter]:
-    """Return the default candidates for a table: each is a path of sets with 1, 2, 3 and up to 48 columns.
+    left_out: Collection[int] = (),
+) -> dict[str, SelectorAdapter]:
+    """Return the default candidates for a table: paths of sets with 1, 2, 3 and up to 48 columns, and all distinct columns.
 
     Parameters
     ----------
@@ -97,18 +104,21 @@ def default_candidates(
     column_options : dict, default=None
         Parameters of the searches that restrict the columns: `start`, `fixed`, `excluded`, `column_groups`. The ranking by
         importance has none, and is no candidate where one is set.
+    left_out : collection of column numbers, default=()
+        Columns that are not searched, because others are equivalent. If there are any, all other columns are a candidate.
     """
     column_options = column_options or {}
-    n_rows, n_columns = schema.n_rows, max(len(schema.used), 1)
-    sizes = _compared_sizes(schema, n_features)
+    searched = [j for j in schema.used.tolist() if j not in left_out]
+    n_rows, n_columns = schema.n_rows, max(len(searched), 1)
+    sizes = _compared_sizes(schema, searched, n_features)
 
     def add_path(name: str, merit: Merit, max_sets: int) -> None:
         """Add a forward search as far as it evaluates at most so many sets."""
         few = [size for size in sizes if size * (n_columns - size // 2) <= max_sets]
         if few:
-            found[name] = PathAdapter(SubsetSelector(merit, Forward(**column_options), random_state=0), few)
+            found[name] = PathAdapter(SubsetSelector(merit, Forward(**column_options), random_state=0), few, left_out)
 
-    found: dict[str, PathAdapter] = {}
+    found: dict[str, SelectorAdapter] = {}
     add_path("mrmr", MRMR(missing=missing), MAX_MRMR_WORK // (n_rows + SET_ROWS))
     # For more than two classes ROC AUC needs a pass per class; balanced accuracy is not dominated by frequent classes either.
     scoring = None if not schema.has_classes else "balanced_accuracy" if schema.n_classes > 2 else "roc_auc"
@@ -121,16 +131,18 @@ def default_candidates(
         importance: Relevance = TreeImportance(max_rows=max(_MIN_TREE_ROWS, _MAX_TREE_VALUES // n_columns))
         if n_columns <= _MAX_PERMUTED:
             importance = PermutationImportance("gradient_boosting", cv=3, scoring=scoring, n_repeats=1)
-        found["importance"] = PathAdapter(RankSelector(importance), sizes)
+        found["importance"] = PathAdapter(RankSelector(importance), sizes, left_out)
+        if left_out and n_features is None:
+            found["distinct"] = ColumnSetAdapter(searched, _LABELS["distinct"])
     return {name: one for name, one in found.items() if name in _DEFAULTS}
 
 
-def _compared_sizes(schema: Schema, n_features: SetSize | None) -> list[int]:
+def _compared_sizes(schema: Schema, searched: Sequence[int], n_features: SetSize | None) -> list[int]:
     """Return the numbers of columns to compare, fewer than there are unless `n_features` asks for all."""
-    n_columns = len(schema.used)
+    n_columns = len(searched)
     if n_features is None:
         # A column with few values may have none in a fold, which then has a column fewer to choose from.
-        n_columns = sum(2 * schema.columns[j].n_missing < schema.n_rows for j in schema.used.tolist())
+        n_columns = sum(2 * schema.columns[j].n_missing < schema.n_rows for j in searched)
         return [size for size in _SIZES if size < n_columns] or [1]
     least, most = size_range(n_features, n_columns, n_columns)
     return sorted({max(least, 1), most, *(size for size in _SIZES if least <= size <= most)})

@@ -26,7 +26,7 @@ from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
 from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import quote_name, warn_user
+from tamiz.runtime.user_warnings import list_names, quote_name, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.selection.equivalent_columns import describe_equivalents, leave_out_equivalents
 from tamiz.sources.factory import as_source
@@ -272,7 +272,8 @@ def recommend_columns(
 
     Notes
     -----
-    The model with the best mean score on all columns decides. The reference is all columns, or the set with the best score of this
+    The model with the best mean score on all columns decides. Every other model whose score there is within one standard error of
+    the best may lose the margin below on a set, on average. The reference is all columns, or the set with the best score of this
     model if it is better than all columns by more than the standard error of the difference. Let d be the fold scores on the
     reference minus those on a set, and e the share that the reference leaves unexplained: 1 minus its score (0 minus its score for
     scores such as "neg_mean_squared_error"). The set with the fewest columns is recommended for which
@@ -318,9 +319,9 @@ def recommend_columns(
         whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("recommend_columns requires a target, but the target y is None.")
-        equivalence_notes: list[str] = []
+        same, equivalence_notes = dict[int, int](), list[str]()
         if candidates is None:
-            whole, same = leave_out_equivalents(whole)
+            same = leave_out_equivalents(whole)[1]
             equivalence_notes = describe_equivalents(same, whole.schema.names)
         source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
         schema = source.schema
@@ -330,7 +331,7 @@ def recommend_columns(
         for model in named_models.values():
             model.check(schema)
         scorings, scoring_notes = resolve_scorings(scoring, source, folds, named_models.values())
-        selectors = default_candidates(schema) if candidates is None else candidates
+        selectors = default_candidates(schema, left_out=same) if candidates is None else candidates
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
         comparison = CandidateComparison(source, folds, named_models, scorings, seed)
         adapters = {name: adapt_selector(one) for name, one in selectors.items()}
@@ -340,13 +341,20 @@ def recommend_columns(
         pool, baseline, fit_notes = _score_pool(comparison, found)
         pool = pool.restrict(recommend, keep_all=keep_all)
         chosen, rejected, apparent = _choose(comparison, pool)
-        made = _score_candidates(comparison, found, pool, chosen, rejected)
-        sets = pool.chosen_without_each_fold(chosen, rejected)
+        made = _score_candidates(comparison, found, pool, chosen, list(rejected))
+        sets = pool.chosen_without_each_fold(chosen, list(rejected))
     rejection_notes = [
         f"{found[pool.names[at]].label} with {pool.sizes[at]} column{'s' * int(pool.sizes[at] != 1)} is not recommended: the "
         "columns that it selects on all rows differ from those in the folds, and are not shown to be as good."
-        for at in rejected
+        for at, model in rejected.items()
+        if model == pool.model
     ]
+    if others := list(dict.fromkeys(named_models[model].label for model in rejected.values() if model != pool.model)):
+        n = sum(model != pool.model for model in rejected.values())
+        rejection_notes.append(
+            f"{n} smaller selection{'s are' if n > 1 else ' is'} not recommended, because on them {list_names(others)} loses more, "
+            "which may be the best model on all columns."
+        )
     notes = (
         *table.schema.dropped_row_notes,
         *weight_notes,
@@ -389,6 +397,11 @@ class RatedSets:
     margin: float
 
 
+def loss_margin(score: float, perfect: float) -> float:
+    """Return the loss that a reference with some score may have."""
+    return max(LARGEST_LOSS * (perfect - score), NEGLIGIBLE_LOSS)
+
+
 def rate_sets(scores: Floats, variance_factor: float, perfect: float) -> RatedSets:
     """Return which sets are as good as the reference, by the rule of `recommend_columns`.
 
@@ -407,7 +420,7 @@ def rate_sets(scores: Floats, variance_factor: float, perfect: float) -> RatedSe
     reference = best if gain.mean > gain.standard_error else 0
     losses = scores[reference] - scores
     errors = np.sqrt(variance_factor * losses.var(axis=1, ddof=1))
-    margin = max(LARGEST_LOSS * (perfect - float(means[reference])), NEGLIGIBLE_LOSS)
+    margin = loss_margin(float(means[reference]), perfect)
     mean = losses.mean(axis=1)
     return RatedSets(mean + errors <= margin, mean - errors > margin, margin)
 
@@ -418,6 +431,8 @@ class _Pool:
 
     Attributes
     ----------
+    contenders : dict of ndarray of shape (n_folds,)
+        The scores on all columns of models that are within a standard error of the best one, by name.
     names : list of str
         The candidate of each set.
     supports : ndarray of shape (n_sets, n_columns), bool
@@ -432,6 +447,7 @@ class _Pool:
         The sets that may be recommended.
     """
 
+    contenders: dict[str, Floats]
     names: list[str]
     supports: NDArray[np.bool_]
     fold_sets: NDArray[np.bool_]
@@ -488,7 +504,14 @@ def _score_pool(
     ends, notes = comparison.score_sets(models, np.concatenate([every.fold_sets, np.zeros_like(every.fold_sets)]))
     best = int(ends[:, 0, 0].mean(axis=1).argmax())
     name = comparison.scorings[0].name
+    scores = ends[:, 0, 0]
+    behind = [FoldScores(scores[best] - one, factor) for one in scores]
     pool = _Pool(
+        contenders={
+            model: one
+            for model, one, lag in zip(models, scores, behind, strict=True)
+            if 0 < lag.mean <= lag.standard_error
+        },
         names=[ALL_COLUMNS],
         supports=every.supports,
         fold_sets=every.fold_sets,
@@ -519,25 +542,43 @@ def _score_pool(
     return pool, baseline, list(dict.fromkeys(notes))
 
 
-def _choose(comparison: CandidateComparison, pool: _Pool) -> tuple[int, list[int], Floats]:
-    """Return the recommended set, those rejected because of the columns that are selected on all rows, and its apparent scores.
+def _choose(comparison: CandidateComparison, pool: _Pool) -> tuple[int, dict[int, str], Floats]:
+    """Return the recommended set, the model under which each rejected set may lose more, and the scores on all rows' columns.
 
     A search may select other columns on all rows than in the folds: these columns are scored in the folds too.
     """
-    tried: dict[int, Floats] = {}
+    rejected: dict[int, str] = {}
+    apparent: dict[int, Floats] = {}
     while True:
-        at = pool.choose(list(tried))
+        at = pool.choose(list(rejected))
         fixed = np.tile(pool.supports[at], (1, pool.fold_sets.shape[1], 1))
-        if at == 0 or (fixed[0] == pool.fold_sets[at]).all():
-            return at, list(tried), pool.scores[0, at]
-        scores = np.concatenate([pool.scores, comparison.score_sets([pool.model], fixed)[0][0]], axis=1)
-        apparent = scores[0, -1]
-        if replace(pool, scores=scores).rate().good[-1]:
-            return at, list(tried), apparent
-        tried[at] = apparent
-        if len(tried) == pool.allowed.sum():
-            first, *others = tried
-            return first, others, tried[first]
+        scores = pool.scores
+        if (fixed[0] != pool.fold_sets[at]).any():
+            scores = np.concatenate([scores, comparison.score_sets([pool.model], fixed)[0][0]], axis=1)
+            apparent[at] = scores[0, -1]
+        else:
+            apparent[at] = scores[0, at]
+        if at == 0:
+            return at, rejected, apparent[at]
+        fixed_is_good = scores is pool.scores or replace(pool, scores=scores).rate().good[-1]
+        losing = _losing_contender(comparison, pool, at) if fixed_is_good else pool.model
+        if losing is None:
+            return at, rejected, apparent[at]
+        rejected[at] = losing
+        if len(rejected) == pool.allowed.sum():
+            first = next(iter(rejected))
+            return first, {k: model for k, model in rejected.items() if k != first}, apparent[first]
+
+
+def _losing_contender(comparison: CandidateComparison, pool: _Pool, at: int) -> str | None:
+    """Return a model that may be the best one on all columns and loses more than the margin on a set; None if there is none."""
+    if not pool.contenders:
+        return None
+    found = comparison.score_sets(list(pool.contenders), pool.fold_sets[[at]])[0][:, 0, 0]
+    for (model, every), one in zip(pool.contenders.items(), found, strict=True):
+        if (every - one).mean() > loss_margin(float(every.mean()), pool.perfect):
+            return model
+    return None
 
 
 def _score_candidates(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
@@ -30,7 +30,7 @@ from tamiz.selection.size_search import SizeSearchCV
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import weight_array
+from tamiz.sources.views import select_columns, weight_array
 
 
 @dataclass(frozen=True)
@@ -204,12 +204,36 @@ def _part_name(part: Any) -> str:
     return "the default score" if part is None else part if isinstance(part, str) else type(part).__name__
 
 
-class PathAdapter(SelectorAdapter):
-    """A selector that gives a set of columns for each of some sizes, from one ranking or search."""
+class ColumnSetAdapter(SelectorAdapter):
+    """Columns that are the same on any rows."""
 
-    def __init__(self, selector: RankSelector | SubsetSelector, sizes: Sequence[int]) -> None:
+    def __init__(self, columns: Sequence[int], label: str) -> None:
+        self._columns = columns
+        self.label = label
+
+    def select(self, source: Source, seed: int) -> SelectedColumns:
+        """Return the columns."""
+        del seed
+        return SelectedColumns(np.isin(np.arange(source.schema.n_columns), self._columns), None)
+
+
+class PathAdapter(SelectorAdapter):
+    """A selector that gives a set of columns for each of some sizes, from one ranking or search.
+
+    Parameters
+    ----------
+    selector : RankSelector or SubsetSelector
+    sizes : sequence of int
+    left_out : collection of column numbers, default=()
+        Columns that are not searched.
+    """
+
+    def __init__(
+        self, selector: RankSelector | SubsetSelector, sizes: Sequence[int], left_out: Collection[int] = ()
+    ) -> None:
         self._selector = selector
         self._sizes = sizes
+        self._left_out = left_out
         self.label = adapt_selector(selector).label
 
     def select(self, source: Source, seed: int) -> SelectedColumns:
@@ -223,6 +247,8 @@ class PathAdapter(SelectorAdapter):
 
     def select_by_size(self, source: Source, seed: int) -> dict[int, NDArray[np.bool_]]:
         """Return the set of each size that the rows allow."""
+        if self._left_out:
+            source = select_columns(source, [j for j in source.schema.used.tolist() if j not in self._left_out])
         sizes = [size for size in self._sizes if size <= len(source.schema.used)]
         return set_random_state(clone(self._selector), seed)._supports_by_size(source, sizes)
 
