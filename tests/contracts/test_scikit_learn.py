@@ -62,7 +62,7 @@ VARIANTS = [
     SubsetSelector(CFS(convention="weka"), Forward(), n_features=1, stop=Evaluations(50)),
     SubsetSelector(CrossValidated(MODELS[1], cv=2), Forward(), stop=Evaluations(5)),
     *(SizeSearchCV(RankSelector(), model, cv=2) for model in MODELS),
-    *(RedundancyFilter(measure) for measure in ("linear", "symmetric_uncertainty")),
+    *(RedundancyFilter(measure) for measure in ("pearson", "linear", "symmetric_uncertainty")),
     RedundancyFilter(relevance="symmetric-uncertainty"),
     BorutaSelector("information-gain", max_iter=5),
     StabilitySelector(SubsetSelector(CFS(), Forward()), n_features=1, n_pairs=2),

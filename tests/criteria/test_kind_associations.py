@@ -10,6 +10,7 @@ from scipy.stats import chi2_contingency, pearsonr, spearmanr
 from tests.planted_tables import COPY_KINDS, planted_table
 
 from tamiz import open_source
+from tamiz.criteria import kind_associations
 from tamiz.criteria.kind_associations import (
     EQUIVALENT,
     REDUNDANT,
@@ -124,6 +125,15 @@ def test_columns_of_many_levels_are_counted_like_those_of_few():
     _, found = found_for(frame, kinds=dict.fromkeys(frame, "categorical"))
     for i, j in itertools.combinations(range(3), 2):
         assert found.values[i, j] == pytest.approx(bergsma(frame.iloc[:, i], frame.iloc[:, j]), abs=1e-6)
+
+
+def test_of_very_many_values_evenly_spaced_rows_are_used(monkeypatch):
+    frame = mixed(0, n=1200)
+    monkeypatch.setattr(kind_associations, "_MAX_VALUES", 9 * 1100)
+    _, found = found_for(frame)
+    monkeypatch.undo()
+    _, some = found_for(frame.iloc[np.linspace(0, 1199, 1100).astype(int)])
+    np.testing.assert_array_equal(found.values, some.values)
 
 
 def test_an_outlier_of_both_columns_is_no_association():

@@ -494,7 +494,7 @@ def redundancy(names: list[str], between: NDArray[np.float64], threshold: float 
             free -= set(group)
             groups.append(sorted(group))
     return {
-        "measure": {"id": "kinds", "label": "Correlation, Cramer's V or correlation ratio"},
+        "measure": {"id": "kinds", "label": "Correlation, Cramer's V or eta"},
         "columns": drawn,
         "pair_steps": base64.b64encode(np.round(255 * between[pairs]).astype(np.uint8).tobytes()).decode(),
         "measures": ["equal", "|r|", "V"],

@@ -114,7 +114,7 @@ def test_columns_excluded_from_the_comparison_are_reported() -> None:
     result = found(["ash", "hue"], [0.1], n_columns=2000, n_not_compared=1000, n_rows=50, method="Numbers are cut.")
     told = collected(result)
     assert told["method"] == (
-        "Measure: correlation, Cramer's V or correlation ratio, on a sample of 50 rows. Numbers are cut. 1,000 "
+        "Measure: correlation, Cramer's V or eta, on a sample of 50 rows. Numbers are cut. 1,000 "
         "columns more were not compared because "
         "of the cost, and are kept."
     )

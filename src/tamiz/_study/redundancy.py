@@ -19,6 +19,7 @@ from tamiz.criteria.kind_associations import (
     REDUNDANT,
     KindAssociations,
     associate_columns,
+    max_rows,
     one_sided_associations,
 )
 from tamiz.exceptions import DataError
@@ -118,7 +119,7 @@ def describe_redundancy(
     position = {name: j for j, name in enumerate(schema.names)}
     i, j = (drawn[side] for side in np.triu_indices(len(drawn), 1))
     return RedundancyRecord(
-        measure=Named(id="kinds", label="Correlation, Cramer's V or correlation ratio"),
+        measure=Named(id="kinds", label="Correlation, Cramer's V or eta"),
         columns=tuple(schema.names[compared.columns[k]] for k in drawn),
         pair_steps=np.floor(255 * compared.values[i, j] + 0.5).astype(np.uint8).tobytes(),
         measures=MEASURES,
@@ -196,7 +197,7 @@ def max_compared_columns(n_columns: int, budget: Budget) -> int:
 def n_compared_rows(n_columns: int, n_rows: int, budget: Budget) -> int:
     """Return the number of rows over which all pairs of `n_columns` columns are compared."""
     n_pairs = n_columns * (n_columns - 1) // 2
-    return min(n_rows, max(_MIN_ROWS, budget.scale_linear(_MAX_WORK / max(n_pairs, 1), n_rows)))
+    return min(n_rows, max_rows(n_columns), max(_MIN_ROWS, budget.scale_linear(_MAX_WORK / max(n_pairs, 1), n_rows)))
 
 
 def compare_column_pairs(

@@ -112,13 +112,13 @@ def find_linear_dependences(X: Any, y: Any = None, *, sample_weight: Any = None)
     columns = columns[:_MAX_COLUMNS]
     if len(columns) < 3 or schema.n_rows < _MIN_ROWS:
         return []
+    rng = make_rng(0)
+    if schema.n_rows > _MAX_ROWS:
+        source = select_rows(source, np.sort(rng.choice(schema.n_rows, _MAX_ROWS, replace=False)))
     same = equivalent_columns(source, columns)
     columns = [j for j in columns if j not in same]
     if len(columns) < 3:
         return []
-    rng = make_rng(0)
-    if schema.n_rows > _MAX_ROWS:
-        source = select_rows(source, np.sort(rng.choice(schema.n_rows, _MAX_ROWS, replace=False)))
     values, scale = read_numbers(source, columns)
     in_fit = rng.random(len(values)) < _FIT_SHARE
     signed = _signed_correlations(values[in_fit])

@@ -351,7 +351,7 @@ class _ColumnAssociations:
         if measure == "kinds":
             found = associate_columns(source, varied.tolist())
             self.pairs = one_sided_associations(found, source, self.threshold)
-            self.n_common, self.numeric = found.n_common, varied[:0]
+            self.n_common, self.numeric = count_common_rows(source, varied.tolist()), varied[:0]
             return
         p = len(varied)
         check_memory(
