@@ -288,8 +288,9 @@ def interaction_table(rng, kind):
         return X, np.where((X[:, 3] * X[:, 7] > 0) ^ (rng.random(n) < 0.2), "yes", "no")
     if kind == "XOR of booleans, 30 % wrong":
         return X > 0, np.where((X[:, 3] * X[:, 7] > 0) ^ (rng.random(n) < 0.3), "yes", "no")
-    if kind == "product, the stated smallest share":
-        return X, sums + 0.163 * X[:, 3] * X[:, 7] + rng.normal(size=n)
+    if kind == "product of uniform columns, the stated smallest share":
+        X = rng.uniform(-np.sqrt(3), np.sqrt(3), (n, p))
+        return X, X @ np.full(p, 0.8) + 0.1755 * X[:, 3] * X[:, 7] + rng.normal(size=n)
     if kind == "product, twice the stated smallest share":
         return X, sums + 0.232 * X[:, 3] * X[:, 7] + rng.normal(size=n)
     if kind == "sum, log-odds":
@@ -318,7 +319,7 @@ def interaction_table(rng, kind):
 INTERACTIONS = {
     "XOR, 20 % of the classes wrong": True,
     "XOR of booleans, 30 % wrong": True,
-    "product, the stated smallest share": True,
+    "product of uniform columns, the stated smallest share": True,
     "product, twice the stated smallest share": True,
     "sum, log-odds": False,
     "sum, rare class": False,

@@ -98,7 +98,7 @@ class Interactions:
     n_columns, n_pairs, n_tested : int
         The columns and all their pairs that were screened, and the pairs that were tested.
     detectable : float
-        The share that the test of one pair finds with a power of 80 % after Bonferroni's correction for all pairs.
+        The share of a product of ranks that the test of a pair finds with a power of 80 % after Bonferroni's correction.
     """
 
     pairs: tuple[Interaction, ...]
@@ -302,7 +302,7 @@ class _Pairs:
         found = [self._describe(keys[at], *best[keys[at]], float(adjusted[at]), level) for at in significant]
         found.sort(key=lambda one: -one.share)
         df = float(np.median(sizes)) if sizes else 1.0
-        detectable = _detectable(df, FDR_LEVEL / len(pairs) / k, n)
+        detectable = model.detectable(df, FDR_LEVEL / len(pairs) / k)
         return Interactions(tuple(found), self.scale, n, len(self.terms), len(pairs), len(keys), detectable)
 
     def _describe(
@@ -376,6 +376,14 @@ class _AdditiveModel:
         i, j = np.array(pairs).T
         chosen = np.sort(np.argsort(-largest[i, j], kind="stable")[:MAX_PAIRS])
         return [pairs[at] for at in chosen.tolist()]
+
+    def detectable(self, df: float, level: float) -> float:
+        """Return the share that the test of a pair finds with 80 % power."""
+        n_left = max(self.rows.n_units - self.fitted.design.shape[1], 1.0)
+        d2 = max(min(n_left, self.n_informative) / _TAIL - df, 1.0)
+        critical = df * float(special.fdtri(df, d2, 1 - level))
+        size = brentq(lambda size: 1 - special.chndtr(critical, df, size) - POWER, 0.0, 10 * critical + 100)
+        return float(size / (size + n_left))
 
     def test(self, pair: tuple[int, int]) -> _Tested | None:
         """Return the score test of the products of two columns beside all sums; None if no product can be tested."""
@@ -507,10 +515,3 @@ def _main_p_value(term: _Terms, y: Floats, rows: WeightedRows) -> float:
         return 1.0
     statistic = float(((vectors[:, kept].T @ score) ** 2 / values[kept]).sum())
     return float(special.chdtrc(int(kept.sum()), statistic))
-
-
-def _detectable(df: float, level: float, n: float) -> float:
-    """Return the share that a chi-squared test finds with 80 % power."""
-    critical = float(special.chdtri(df, level))
-    noncentrality = brentq(lambda size: 1 - special.chndtr(critical, df, size) - POWER, 0.0, 100 * critical + 100)
-    return float(noncentrality / (noncentrality + n))
