@@ -18,6 +18,8 @@ registry = Registry(
     NoiseExperiment        noise_experiment:NoiseExperiment         record     Result of run_noise_experiment
     selection_error_rates  semi_synthetic:selection_error_rates     function   True and false positive rates of a selection
     SelectionErrorRates    error_rates:SelectionErrorRates          record     Result of selection_error_rates
+    conditional_importance column_importance:conditional_importance function   What each column adds to the others in a model
+    ConditionalImportance  column_importance:ConditionalImportance  record     Result of conditional_importance
     find_target_formulas   target_formulas:find_target_formulas     function   Formulas of a few columns that determine the target
     TargetFormula          target_formulas:TargetFormula            record     Result of find_target_formulas
     recommend_columns      recommendation:recommend_columns         function   Recommended one of several selections

@@ -1,6 +1,8 @@
 from tamiz.runtime.registry import Registry
 from tamiz.assessment.column_comparison import ColumnComparison as ColumnComparison
 from tamiz.assessment.column_comparison import compare_columns as compare_columns
+from tamiz.assessment.column_importance import ConditionalImportance as ConditionalImportance
+from tamiz.assessment.column_importance import conditional_importance as conditional_importance
 from tamiz.assessment.error_rates import SelectionErrorRates as SelectionErrorRates
 from tamiz.assessment.nested_cv import selection_report as selection_report
 from tamiz.assessment.noise_experiment import NoiseExperiment as NoiseExperiment
