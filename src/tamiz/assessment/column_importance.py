@@ -59,7 +59,7 @@ class ConditionalImportance:
     importance, standard_error : ndarray of shape (n_units,)
         Mean increase of the loss per test row, and its standard error. Larger is more important; 0 or less is nothing.
     interval : ndarray of shape (n_units, 2)
-        The 95 % confidence interval of the importance, by Student's t.
+        The 95 % confidence interval of the importance in the fitted models, by Student's t.
     p_value, adjusted_p_value : ndarray of shape (n_units,)
         Of the hypothesis that the importance is at most 0; adjusted for the number of units by `correction`.
     method : {"cfi", "loco"}
@@ -227,10 +227,15 @@ def conditional_importance(
     of the model shift all rows of a table alike, by an amount with about the share q / n of the variance.
 
     If the target is independent of a column given the others, draws cannot be distinguished from its values, and the expected
-    difference is 0, whatever the model. How well this is kept depends on the draws (`tamiz.models.conditional_draws`); measured
-    rates are on the page on error control. Leaving the column out makes a model slightly better in this case, by an amount of the
-    size of its standard error: "loco" finds fewer false columns than stated, and fewer true ones. Of columns that determine each
-    other, each adds nothing to the other: pass them as a group.
+    difference is 0 for "cfi", whatever the model. How well this is kept depends on the draws (`tamiz.models.conditional_draws`);
+    measured rates are on the page on error control. "loco" asks whether the column adds to this model: a model that cannot bend a
+    column gains from a curve of it. Leaving out a column that adds nothing makes a model slightly better, by an amount of the size
+    of its standard error: "loco" is then conservative, and finds less. Of columns that determine each other, each adds nothing to
+    the other: pass them as a group.
+
+    The interval is that of the models as fitted. In linear models of 400 rows and 10 columns it contains the mean importance of the
+    five fitted models in 93 to 95 % of tables for "cfi", and that of the true coefficients, which differ, in 78 to 81 % ("loco" 90
+    to 95 %).
 
     Cost: for "cfi" `n_splits` fits and 1 + p `n_repeats` predictions of all rows, and one inverse of the matrix of the encoded
     columns for each fold; for columns that depend on others nonlinearly also 40 small trees for each fold. For "loco" `n_splits`
