@@ -22,6 +22,8 @@ registry = Registry(
     find_interactions      interactions:find_interactions           function   Pairs that matter beyond the sum of two effects
     table_remarks          remarks:table_remarks                    function   Heavy tails, drift and ordinal targets
     calibration            rate_calibration:calibration             function   Predicted against observed rates of a class
+    conditional_importance column_importance:conditional_importance function   What each column adds to the others in a model
+    ConditionalImportance  column_importance:ConditionalImportance  record     Result of conditional_importance
     find_target_formulas   target_formulas:find_target_formulas     function   Formulas of a few columns that determine the target
     TargetFormula          target_formulas:TargetFormula            record     Result of find_target_formulas
     find_linear_dependences linear_dependences:find_linear_dependences function  Columns that are linear functions of a few others

@@ -2,6 +2,8 @@ from tamiz.runtime.registry import Registry
 from tamiz.assessment.associations import describe_associations as describe_associations
 from tamiz.assessment.column_comparison import ColumnComparison as ColumnComparison
 from tamiz.assessment.column_comparison import compare_columns as compare_columns
+from tamiz.assessment.column_importance import ConditionalImportance as ConditionalImportance
+from tamiz.assessment.column_importance import conditional_importance as conditional_importance
 from tamiz.assessment.error_rates import SelectionErrorRates as SelectionErrorRates
 from tamiz.assessment.interactions import find_interactions as find_interactions
 from tamiz.assessment.linear_dependences import LinearDependence as LinearDependence

@@ -165,8 +165,8 @@ class Search(BaseEstimator, ABC):
     def make_problem(self, names: Sequence[str], usable: NDArray[np.intp], n_features: SetSize | None) -> Problem:
         """Return the problem of choosing among the usable columns of a table."""
         n = len(names)
-        fixed = _column_mask(self.fixed, names, "fixed")
-        excluded = _column_mask(self.excluded, names, "excluded")
+        fixed = column_mask(self.fixed, names, "fixed")
+        excluded = column_mask(self.excluded, names, "excluded")
         if (both := np.flatnonzero(fixed & excluded)).size:
             raise ValueError(f"Column {names[both[0]]!r} is both fixed and excluded.")
         unused = np.ones(n, dtype=bool)
@@ -181,7 +181,7 @@ class Search(BaseEstimator, ABC):
         min_size = max(min_size, n_fixed)
         start = None
         if self.start is not None:
-            start = _column_mask(self.start, names, "start") | fixed
+            start = column_mask(self.start, names, "start") | fixed
             if (both := np.flatnonzero(start & excluded)).size:
                 raise ValueError(f"Column {names[both[0]]!r} is in start, but is excluded or not used.")
         units = self._units(names, fixed, excluded)
@@ -202,7 +202,7 @@ class Search(BaseEstimator, ABC):
         units: list[NDArray[np.intp]] = []
         grouped = np.zeros(len(names), dtype=bool)
         for group in self.column_groups or ():
-            mask = _column_mask(group, names, "column_groups")
+            mask = column_mask(group, names, "column_groups")
             if not mask.any():
                 raise ValueError("column_groups has a group without columns.")
             if (twice := np.flatnonzero(mask & grouped)).size:
@@ -218,7 +218,8 @@ class Search(BaseEstimator, ABC):
         return sorted(units, key=lambda unit: int(unit[0]))
 
 
-def _column_mask(columns: Columns | None, names: Sequence[str], role: str) -> Masks:
+def column_mask(columns: Columns | None, names: Sequence[str], role: str) -> Masks:
+    """Return the mask of columns, given by name or number; `role` names the argument in errors."""
     mask = np.zeros(len(names), dtype=bool)
     if isinstance(columns, str):
         raise TypeError(f"{role} must be a list of columns, got the text {columns!r}.")
