@@ -2,7 +2,8 @@
 
 Run it from the root: `python -m benchmarks.planted_rates --tables 200 --first-seed 1000 [--kind WORD]`. The detecting functions are
 called one by one, without a study. An alarm is false if it names anything that is not planted: leaks of other columns, ids and
-texts that are honest columns, groups of redundant columns, groups of rows, and columns by which the rows are sorted.
+texts that are honest columns, groups of redundant columns, groups of rows, columns by which the rows are sorted, and folds by
+groups or time.
 """
 
 import argparse
@@ -13,23 +14,26 @@ from collections import Counter
 from tests.planted_tables import KINDS, planted_table
 
 from tamiz import open_source
-from tamiz._study.leakage import find_leakage
+from tamiz._study.fold_design import choose_fold_design
 from tamiz._study.redundancy import describe_redundancy
+from tamiz.sources.date_parts import split_dates
 from tamiz.sources.row_groups import find_repeated_id
 from tamiz.sources.row_order import monotone_columns
 
 
 def findings(X, y):
     """Return the sets of names that are found, by what is found."""
-    source = open_source(X, y)
+    source = split_dates(open_source(X, y))
+    design = choose_fold_design(source, random_folds=False)
     redundancy = describe_redundancy(source, None, "distribute")
     repeated = find_repeated_id(source)
     return {
-        "leaks": [set(leak.names) for leak in find_leakage(source)],
+        "leaks": [set(leak.names) for leak in design.leaks],
         "ids": [{column.name} for column in source.schema.columns if column.kind in ("id", "text")],
         "copies": [] if redundancy is None else [set(group.columns) for group in redundancy.groups],
         "groups": [] if repeated is None else [{repeated.name}],
         "sorted": [{one.name} for one in monotone_columns(source)],
+        "folds": [] if design.comparison is None else [{design.comparison.name}],
     }
 
 
@@ -42,6 +46,7 @@ def compare(table):
         "copies": table.copies,
         "groups": [{table.groups}] if table.groups else [],
         "sorted": [{table.sorted_by}] if table.sorted_by else [],
+        "folds": [{table.dependent}] if table.dependent else [],
     }
     missed = [
         (what, truth)

@@ -35,6 +35,7 @@ def describe_reproduction(
     schema: Schema,
     selector: SubsetSelector | None,
     excluded: Sequence[str] = (),
+    roles: Mapping[str, str] | None = None,
 ) -> ReproductionRecord:
     """Return the code that reproduces a study, for a reader with the table in the working folder.
 
@@ -49,6 +50,8 @@ def describe_reproduction(
         The selector of the subset, if there is one.
     excluded : sequence of str, default=()
         The columns that the study set aside.
+    roles : mapping, default=None
+        The groups or the time of the rows that the study found by itself.
     """
     changed = _changed_arguments(function, arguments)
     try:
@@ -57,12 +60,13 @@ def describe_reproduction(
         command, reason = None, str(error)
     script = _Script(changed, schema)
     script.add_study()
-    if selector is not None:
+    # A source in memory cannot be opened with other roles.
+    if selector is not None and not (roles and isinstance(arguments["data"], Source)):
         if excluded:
             others = selector.search_.get_params(deep=False)["excluded"] or ()
             selector = copy(selector)
             selector.search = clone(selector.search_).set_params(excluded=[*others, *excluded])
-        script.add_selection(selector)
+        script.add_selection(selector, roles or {})
     return ReproductionRecord(
         command=command,
         no_command_reason=reason,
@@ -135,8 +139,9 @@ class _Script:
         page = f"{Path(self._file).stem}-report.html" if self._file else "report.html"
         self._lines += [f"result = {format_call('study', arguments)}", f"result.to_html({page!r})"]
 
-    def add_selection(self, selector: SubsetSelector) -> None:
-        """Add the selection alone, and as a step of a pipeline if a pipeline can reproduce it."""
+    def add_selection(self, selector: SubsetSelector, roles: Mapping[str, str]) -> None:
+        """Add the selection alone with further roles of columns, and as a step of a pipeline if a pipeline can reproduce it."""
+        self._arguments = {**self._arguments, **roles}
         chosen = self._selector_expression(selector)
         self._lines += [
             "",

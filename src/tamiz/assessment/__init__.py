@@ -20,6 +20,8 @@ registry = Registry(
     SelectionErrorRates    error_rates:SelectionErrorRates          record     Result of selection_error_rates
     find_target_formulas   target_formulas:find_target_formulas     function   Formulas of a few columns that determine the target
     TargetFormula          target_formulas:TargetFormula            record     Result of find_target_formulas
+    compare_fold_designs   fold_designs:compare_fold_designs        function   Whether random folds overstate a score
+    FoldDesignComparison   fold_designs:FoldDesignComparison        record     Result of compare_fold_designs
     recommend_columns      recommendation:recommend_columns         function   Recommended one of several selections
     Recommendation         recommendation:Recommendation            record     Result of recommend_columns
     """,

@@ -2,6 +2,8 @@ from tamiz.runtime.registry import Registry
 from tamiz.assessment.column_comparison import ColumnComparison as ColumnComparison
 from tamiz.assessment.column_comparison import compare_columns as compare_columns
 from tamiz.assessment.error_rates import SelectionErrorRates as SelectionErrorRates
+from tamiz.assessment.fold_designs import FoldDesignComparison as FoldDesignComparison
+from tamiz.assessment.fold_designs import compare_fold_designs as compare_fold_designs
 from tamiz.assessment.nested_cv import selection_report as selection_report
 from tamiz.assessment.noise_experiment import NoiseExperiment as NoiseExperiment
 from tamiz.assessment.noise_experiment import run_noise_experiment as run_noise_experiment

@@ -101,6 +101,22 @@ class LeakageExclusion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FoldDesignRecord:
+    """Why all folds respect groups or a time that the user did not state: scores of a random forest (`compare_fold_designs`)."""
+
+    kind: Literal["groups", "time"]
+    name: str
+    n_samples: int
+    n_units: int
+    scoring: str
+    score: float
+    random_score: float
+    t: float
+    intraclass: float | None = None
+    intraclass_p: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnSummary:
     """A column: `exclusion` is why it is not used, `same_as` an equal column before it, `n_distinct` None if not counted."""
 
