@@ -73,7 +73,8 @@ def choose_fold_design(source: Source, *, random_folds: bool) -> FoldDesign:
     leaks = find_leakage(source)
     if random_folds or source.schema.target is None or source.groups is not None or source.time is not None:
         return FoldDesign(source, leaks)
-    repeated, warnings = find_repeated_id(source), ()
+    repeated = find_repeated_id(source)
+    warnings: tuple[str, ...] = ()
     if repeated is not None:
         grouped = _with_role(source, repeated.name, "groups")
         if grouped is not None:

@@ -205,7 +205,7 @@ def study(
         rows = sample_shown_rows(schema.n_rows, most_drawn, rng)
         prepared = run.run_required(
             "table",
-            lambda: _prepare_table(
+            lambda: _design_table(
                 source,
                 (lambda one: used_search.make_problem(one.names, one.used, n_features)) if searched else None,
                 keep_leaks=keep_leaks,
@@ -261,7 +261,8 @@ def study(
         fitted_maps, quality = study_run.embed(wanted, most_fitted)
         evaluated = study_run.evaluate(selector, subset)
         if exclusion is not None:
-            exclusion = replace(exclusion, **(evaluated.leakage_scores or {}))
+            if evaluated.leakage_scores is not None:
+                exclusion = replace(exclusion, **evaluated.leakage_scores)
             warn_user(leakage_warnings(prepared.design.leaks, schema, exclusion)[:1])
         colors = study_run.describe_colors_and_clusters(ranking) if points and fitted_maps else ()
         methods = [
@@ -308,7 +309,7 @@ def study(
 
 
 @dataclass(frozen=True)
-class _PreparedTable:
+class _TableDesign:
     """The design of the folds with the table that it needs, the table without possible leaks, their columns, and its record."""
 
     design: FoldDesign
@@ -317,9 +318,9 @@ class _PreparedTable:
     record: TableRecord
 
 
-def _prepare_table(
+def _design_table(
     source: Source, make_problem: Callable[[Schema], Problem] | None, *, keep_leaks: bool, random_folds: bool
-) -> _PreparedTable:
+) -> _TableDesign:
     """Choose the design of the folds, exclude the possible leaks, and describe the table.
 
     Parameters
@@ -335,7 +336,7 @@ def _prepare_table(
     if design.leaks and not keep_leaks:
         table, exclusion = exclude_leaks(table, design.leaks, make_problem and make_problem(table.schema))
     warn_user(design.warnings)
-    return _PreparedTable(design, table, exclusion, describe_table(table, design.leaks))
+    return _TableDesign(design, table, exclusion, describe_table(table, design.leaks))
 
 
 def _check_arguments(data: Any, table_options: Mapping[str, Any], graph: Any) -> None:

@@ -204,6 +204,7 @@ def describe_table(source: Source, leaks: Sequence[LeakageFinding] | None = None
                 same_as=schema.columns[same[j]].name if j in same else None,
                 kind_suggestion=suggest_kind(column, prints.distinct.get(j), schema.n_rows),
                 numbers=summaries.get(j),
+                date=None if column.date_part is None else column.date_part[0],
             )
             for j, column in enumerate(schema.columns)
         ),

@@ -148,7 +148,8 @@ def compare_fold_designs(
     >>> from tamiz.assessment import compare_fold_designs
     >>> rng = np.random.default_rng(0)
     >>> patient = np.repeat(np.arange(100), 5)
-    >>> found = compare_fold_designs(rng.normal(size=(100, 3))[patient], rng.normal(size=100)[patient] + 0, groups=patient)
+    >>> X = np.column_stack([rng.normal(size=(100, 3))[patient], rng.normal(size=500)])
+    >>> found = compare_fold_designs(X, rng.normal(size=100)[patient], groups=patient)
     >>> found.differs
     True
     """
@@ -158,13 +159,14 @@ def compare_fold_designs(
     schema = source.schema
     if schema.target is None or (source.groups is None) == (source.time is None):
         raise DataError("compare_fold_designs requires a target, and either groups or times of the rows.")
-    source = select_rows(source, rows) if len(rows := _sample_rows(source, max_rows, rng)) < schema.n_rows else source
+    rows = _sample_rows(source, max_rows, rng)
+    source = select_rows(source, rows) if len(rows) < schema.n_rows else source
     table = _Table(source, rng)
     design = _forward_predictions if forward else _block_predictions
     if source.groups is not None:
         design = _group_predictions
     honest, random, units = design(table)
-    predicted = ~np.isnan(honest).any(axis=1) & ~np.isnan(random).any(axis=1)
+    predicted: NDArray[np.bool_] = np.isfinite(np.hstack([honest, random])).all(axis=1)
     name = schema.groups if source.groups is not None else schema.time
     n_units = len(np.unique(units[predicted]))
     if n_units < _MIN_UNITS:
