@@ -2,8 +2,8 @@
 
 Run it from the root: `python -m benchmarks.planted_rates --tables 200 --first-seed 1000 [--kind WORD]`. The detecting functions are
 called one by one, without a study. An alarm is false if it names anything that is not planted: leaks of other columns, ids and
-texts that are honest columns, redundant and equivalent columns, sums of columns, groups of rows, and columns by which the rows are
-sorted. `--what redundancy` only judges redundant and equivalent columns and sums.
+texts that are honest columns, redundant and equivalent columns, sums of columns, groups of rows, columns by which the rows are
+sorted, and folds by groups or time. `--what redundancy` only judges redundant and equivalent columns and sums.
 """
 
 import argparse
@@ -14,10 +14,11 @@ from collections import Counter
 from tests.planted_tables import KINDS, planted_table
 
 from tamiz import open_source
-from tamiz._study.leakage import find_leakage
+from tamiz._study.fold_design import choose_fold_design
 from tamiz._study.redundancy import describe_redundancy
 from tamiz.assessment import find_linear_dependences
 from tamiz.selection.equivalent_columns import equivalent_columns
+from tamiz.sources.date_parts import split_dates
 from tamiz.sources.row_groups import find_repeated_id
 from tamiz.sources.row_order import monotone_columns
 
@@ -37,11 +38,14 @@ def findings(X, y, only_redundancy):
     if only_redundancy:
         return found
     repeated = find_repeated_id(source)
+    source = split_dates(source)
+    design = choose_fold_design(source, random_folds=False)
     return found | {
-        "leaks": [set(leak.names) for leak in find_leakage(source)],
+        "leaks": [set(leak.names) for leak in design.leaks],
         "ids": [{column.name} for column in source.schema.columns if column.kind in ("id", "text")],
         "groups": [] if repeated is None else [{repeated.name}],
         "sorted": [{one.name} for one in monotone_columns(source)],
+        "folds": [] if design.comparison is None else [{design.comparison.name}],
     }
 
 
@@ -56,6 +60,7 @@ def compare(table, *, only_redundancy=False):
         "sums": table.sums,
         "groups": [{table.groups}] if table.groups else [],
         "sorted": [{table.sorted_by}] if table.sorted_by else [],
+        "folds": [{table.dependent}] if table.dependent else [],
     }
     missed = [
         (what, truth)

@@ -31,6 +31,8 @@ class PlantedTable:
     groups : str or None
         A column whose values are the groups of rows.
     sorted_by : str or None
+    dependent : str or None
+        The groups or the time of rows whose targets are alike beyond what the columns explain.
     """
 
     X: pd.DataFrame
@@ -41,6 +43,7 @@ class PlantedTable:
     ids: set[str] = field(default_factory=set)
     groups: str | None = None
     sorted_by: str | None = None
+    dependent: str | None = None
 
 
 Rng = np.random.Generator
@@ -473,14 +476,50 @@ def _(rng):
     number = rng.permutation(10 * k)[:k][group] + 100
     values = number if rng.random() < 0.5 else np.char.add("P", number.astype(str))
     name = str(rng.choice(NAMES))
-    return PlantedTable(put(rng, X, **{name: values}), y, groups=name)
+    return PlantedTable(put(rng, X, **{name: values}), y, groups=name, dependent=name)
 
 
 @plant("time: ascending column")
 def _(rng):
     X = honest_columns(rng)
     y = latent(rng, X) + np.cumsum(rng.normal(size=len(X))) / 10
-    return PlantedTable(put(rng, X, hour=np.cumsum(rng.exponential(size=len(X)))), y, sorted_by="hour")
+    return PlantedTable(
+        put(rng, X, hour=np.cumsum(rng.exponential(size=len(X)))), y, sorted_by="hour", dependent="hour"
+    )
+
+
+def of_patients(rng: Rng, n_columns: int = 3) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return columns of visits and of patients, and the patient of each row."""
+    patient = rng.permutation(np.repeat(np.arange(int(rng.integers(60, 400))), int(rng.integers(3, 9))))
+    k = patient.max() + 1
+    own = {f"own{j}": rng.normal(size=k)[patient] * rng.uniform(1, 20) for j in range(n_columns)}
+    visits = {f"visit{j}": rng.normal(size=len(patient)) for j in range(3)}
+    number = rng.permutation(10 * k)[:k][patient] + 100
+    return pd.DataFrame({"number": number, **own, **visits}), patient
+
+
+@plant("groups: target constant in patients")
+def _(rng):
+    X, patient = of_patients(rng)
+    return PlantedTable(X, text(rng.integers(0, 2, patient.max() + 1)[patient]), groups="number", dependent="number")
+
+
+@plant("groups: a column of the patients decides")
+def _(rng):
+    X, _ = of_patients(rng)
+    y = (X["own0"] / X["own0"].std() + X["visit0"] + rng.normal(size=len(X)) * rng.uniform(0.5, 2)).to_numpy()
+    y = y if rng.random() < 0.5 else text((y > np.median(y)).astype(int))
+    return PlantedTable(X, y, groups="number", dependent="number")
+
+
+@plant("time: drift by date")
+def _(rng):
+    X = honest_columns(rng)
+    walk = np.cumsum(rng.normal(size=len(X)))
+    day = pd.Timestamp("2019-03-04") + pd.to_timedelta(np.cumsum(rng.integers(0, 3, len(X))), unit="D")
+    level = walk / walk.std() + 0.1 * rng.normal(size=len(X))
+    y = walk / walk.std() + 0.5 * rng.normal(size=len(X))
+    return PlantedTable(put(rng, X, day=day, level=level), y, dependent="day", sorted_by="day")
 
 
 # Honest tables.
@@ -495,6 +534,33 @@ def _(rng):
 @plant("honest: number")
 def _(rng):
     return PlantedTable(*with_number(rng))
+
+
+@plant("honest: patients without an effect")
+def _(rng):
+    X, _ = of_patients(rng)
+    y = rng.choice([0.0, 1.0]) * X["visit0"].to_numpy() + rng.normal(size=len(X)) * rng.uniform(0.5, 2)
+    return PlantedTable(X, y if rng.random() < 0.5 else text((y > np.median(y)).astype(int)), groups="number")
+
+
+@plant("honest: sorted by a feature")
+def _(rng):
+    X = honest_columns(rng)
+    X = X.assign(age=rng.gamma(6, 7, len(X)), weight=0.0).sort_values("age", ignore_index=True)
+    X["weight"] = 40 + X["age"] / 3 + 8 * rng.normal(size=len(X))
+    y = (X["age"] / 10 + X["weight"] / 10 + rng.normal(size=len(X)) * rng.uniform(0.5, 3)).to_numpy()
+    return PlantedTable(X, y if rng.random() < 0.5 else text((y > np.median(y)).astype(int)), sorted_by="age")
+
+
+@plant("honest: dates without drift")
+def _(rng):
+    X, y = with_classes(rng) if rng.random() < 0.5 else with_number(rng)
+    days = rng.integers(0, 900, len(X))
+    days = np.sort(days) if rng.random() < 0.5 else days
+    X = X.assign(day=pd.Timestamp("2019-03-04") + pd.to_timedelta(days, unit="D"))
+    return PlantedTable(
+        X, text(y) if y.dtype.kind == "i" else y, sorted_by="day" if np.all(np.diff(days) >= 0) else None
+    )
 
 
 @plant("honest: noise")

@@ -526,7 +526,7 @@ def _column(name: str, values: NDArray[np.float64], **more: Any) -> dict[str, An
 
 
 def _facts(n_distinct: int) -> dict[str, Any]:
-    return {"n_distinct": n_distinct, "same_as": None, "kind_suggestion": None}
+    return {"n_distinct": n_distinct, "same_as": None, "kind_suggestion": None, "date": None}
 
 
 def _words(name: str, kind: str, levels: list[str], **more: Any) -> dict[str, Any]:
@@ -580,6 +580,8 @@ def _build(
         "seed": 0,
         "warnings": [],
         "interruption": None,
+        "leakage_exclusion": None,
+        "fold_design": None,
         "table": {
             "n_rows": len(x),
             "n_rows_used": len(x),
@@ -747,6 +749,12 @@ def hostile() -> dict[str, Any]:
     }
     result["warnings"] = [*HOSTILE]
     result["interruption"] = HOSTILE[0]
+    scores = {"model": HOSTILE[1], "scoring": "roc_auc", "with_leaks": 1.0, "without_leaks": 0.8}
+    result["leakage_exclusion"] = {"columns": [HOSTILE[0], HOSTILE[2]], **scores}
+    result["fold_design"] = {
+        "kind": "groups", "name": HOSTILE[3], "n_samples": 178, "n_units": 30, "scoring": "roc_auc", "score": 0.7,
+        "random_score": 0.9, "t": 5.0, "intraclass": 0.4, "intraclass_p": 0.0,
+    }  # fmt: skip
     result["subset"]["stopped"] = HOSTILE[1]
     result["subset"]["lattice"] = lattice(HOSTILE[:6])
     result["reproduction"] |= {"command": None, "no_command_reason": HOSTILE[0]}

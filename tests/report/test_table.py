@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from tamiz import study
+from tamiz.criteria import SymmetricUncertainty
+from tamiz.report.subset import collect_subset
 from tamiz.report.table import collect_table
 
 from . import sample
@@ -150,3 +156,22 @@ def test_the_section_is_drawn_of_every_sample(name: str) -> None:
     section = section[: section.index("</section>")]
     assert "<script>alert" not in section
     assert "built-in method" not in section
+
+
+def test_parts_of_dates_are_no_columns_of_the_table() -> None:
+    rng = np.random.default_rng(0)
+    sold = pd.Timestamp("2023-01-30") + pd.to_timedelta(rng.integers(0, 600, 80), unit="D")
+    frame = pd.DataFrame({"sold": sold, "x": rng.normal(size=80), "z": rng.normal(size=80)})
+    asked: dict[str, Any] = {"maps": [], "relevances": [SymmetricUncertainty()], "assess": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        y = np.where(frame["x"] + rng.normal(size=80) > 0, "up", "down")
+        result = study(frame, y, **asked)
+    table = result.record.table
+    assert [column.date for column in table.columns] == [None, None, None, "sold", "sold", "sold"]
+    assert (table.n_own_used_columns, table.n_used_columns) == (3, 5)
+    assert "\n  Table: 80 rows, 3 columns, target " in repr(result)
+    lead = collect_table(result.record)["lead"]
+    assert lead.startswith("80 rows, 3 columns and the target target")
+    assert "used" not in lead
+    assert "of 5 columns (parts of dates included)" in collect_subset(result.record)["lead"]

@@ -158,7 +158,7 @@ def test_an_id_that_repeats_is_found_by_the_columns_that_are_constant_within_it(
     source = open_source(frame, frame["dose"] > 0)
     found = find_repeated_id(source)
     assert (found.name, found.n_units, found.constant) == ("number", len(np.unique(patient)), ("sex", "height"))
-    (sentence,) = repeated_id_warnings(source)
+    (sentence,) = repeated_id_warnings(found)
     assert "pass groups='number' (--group number)" in sentence
 
 

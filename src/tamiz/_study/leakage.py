@@ -28,7 +28,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.search.base import Problem
 from tamiz.sources.base import Source
-from tamiz.sources.in_memory import column_loader
+from tamiz.sources.in_memory import load_column
 from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON, to_numbers
 from tamiz.sources.schema import LEAKAGE_REASON, Column, Schema
 from tamiz.sources.views import (
@@ -438,10 +438,8 @@ def _score_id_columns(table: Source, prediction: _TargetPrediction) -> list[_Col
         if reason == ROW_NUMBER_REASON:
             values = table.row_numbers[prediction.rows].astype(np.float64)
         elif len(scores) < _MAX_IDS and any(known in reason for known in (ID_NAME_REASON, WHOLE_NUMBER_REASON)):
-            _, load = column_loader(table.frame([j]))
-            values = to_numbers(load(schema.columns[j].name), lambda at: f"row {at}").astype(np.float64)[
-                prediction.rows
-            ]
+            raw = load_column(table, j)
+            values = to_numbers(raw, lambda at: f"row {at}").astype(np.float64)[prediction.rows]
         else:
             continue
         score = prediction.scorer.score_numbers(values, prediction.scorer.min_score)

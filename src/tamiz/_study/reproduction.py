@@ -36,6 +36,7 @@ def describe_reproduction(
     selector: SubsetSelector | None,
     comparison: Mapping[str, Any] | None,
     excluded: Sequence[str] = (),
+    roles: Mapping[str, str] | None = None,
 ) -> ReproductionRecord:
     """Return the code that reproduces a study, for a reader with the table in the working folder.
 
@@ -52,6 +53,8 @@ def describe_reproduction(
         The arguments of `recommend_columns`, if it selected the columns.
     excluded : sequence of str, default=()
         The columns that the study set aside.
+    roles : mapping, default=None
+        The groups or the time of the rows that the study found by itself.
     """
     changed = _changed_arguments(function, arguments)
     try:
@@ -60,13 +63,14 @@ def describe_reproduction(
         command, reason = None, str(error)
     script = _Script(changed, schema)
     script.add_study()
-    if selector is not None:
+    # A source in memory cannot be opened with other roles.
+    if selector is not None and not (roles and isinstance(arguments["data"], Source)):
         if excluded:
             others = selector.search_.get_params(deep=False)["excluded"] or ()
             selector = copy(selector)
             selector.search = clone(selector.search_).set_params(excluded=[*others, *excluded])
-        script.add_selection(selector)
-    elif comparison is not None and not excluded and not changed.keys() & _CANDIDATE_OPTIONS:
+        script.add_selection(selector, roles or {})
+    elif comparison is not None and not excluded and not roles and not changed.keys() & _CANDIDATE_OPTIONS:
         script.add_comparison(comparison)
     return ReproductionRecord(
         command=command,
@@ -128,8 +132,9 @@ class _Script:
         page = f"{Path(self._file).stem}-report.html" if self._file else "report.html"
         self._lines += [f"result = {format_call('study', arguments)}", f"result.to_html({page!r})"]
 
-    def add_selection(self, selector: SubsetSelector) -> None:
-        """Add the selection alone, and as a step of a pipeline if a pipeline can reproduce it."""
+    def add_selection(self, selector: SubsetSelector, roles: Mapping[str, str]) -> None:
+        """Add the selection alone with further roles of columns, and as a step of a pipeline if a pipeline can reproduce it."""
+        self._arguments = {**self._arguments, **roles}
         chosen = self._selector_expression(selector)
         self._lines += [
             "",

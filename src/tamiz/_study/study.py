@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -15,8 +15,9 @@ from sklearn.base import clone
 from tamiz import __version__
 from tamiz._study.budget import Budget, StepRunner
 from tamiz._study.estimates import estimate_steps
+from tamiz._study.fold_design import FoldDesign, choose_fold_design
 from tamiz._study.graph import RowGraph, build_row_graph, describe_graph, needs_graph
-from tamiz._study.leakage import exclude_leaks, find_leakage, leakage_warnings
+from tamiz._study.leakage import exclude_leaks, leakage_warnings
 from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps, resolve_maps
 from tamiz._study.missing_values import missing_value_notes, single_value_notes
 from tamiz._study.models import column_options
@@ -37,7 +38,7 @@ from tamiz.method_lookup import choose_merit_and_search
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.majorization.pairs import MAX_FLOAT64_ROWS
 from tamiz.report.records.codec import Named
-from tamiz.report.records.columns import LeakageExclusion, LeakageFinding, TableRecord
+from tamiz.report.records.columns import LeakageExclusion, TableRecord
 from tamiz.report.records.study import StudyRecord
 from tamiz.report.result import Result
 from tamiz.runtime import parallel
@@ -88,6 +89,7 @@ def study(
     semi_synthetic: int = 0,
     scoring: str | None = None,
     keep_leaks: bool = False,
+    random_folds: bool = False,
     points: bool | int = True,
     random_state: Seed = 0,
     n_jobs: int | None = None,
@@ -141,6 +143,10 @@ def study(
         Whether columns of possible target leakage, alone or by a formula, are used. By default they are set aside: no section uses
         them, and the result states the score of the best model with them and without. A column that the search has `fixed` or
         starts with is used in any case.
+    random_folds : bool, default=False
+        Whether folds are random where neither `groups` nor `time` are stated. By default a repeated id, the dates and the columns
+        by which the rows are sorted are tried as groups and time (`compare_fold_designs`). The first one with which a forest scores
+        lower, by more than the noise, is used as if it were passed, with a warning that states both scores.
     points : bool or int, default=True
         Whether the result contains the rows shown in the maps: at most 2,000, or this number. Without them it contains no row of
         the table. Above 2,000 rows, coordinates are rounded to 1/65536 of a map, and numbers to six digits.
@@ -201,12 +207,16 @@ def study(
         asked = asks_for_subset(merit, search, stop, journal)
         searched = _can_search(used_merit, schema, assess=assess, semi_synthetic=semi_synthetic)
         rows = sample_shown_rows(schema.n_rows, most_drawn, rng)
-        problem = used_search.make_problem(schema.names, schema.used, n_features) if searched else None
-        whole = source
-        leaks, source, exclusion, table = run.run_required(
-            "table", lambda: _read_table(whole, problem, keep_leaks=keep_leaks)
+        prepared = run.run_required(
+            "table",
+            lambda: _design_table(
+                source,
+                (lambda one: used_search.make_problem(one.names, one.used, n_features)) if searched else None,
+                keep_leaks=keep_leaks,
+                random_folds=random_folds,
+            ),
         )
-        schema = source.schema
+        table, exclusion, schema = prepared.record, prepared.exclusion, prepared.source.schema
         wanted = resolve_maps(maps, schema, dissimilarity, most_fitted)
         warn_user(single_value_notes(schema, missing))
         run.estimates = estimate_steps(
@@ -220,7 +230,7 @@ def study(
             asked=asked,
             semi_synthetic=semi_synthetic,
         )
-        row_graph = _build_graph(run, source, graph, relevances, wanted, rows, rng)
+        row_graph = _build_graph(run, prepared.source, graph, relevances, wanted, rows, rng)
         seed = int(rng.integers(2**63))
         # The random draws of `SubsetSelector(random_state=...)`, so that the selection alone can be reproduced.
         search_seed = random_state if isinstance(random_state, int) else seed
@@ -245,7 +255,7 @@ def study(
             semi_synthetic=semi_synthetic,
             scoring=scoring,
             points=bool(points),
-            with_leaks=None if exclusion is None else whole,
+            with_leaks=None if exclusion is None else prepared.design.source,
             leaking=table.leaking,
         )
         ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
@@ -260,7 +270,7 @@ def study(
         if exclusion is not None:
             if evaluated.leakage_scores is not None:
                 exclusion = replace(exclusion, **evaluated.leakage_scores)
-            warn_user(leakage_warnings(leaks, schema, exclusion)[:1])
+            warn_user(leakage_warnings(prepared.design.leaks, schema, exclusion)[:1])
         colors = study_run.describe_colors_and_clusters(ranking) if points and fitted_maps else ()
         methods = [
             *(one.relevance for one in ranked if ranking is not None),
@@ -280,6 +290,7 @@ def study(
             interruption=run.interruption_note,
             table=table,
             leakage_exclusion=exclusion,
+            fold_design=prepared.design.describe(),
             graph=describe_graph(row_graph, Named(**method_label(graphs, row_graph.builder))),
             ranking=ranking,
             redundancy=redundancy,
@@ -298,6 +309,7 @@ def study(
                 None if subset is None else selector,
                 evaluated.comparison,
                 () if exclusion is None else exclusion.columns,
+                prepared.design.roles,
             ),
         ),
         run.timings,
@@ -320,15 +332,35 @@ def asks_for_subset(
     return not any(value is not None for value in restricted.values()) or repr(usual) != repr(BestFirst())
 
 
-def _read_table(
-    source: Source, problem: Problem | None, *, keep_leaks: bool
-) -> tuple[list[LeakageFinding], Source, LeakageExclusion | None, TableRecord]:
-    """Return the possible leaks, the table without them, their columns, and the record of the table."""
-    leaks = find_leakage(source)
-    exclusion = None
-    if leaks and not keep_leaks:
-        source, exclusion = exclude_leaks(source, leaks, problem)
-    return leaks, source, exclusion, describe_table(source, leaks)
+@dataclass(frozen=True)
+class _TableDesign:
+    """The design of the folds with the table that it needs, the table without possible leaks, their columns, and its record."""
+
+    design: FoldDesign
+    source: Source
+    exclusion: LeakageExclusion | None
+    record: TableRecord
+
+
+def _design_table(
+    source: Source, make_problem: Callable[[Schema], Problem] | None, *, keep_leaks: bool, random_folds: bool
+) -> _TableDesign:
+    """Choose the design of the folds, exclude the possible leaks, and describe the table.
+
+    Parameters
+    ----------
+    source : Source
+    make_problem : callable or None
+        Returns the problem of the search.
+    keep_leaks, random_folds : bool
+        As in `study`.
+    """
+    design = choose_fold_design(source, random_folds=random_folds)
+    table, exclusion = design.source, None
+    if design.leaks and not keep_leaks:
+        table, exclusion = exclude_leaks(table, design.leaks, make_problem and make_problem(table.schema))
+    warn_user(design.warnings)
+    return _TableDesign(design, table, exclusion, describe_table(table, design.leaks))
 
 
 def _check_arguments(data: Any, table_options: Mapping[str, Any], graph: Any) -> None:

@@ -29,7 +29,6 @@ from tamiz.sources.duplicate_detection import (
     run_starts,
 )
 from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON
-from tamiz.sources.row_groups import repeated_id_warnings
 from tamiz.sources.row_order import describe_row_order, monotone_column_warnings
 from tamiz.sources.schema import Column, Schema
 from tamiz.sources.views import target_array
@@ -172,7 +171,6 @@ def describe_table(source: Source, leaks: Sequence[LeakageFinding] | None = None
     warn_user(
         [
             *leakage_warnings(leaks, schema),
-            *repeated_id_warnings(source),
             *distance_matrix_warnings(source),
             *monotone_column_warnings(source, [name for leak in leaks for name in leak.names]),
             *([order.message] if order is not None and order.is_doubtful else []),
@@ -206,6 +204,7 @@ def describe_table(source: Source, leaks: Sequence[LeakageFinding] | None = None
                 same_as=schema.columns[same[j]].name if j in same else None,
                 kind_suggestion=suggest_kind(column, prints.distinct.get(j), schema.n_rows),
                 numbers=summaries.get(j),
+                date=None if column.date_part is None else column.date_part[0],
             )
             for j, column in enumerate(schema.columns)
         ),

@@ -28,6 +28,8 @@ registry = Registry(
     TargetFormula          target_formulas:TargetFormula            record     Result of find_target_formulas
     find_linear_dependences linear_dependences:find_linear_dependences function  Columns that are linear functions of a few others
     LinearDependence       linear_dependences:LinearDependence      record     Result of find_linear_dependences
+    compare_fold_designs   fold_designs:compare_fold_designs        function   Whether random folds overstate a score
+    FoldDesignComparison   fold_designs:FoldDesignComparison        record     Result of compare_fold_designs
     recommend_columns      recommendation:recommend_columns         function   Recommended one of several selections
     Recommendation         recommendation:Recommendation            record     Result of recommend_columns
     """,

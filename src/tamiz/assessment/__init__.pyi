@@ -5,6 +5,8 @@ from tamiz.assessment.column_comparison import compare_columns as compare_column
 from tamiz.assessment.column_importance import ConditionalImportance as ConditionalImportance
 from tamiz.assessment.column_importance import conditional_importance as conditional_importance
 from tamiz.assessment.error_rates import SelectionErrorRates as SelectionErrorRates
+from tamiz.assessment.fold_designs import FoldDesignComparison as FoldDesignComparison
+from tamiz.assessment.fold_designs import compare_fold_designs as compare_fold_designs
 from tamiz.assessment.interactions import find_interactions as find_interactions
 from tamiz.assessment.linear_dependences import LinearDependence as LinearDependence
 from tamiz.assessment.linear_dependences import find_linear_dependences as find_linear_dependences

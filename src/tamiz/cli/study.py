@@ -81,6 +81,11 @@ _json_option = click.option(
     help="Use the columns of possible target leakage. By default they are set aside, and the report states the score of the best "
     "model with them and without.",
 )
+@click.option(
+    "--random-folds",
+    is_flag=True,
+    help="Keep random folds. By default folds respect a repeated id, or a time, if a forest scores lower with them.",
+)
 @graph_options
 @map_options
 @_output_option

@@ -158,7 +158,7 @@ class Result:
     def _summary_lines(self) -> list[tuple[str, str]]:
         """Return the summary: a term and a text for each line."""
         record, table = self.record, self.record.table
-        text = f"{count_with_noun(table.n_rows_used, 'row')}, {count_with_noun(len(table.columns), 'column')}"
+        text = f"{count_with_noun(table.n_rows_used, 'row')}, {count_with_noun(len(table.own_columns), 'column')}"
         if table.target is not None:
             kind = count_with_noun(len(table.classes), "class", "classes") if table.classes else "numeric"
             text += f", target {shorten(table.target, 60)} ({kind})"

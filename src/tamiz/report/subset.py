@@ -25,7 +25,7 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tamiz.report.records.columns import ColumnReason, SearchStep, SetPoints, SubsetRecord
+    from tamiz.report.records.columns import ColumnReason, SearchStep, SetPoints, SubsetRecord, TableRecord
     from tamiz.report.records.study import StudyRecord
 
 
@@ -275,7 +275,7 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
     merit, search = subset.merit.label, subset.search.label
     kept = BestOfSize(size=len(subset.columns), merit=subset.value, columns=subset.columns)
     return {
-        "lead": _lead(merit, subset.columns, result.table.n_used_columns),
+        "lead": _lead(merit, subset.columns, _used_columns(result.table)),
         "columns": subset.columns,
         "facts": [
             ("Merit", f"{format_number(subset.value)} ({merit}; larger is better)"),
@@ -299,13 +299,18 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
     }
 
 
-def _lead(merit: str, kept: Sequence[str], n_columns: int) -> str:
+def _used_columns(table: TableRecord) -> str:
+    """Return the number of used columns, and that parts of dates are among them if they are."""
+    parts = any(column.date is not None and not column.exclusion for column in table.columns)
+    return count_with_noun(table.n_used_columns, "column") + " (parts of dates included)" * parts
+
+
+def _lead(merit: str, kept: Sequence[str], columns: str) -> str:
     # "CFS selects ..." for a named merit; "By accuracy of GaussianNB, the search selects ..." for a score.
     merit = merit if merit[:1].isupper() else f"By {merit}, the search"
     if not kept:
-        columns = count_with_noun(n_columns, "column")
         return f"{merit} selects none of the {columns}: no subset has a higher merit than the empty one."
-    return f"{merit} selects {len(kept):,} of {count_with_noun(n_columns, 'column')}: {join_column_names(kept)}."
+    return f"{merit} selects {len(kept):,} of {columns}: {join_column_names(kept)}."
 
 
 def _format_merit(merit: float) -> str:

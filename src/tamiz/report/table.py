@@ -72,15 +72,13 @@ def collect_table(result: StudyRecord) -> dict[str, Any]:
 
 def _lead(result: StudyRecord) -> str:
     table = result.table
-    n_rows, n_used, n_columns = table.n_rows, table.n_rows_used, len(table.columns)
+    n_rows, n_used, n_columns = table.n_rows, table.n_rows_used, len(table.own_columns)
     words = f"{count_with_noun(n_rows, 'row')} and {count_with_noun(n_columns, 'column')}"
     if table.target is None:
         return f"{words}; there is no target."
     words = f"{count_with_noun(n_rows, 'row')}, {count_with_noun(n_columns, 'column')} and the target {shorten(table.target, 60)}"
-    if table.n_used_columns < n_columns:
-        words += (
-            f"; {count_with_noun(table.n_used_columns, 'column')} {'is' if table.n_used_columns == 1 else 'are'} used"
-        )
+    if (n_used_columns := table.n_own_used_columns) < n_columns:
+        words += f"; {count_with_noun(n_used_columns, 'column')} {'is' if n_used_columns == 1 else 'are'} used"
     if n_used < n_rows:
         verb = "is" if n_rows - n_used == 1 else "are"
         words += f"; {count_with_noun(n_rows - n_used, 'row')} without a target {verb} not used"
@@ -196,7 +194,7 @@ def _example_rows(duplicates: EqualRowsRecord) -> str:
 
 
 def _facts(table: TableRecord) -> list[tuple[str, str]]:
-    columns = table.columns
+    columns = table.own_columns
     kinds: dict[str, int] = {}
     for column in columns:
         kinds[column.kind] = kinds.get(column.kind, 0) + 1

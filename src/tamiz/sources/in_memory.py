@@ -17,6 +17,7 @@ from tamiz.exceptions import DataError
 from tamiz.kernels.moments import add_deviations
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
+from tamiz.sources.base import Source
 from tamiz.sources.kinds import (
     LARGEST_NUMBER,
     Numbers,
@@ -119,6 +120,13 @@ def column_loader(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
         return names, lambda name: _from_pandas(name, native[positions[name]])
     array = check_matrix(data)
     return default_names(array.shape[1]), lambda name: raw_from_array(name, array[:, int(name[1:])])
+
+
+def load_column(source: Source, j: int) -> RawColumn:
+    """Return a column of a source as it was read, an excluded one too."""
+    names, load = column_loader(source.frame([j]))
+    # An array has lost the names of its columns.
+    return load(names[0])
 
 
 def default_names(n_columns: int) -> list[str]:

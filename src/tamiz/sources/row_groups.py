@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
 from tamiz.sources.base import Source
-from tamiz.sources.in_memory import column_loader
+from tamiz.sources.in_memory import load_column
 from tamiz.sources.kinds import observed_levels
 from tamiz.sources.schema import Column
 from tamiz.sources.views import target_array, weight_array, with_weight
@@ -256,17 +256,15 @@ def find_repeated_id(source: Source) -> RepeatedId | None:
     ids = {j: codes[j] for j in wanted if _may_be_id(codes[j])}
     for j, column in enumerate(schema.columns):
         if column.exclusion_reason and column.kind in ("id", "text") and len(ids) < _MAX_ID_COLUMNS:
-            _, load = column_loader(source.frame([j]))
-            excluded = _ColumnCodes(observed_levels(load(column.name))[0].astype(np.intp), is_whole=True)
+            excluded = _ColumnCodes(observed_levels(load_column(source, j))[0].astype(np.intp), is_whole=True)
             if _may_be_id(excluded):
                 ids[j] = excluded
     found = [one for j in ids if (one := _constant_within(schema.columns, j, ids[j], codes)) is not None]
     return max(found, key=lambda one: (len(one.constant), one.n_units), default=None)
 
 
-def repeated_id_warnings(source: Source) -> list[str]:
+def repeated_id_warnings(found: RepeatedId | None) -> list[str]:
     """Return a warning of an id whose rows may be one unit, or an empty list."""
-    found = find_repeated_id(source)
     if found is None:
         return []
     return [

@@ -18,7 +18,7 @@ from tamiz.sources.base import Source
 from tamiz.sources.column_storage import RowSubsetColumn
 from tamiz.sources.schema import Column, WeightKind
 from tamiz.sources.table import check_enough_rows, scale_to_effective_size
-from tamiz.statistics.base import Block, is_missing
+from tamiz.statistics.base import Block, Codes, is_missing
 
 RowNumbers = NDArray[np.intp]
 
@@ -73,6 +73,29 @@ def with_target(source: Source, y: NDArray[Any], target: Column | None = None) -
 def with_weight(source: Source, weight: NDArray[np.float64], name: str, kind: WeightKind = "frequency") -> Source:
     """Return a view with other weights, as numbers of rows; `name` is their name in the schema and in messages."""
     return _WithWeight(source, weight, name, kind)
+
+
+def with_groups(source: Source, groups: Codes | None, group_names: tuple[str, ...], name: str | None) -> Source:
+    """Return a view with other groups of the rows, or without groups; `name` is their name in the schema and in messages."""
+    return _WithGroups(source, groups, group_names, name)
+
+
+def with_time(source: Source, time: NDArray[Any] | None, name: str | None) -> Source:
+    """Return a view with other times of the rows, or without times; `name` is their name in the schema and in messages."""
+    return _WithTime(source, time, name)
+
+
+def exclude_column(source: Source, name: str, reason: str) -> Source:
+    """Return a view in which a column, and the parts of a date, are excluded for the given reason."""
+    view = _View(source)
+    view.schema = replace(
+        source.schema,
+        columns=tuple(
+            replace(column, exclusion_reason=reason) if name in (column.name, *(column.date_part or ())[:1]) else column
+            for column in source.schema.columns
+        ),
+    )
+    return view
 
 
 def unweighted_sample(source: Source) -> Source:
@@ -300,6 +323,20 @@ class _WithoutTarget(_View):
         """Yield the rows without the target."""
         for block in super().blocks(columns):
             yield replace(block, y=None)
+
+
+class _WithGroups(_View):
+    def __init__(self, table: Source, groups: Codes | None, group_names: tuple[str, ...], name: str | None) -> None:
+        super().__init__(table)
+        self.groups, self.group_names = groups, group_names
+        self.schema = replace(table.schema, groups=name)
+
+
+class _WithTime(_View):
+    def __init__(self, table: Source, time: NDArray[Any] | None, name: str | None) -> None:
+        super().__init__(table)
+        self.time = time
+        self.schema = replace(table.schema, time=name)
 
 
 class _WithTarget(_View):

@@ -101,8 +101,27 @@ class LeakageExclusion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FoldDesignRecord:
+    """Why all folds respect groups or a time that the user did not state: scores of a random forest (`compare_fold_designs`)."""
+
+    kind: Literal["groups", "time"]
+    name: str
+    n_samples: int
+    n_units: int
+    scoring: str
+    score: float
+    random_score: float
+    t: float
+    intraclass: float | None = None
+    intraclass_p: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnSummary:
-    """A column: `exclusion` is why it is not used, `same_as` an equal column before it, `n_distinct` None if not counted."""
+    """A column: `exclusion` is why it is not used, `same_as` an equal column before it, `n_distinct` None if not counted.
+
+    `date` is the date that it is a calendar part of; it is no column of the user's table then.
+    """
 
     name: str
     kind: str
@@ -115,6 +134,7 @@ class ColumnSummary:
     same_as: str | None
     kind_suggestion: KindSuggestion | None
     numbers: NumberSummary | None
+    date: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,8 +166,18 @@ class TableRecord:
         return frozenset(leak.name for leak in self.leakage if leak.predictor != "formula")
 
     @property
+    def own_columns(self) -> tuple[ColumnSummary, ...]:
+        """The columns of the user's table, without parts of dates."""
+        return tuple(column for column in self.columns if column.date is None)
+
+    @property
+    def n_own_used_columns(self) -> int:
+        """The number of columns of the user's table that are used, a date by its parts."""
+        return len({column.date or column.name for column in self.columns if not column.exclusion})
+
+    @property
     def n_used_columns(self) -> int:
-        """The number of columns that are not excluded."""
+        """The number of columns that are not excluded, parts of dates included."""
         return sum(not column.exclusion for column in self.columns)
 
 

@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 
 from tamiz.report.records.codec import check_lengths
-from tamiz.report.records.columns import LeakageExclusion, RankingRecord, RedundancyRecord, SubsetRecord, TableRecord
+from tamiz.report.records.columns import (
+    FoldDesignRecord,
+    LeakageExclusion,
+    RankingRecord,
+    RedundancyRecord,
+    SubsetRecord,
+    TableRecord,
+)
 from tamiz.report.records.maps import ColorColumn, GraphRecord, MapRecord, QualityRecord
 from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
 
@@ -50,6 +57,7 @@ class StudyRecord:
     interruption: str | None
     table: TableRecord
     leakage_exclusion: LeakageExclusion | None = None
+    fold_design: FoldDesignRecord | None = None
     graph: GraphRecord | None
     ranking: RankingRecord | None
     redundancy: RedundancyRecord | None

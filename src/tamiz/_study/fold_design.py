@@ -1,0 +1,162 @@
+"""The folds of a study without stated groups or times: by groups or forward in time where random folds overstate a score."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tamiz._study.leakage import exclude_leaks, find_leakage
+from tamiz.exceptions import DataError
+from tamiz.report.records.columns import FoldDesignRecord, LeakageFinding
+from tamiz.report.score_text import score_format_for
+from tamiz.sources.base import Source
+from tamiz.sources.in_memory import load_column
+from tamiz.sources.role_values import group_codes, time_values
+from tamiz.sources.row_groups import find_repeated_id, repeated_id_warnings
+from tamiz.sources.row_order import monotone_columns
+from tamiz.sources.views import exclude_column, with_groups, with_time
+
+if TYPE_CHECKING:
+    from tamiz.assessment import FoldDesignComparison
+
+# The most dates and sorted columns that are tried as the time of the rows.
+_MAX_TIMES = 3
+# The differences of contiguous blocks and of forward folds from random ones together, in standard errors.
+_MIN_BOTH = 2.25
+
+
+@dataclass(frozen=True)
+class FoldDesign:
+    """The table with the groups or the time that its folds respect, its possible leaks, and why.
+
+    Attributes
+    ----------
+    source : Source
+        Without the column of the groups or the time. The table itself if random folds suit it.
+    leaks : list of LeakageFinding
+    comparison : FoldDesignComparison or None
+        Of the design that is used; None for random folds.
+    warnings : tuple of str
+    """
+
+    source: Source
+    leaks: list[LeakageFinding]
+    comparison: FoldDesignComparison | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The parameter of `study` that states the groups or the time, and its value."""
+        return {} if self.comparison is None else {self.comparison.kind: self.comparison.name}
+
+    def describe(self) -> FoldDesignRecord | None:
+        """Return the comparison as a record."""
+        return None if self.comparison is None else FoldDesignRecord(**asdict(self.comparison))
+
+
+def choose_fold_design(source: Source, *, random_folds: bool) -> FoldDesign:
+    """Return the table with folds by a repeated id or forward in time if these show that random folds overstate a score.
+
+    The repeated id is tried first (`find_repeated_id`), then the dates and the columns by which the rows are sorted, without the
+    possible leaks: in folds by groups, a column that only identifies the group is none.
+
+    Parameters
+    ----------
+    source : Source
+    random_folds : bool
+        Whether the user asked for random folds.
+    """
+    leaks = find_leakage(source)
+    if random_folds or source.schema.target is None or source.groups is not None or source.time is not None:
+        return FoldDesign(source, leaks)
+    repeated = find_repeated_id(source)
+    warnings: tuple[str, ...] = ()
+    if repeated is not None:
+        grouped = _with_role(source, repeated.name, "groups")
+        if grouped is not None:
+            own_leaks = find_leakage(grouped)
+            found = _compare(grouped, own_leaks)
+            if found is not None and found.is_dependent:
+                return _respecting(found, grouped, own_leaks, ())
+        # Where folds by groups are as good, nothing needs to be stated.
+        warnings = tuple(repeated_id_warnings(repeated)) if grouped is None or found is None else ()
+    for name, is_time in _times(source, leaks):
+        timed = _with_role(source, name, "time")
+        blocks = None if timed is None else _compare(timed, leaks, forward=False)
+        if timed is None or blocks is None or not (is_time or blocks.differs):
+            continue
+        # A column by which the rows are sorted need not be a time, and a trend along it is no dependence of the rows: there, blocks
+        # with rows before and after them have to be predicted worse than random rows.
+        found = _compare(timed, leaks)
+        if found is None or not found.overstates:
+            continue
+        both = (blocks.t + found.t) / np.sqrt(2)
+        if found.differs or blocks.differs or both >= _MIN_BOTH:
+            return _respecting(found, timed, leaks, warnings)
+    return FoldDesign(source, leaks, None, warnings)
+
+
+def _respecting(
+    found: FoldDesignComparison, source: Source, leaks: list[LeakageFinding], warnings: tuple[str, ...]
+) -> FoldDesign:
+    """Return the design of the folds, without the column of the groups or the time."""
+    reason = f"it is the {'group' if found.kind == 'groups' else 'time'} of the rows"
+    table = exclude_column(source, found.name, reason)
+    gone = {source.schema.names[j] for j in np.setdiff1d(source.schema.used, table.schema.used).tolist()}
+    leaks = [leak for leak in leaks if gone.isdisjoint(leak.names)]
+    return FoldDesign(table, leaks, found, (*warnings, _describe_design(found)))
+
+
+def _times(source: Source, leaks: Sequence[LeakageFinding]) -> list[tuple[str, bool]]:
+    """Return the dates and the columns by which the rows are sorted, and whether they are both."""
+    leaking = {name for leak in leaks for name in leak.names}
+    dates = [
+        one.name
+        for one in source.schema.columns
+        if one.kind == "date" and (one.exclusion_reason is None or one.name in source.schema.split_dates)
+    ]
+    ordered = [one.name for one in monotone_columns(source)]
+    names = [name for name in dict.fromkeys([*dates, *ordered]) if name not in leaking]
+    return [(name, name in dates and name in ordered) for name in names[:_MAX_TIMES]]
+
+
+def _with_role(source: Source, name: str, role: str) -> Source | None:
+    """Return the table with a column as groups or time; None if it has missing values."""
+    raw = load_column(source, source.schema.names.index(name))
+    try:
+        if role == "groups":
+            return with_groups(source, *group_codes(raw, lambda row: f"row {row + 1}"), name)
+        return with_time(source, time_values(raw, lambda row: f"row {row + 1}"), name)
+    except DataError:
+        return None
+
+
+def _compare(source: Source, leaks: Sequence[LeakageFinding], *, forward: bool = True) -> FoldDesignComparison | None:
+    """Return the comparison of the folds of a table with random ones, None if it has too few rows, groups or times for them."""
+    # Imported late: it loads scikit-learn's models.
+    from tamiz.assessment import compare_fold_designs
+
+    try:
+        return compare_fold_designs(exclude_leaks(source, leaks, None)[0], forward=forward)
+    except (DataError, MemoryError):
+        return None
+
+
+def _describe_design(found: FoldDesignComparison) -> str:
+    """Return why the folds respect groups or a time, and the options that state it or keep random folds."""
+    score = score_format_for(found.scoring)
+    honest, random = score.format_score(found.score), score.format_score(found.random_score)
+    option = "--group" if found.kind == "groups" else "--time"
+    folds = f"whole groups of {found.name!r}" if found.kind == "groups" else f"later rows by {found.name!r}"
+    why = f"rows of a similar {found.name!r} are alike"
+    if found.kind == "groups":
+        why = f"the rows of one {found.name!r} are alike (intraclass correlation of the target {found.intraclass:.2f})"
+    return (
+        f"Folds test {folds}, because {why}: the {score.name} of a random forest is {random} in random folds and {honest} in "
+        f"these, on {found.n_samples:,} rows. To state it, pass {found.kind}={found.name!r} ({option} {shlex.quote(found.name)}); "
+        "random_folds=True (--random-folds) keeps random folds."
+    )

@@ -1,0 +1,354 @@
+"""Fold designs compared: whether random folds overstate the score of a model for rows in groups or in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from tamiz.exceptions import DataError
+from tamiz.models.folds import Fold, drop_zero_weights, make_folds
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.validation import check_integer
+from tamiz.sources.base import Source
+from tamiz.sources.factory import as_source
+from tamiz.sources.views import select_rows, target_array, weight_array, with_groups, with_time
+from tamiz.statistics.base import Codes, Floats
+
+_N_TREES, _N_SPLITS = 30, 5
+# In time order the rows are cut into blocks; those of the second half are predicted by a model of all blocks before them.
+_N_BLOCKS, _FIRST_TEST_BLOCK = 6, 3
+# Contiguous blocks in time order, of which each fifth is in one fold.
+_N_CONTIGUOUS = 20
+# Parts of contiguous test rows whose mean differences are taken as independent.
+_N_TIME_PARTS = 30
+# Fewer units have no standard error worth the name.
+_MIN_UNITS = 10
+# The difference of the losses in standard errors, and the difference of the scores, from which on the designs differ.
+_MIN_T, _MIN_DIFFERENCE = 2.5, 0.01
+# The p-value of the intraclass correlation below which the rows of a group are dependent.
+_MAX_P = 0.001
+
+
+@dataclass(frozen=True)
+class FoldDesignComparison:
+    """The score of a random forest in folds of whole groups or forward in time, and in random folds of the same rows.
+
+    Attributes
+    ----------
+    kind : {"groups", "time"}
+    name : str
+        The name of the groups or of the time.
+    n_samples, n_units : int
+        The rows that are predicted, and the groups or contiguous parts of the time among them.
+    scoring : {"roc_auc", "roc_auc_ovr_weighted", "r2"}
+        scikit-learn's name of the score of all predictions together.
+    score, random_score : float
+        In folds by groups or time, and in random folds.
+    t : float
+        The mean difference of the losses of each row (squared error, of the probabilities of classes), random folds subtracted, in
+        standard errors over the units.
+    intraclass : float or None
+        The intraclass correlation of the target within groups, of classes that of the class where it is largest; None for a time.
+    intraclass_p : float or None
+        Its p-value (one-way analysis of variance, Bonferroni over the classes).
+    """
+
+    kind: Literal["groups", "time"]
+    name: str
+    n_samples: int
+    n_units: int
+    scoring: str
+    score: float
+    random_score: float
+    t: float
+    intraclass: float | None = None
+    intraclass_p: float | None = None
+
+    @property
+    def is_dependent(self) -> bool:
+        """Whether folds and tests have to respect the groups or the time.
+
+        Either random folds overstate the score, or the target is more alike within groups than by chance (p below 0.001): then the
+        rows are not independent, whatever a forest makes of it, and p-values that assume it are too small.
+        """
+        return self.differs or (self.intraclass_p is not None and self.intraclass_p < _MAX_P)
+
+    @property
+    def differs(self) -> bool:
+        """Whether random folds overstate the score by at least 0.01, and by 2.5 standard errors of the losses."""
+        return self.t >= _MIN_T and self.overstates
+
+    @property
+    def overstates(self) -> bool:
+        """Whether the score in random folds is larger by at least 0.01."""
+        return self.random_score - self.score >= _MIN_DIFFERENCE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON types."""
+        return asdict(self) | {"differs": self.differs, "is_dependent": self.is_dependent}
+
+
+def compare_fold_designs(
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    forward: bool = True,
+    max_rows: int = 2_000,
+    random_state: Seed = 0,
+) -> FoldDesignComparison:
+    """Return the score of a random forest of 30 trees in folds by groups or forward in time, and in random folds.
+
+    Parameters
+    ----------
+    X, y, groups, time, sample_weight
+        As in `selection_report`; either groups or times are required.
+    forward : bool, default=True
+        Whether rows are predicted by earlier ones only. False compares contiguous blocks, with rows before and after in the
+        training set: a trend alone makes no difference then, but that rows of similar times are alike does.
+    max_rows : int, default=2000
+        The most rows: whole groups drawn at random, or rows drawn at random for a time.
+    random_state : int, default=0
+        Seed of the sample, the folds and the forests.
+
+    Raises
+    ------
+    DataError
+        When there is no target, neither groups nor time or both, or too few rows, groups or times for folds.
+
+    Notes
+    -----
+    Every row is predicted by both designs, so that the losses are compared row by row. *Groups*: five folds of whole groups, and
+    five random folds. *Time*: the rows are cut into six blocks in time order, and blocks four to six are predicted by the rows of
+    all blocks before. For random folds, each half of such a block is predicted by as many rows, drawn at random among all others:
+    the training sets have the same sizes, so that a difference is not one of size. The standard error of the mean difference is
+    that over groups, or over 30 contiguous parts of the time. *Blocks* (`forward=False`): twenty contiguous blocks, each fifth in
+    one of five folds, and five random folds; the first and the last block are not compared, because the forest extrapolates there.
+
+    The intraclass correlation is (B - W) / (B + (m - 1) W), with the mean squares B between and W within groups of mean size m.
+    Missing values enter as they are, and categories as numbers of their levels. The cost is 10 fits, 9 for forward folds.
+
+    References
+    ----------
+    Shrout and Fleiss (1979), Intraclass correlations: uses in assessing rater reliability, Psychological Bulletin 86;
+    Roberts et al. (2017), Cross-validation strategies for data with temporal, spatial, hierarchical, or phylogenetic structure,
+    Ecography 40; Bergmeir and Benitez (2012), On the use of cross-validation for time series predictor evaluation, Information
+    Sciences 191.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamiz.assessment import compare_fold_designs
+    >>> rng = np.random.default_rng(0)
+    >>> patient = np.repeat(np.arange(100), 5)
+    >>> X = np.column_stack([rng.normal(size=(100, 3))[patient], rng.normal(size=500)])
+    >>> found = compare_fold_designs(X, rng.normal(size=100)[patient], groups=patient)
+    >>> found.differs
+    True
+    """
+    check_integer("max_rows", max_rows, low=2)
+    rng = make_rng(random_state)
+    source, _ = drop_zero_weights(as_source(X, y, sample_weight, groups=groups, time=time))
+    schema = source.schema
+    if schema.target is None or (source.groups is None) == (source.time is None):
+        raise DataError("compare_fold_designs requires a target, and either groups or times of the rows.")
+    rows = _sample_rows(source, max_rows, rng)
+    source = select_rows(source, rows) if len(rows) < schema.n_rows else source
+    table = _Table(source, rng)
+    design = _forward_predictions if forward else _block_predictions
+    if source.groups is not None:
+        design = _group_predictions
+    honest, random, units = design(table)
+    predicted = np.isfinite(honest[:, 0] + random[:, 0])
+    name = schema.groups if source.groups is not None else schema.time
+    n_units = len(np.unique(units[predicted]))
+    if n_units < _MIN_UNITS:
+        raise DataError(
+            f"{name!r} has too few groups or times to compare folds: {n_units}; at least {_MIN_UNITS} are needed."
+        )
+    scoring, score = table.score(honest, predicted)
+    _, random_score = table.score(random, predicted)
+    intraclass, p = (None, None) if source.groups is None else table.intraclass_correlation(source.groups)
+    return FoldDesignComparison(
+        intraclass=intraclass,
+        intraclass_p=p,
+        kind="groups" if source.groups is not None else "time",
+        name=str(name),
+        n_samples=int(predicted.sum()),
+        n_units=n_units,
+        scoring=scoring,
+        score=score,
+        random_score=random_score,
+        t=_cluster_t(
+            (table.losses(honest) - table.losses(random))[predicted], table.weight[predicted], units[predicted]
+        ),
+    )
+
+
+class _Table:
+    """The rows as numbers, and the forest that is fitted to some of them."""
+
+    def __init__(self, source: Source, rng: np.random.Generator) -> None:
+        schema = source.schema
+        self.source, self.rng = source, rng
+        columns = [np.concatenate([block.column(j) for block in source.blocks([j])]) for j in schema.used.tolist()]
+        if not columns:
+            raise DataError("compare_fold_designs requires at least one column.")
+        values = [np.where(one < 0, np.nan, one) if one.dtype.kind == "i" else one for one in columns]
+        self.X = np.column_stack(values).astype(np.float64)
+        y, weight = target_array(source), weight_array(source)
+        self.y = np.unique(y, return_inverse=True)[1] if schema.has_classes else y
+        self.weight = np.ones(len(y)) if weight is None else weight
+        # One column for the probability of each class, or one for the number.
+        self.truth = np.eye(int(self.y.max()) + 1)[self.y] if schema.has_classes else self.y[:, None]
+
+    def predict(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> Floats:
+        """Return the probabilities of the classes, or the numbers, of shape (n_test, n_outputs)."""
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+        seed = int(self.rng.integers(2**31))
+        if not self.source.schema.has_classes:
+            forest = RandomForestRegressor(_N_TREES, max_features=1 / 3, random_state=seed)
+            return forest.fit(self.X[train], self.y[train], self.weight[train]).predict(self.X[test])[:, None]
+        forest = RandomForestClassifier(_N_TREES, random_state=seed)
+        forest.fit(self.X[train], self.y[train], self.weight[train])
+        found = np.zeros((len(test), self.truth.shape[1]))
+        found[:, forest.classes_] = forest.predict_proba(self.X[test])
+        return found
+
+    def intraclass_correlation(self, groups: Codes) -> tuple[float, float]:
+        """Return the largest intraclass correlation of the outputs, by analysis of variance, and its p-value."""
+        group = np.unique(groups, return_inverse=True)[1]
+        size = np.bincount(group)
+        n, k = len(group), len(size)
+        if n == k:
+            return 0.0, 1.0
+        outputs = self.truth[:, self.truth.std(axis=0) > 0]
+        outputs = outputs - outputs.mean(axis=0)
+        sums = np.stack([np.bincount(group, one) for one in outputs.T], axis=1)
+        between = (sums**2 / size[:, None]).sum(axis=0)
+        within = (outputs**2).sum(axis=0) - between
+        mean_between, mean_within = between / (k - 1), np.maximum(within, 0.0) / (n - k)
+        mean_size = (n - float((size**2).sum()) / n) / (k - 1)
+        found = (mean_between - mean_within) / (mean_between + (mean_size - 1) * mean_within)
+        p = stats.f.sf(mean_between / np.maximum(mean_within, 1e-300), k - 1, n - k)
+        return float(found.max()), min(1.0, float(p.min()) * len(p))
+
+    def predict_folds(self, folds: Sequence[Fold]) -> Floats:
+        """Return the predictions of the test rows of all folds, NaN for other rows."""
+        predictions = np.full(self.truth.shape, np.nan)
+        for fold in folds:
+            predictions[fold.test] = self.predict(fold.train, fold.test)
+        return predictions
+
+    def losses(self, predictions: Floats) -> Floats:
+        return np.square(predictions - self.truth).sum(axis=1)
+
+    def score(self, predictions: Floats, rows: NDArray[np.bool_]) -> tuple[str, float]:
+        """Return the score of all predictions together and its name."""
+        from sklearn.metrics import r2_score, roc_auc_score
+
+        y, found, weight = self.y[rows], predictions[rows], self.weight[rows]
+        if not self.source.schema.has_classes:
+            return "r2", float(r2_score(y, found[:, 0], sample_weight=weight))
+        classes = np.unique(y)
+        if len(classes) == 1:
+            raise DataError("The rows that all folds predict are of one class.")
+        if self.truth.shape[1] == 2:
+            return "roc_auc", float(roc_auc_score(y, found[:, 1], sample_weight=weight))
+        areas = [roc_auc_score(y == k, found[:, k], sample_weight=weight) for k in classes.tolist()]
+        return "roc_auc_ovr_weighted", float(
+            np.average(areas, weights=[weight[y == k].sum() for k in classes.tolist()])
+        )
+
+
+def _sample_rows(source: Source, max_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return at most so many rows, of whole groups if there are groups, but for the first drawn group."""
+    n = source.schema.n_rows
+    if n <= max_rows:
+        return np.arange(n)
+    if source.groups is None:
+        return np.sort(rng.choice(n, max_rows, replace=False))
+    sizes = np.bincount(source.groups)
+    drawn = rng.permutation(len(sizes))
+    kept = np.zeros(len(sizes), dtype=bool)
+    kept[drawn[: max(1, np.count_nonzero(np.cumsum(sizes[drawn]) <= max_rows))]] = True
+    return np.flatnonzero(kept[source.groups])
+
+
+def _group_predictions(table: _Table) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return the predictions in folds of whole groups and in random folds, and the groups."""
+    assert table.source.groups is not None
+    random = table.predict_folds(_random_folds(table))
+    folds = make_folds(table.source, _N_SPLITS, int(table.rng.integers(2**31)))
+    return table.predict_folds(folds), random, table.source.groups.astype(np.intp)
+
+
+def _random_folds(table: _Table) -> Sequence[Fold]:
+    without_roles = with_time(with_groups(table.source, None, (), None), None, None)
+    return make_folds(without_roles, _N_SPLITS, int(table.rng.integers(2**31)))
+
+
+def _block_predictions(table: _Table) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return the predictions in folds of contiguous blocks and in random folds, and contiguous parts of the rows."""
+    parts = _cut_in_time(table.source, range(1, _N_CONTIGUOUS), _N_CONTIGUOUS)
+    block = np.empty(len(table.truth), dtype=np.intp)
+    for k, rows in enumerate(parts):
+        block[rows] = k
+    folds = [
+        Fold(np.flatnonzero(block % _N_SPLITS != k), np.flatnonzero(block % _N_SPLITS == k)) for k in range(_N_SPLITS)
+    ]
+    in_blocks = table.predict_folds(folds)
+    in_blocks[(block == 0) | (block == _N_CONTIGUOUS - 1)] = np.nan
+    return in_blocks, table.predict_folds(_random_folds(table)), _time_parts(np.concatenate(parts))
+
+
+def _time_parts(order: NDArray[np.intp], n_rows: int | None = None) -> NDArray[np.intp]:
+    """Return the contiguous part of each row, of rows in time order; other rows are in part 0."""
+    units = np.zeros(n_rows or len(order), dtype=np.intp)
+    units[order] = np.arange(len(order)) * _N_TIME_PARTS // len(order)
+    return units
+
+
+def _forward_predictions(table: _Table) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return the predictions by earlier rows and by rows of all times, and contiguous parts of the rows."""
+    honest, random = np.full(table.truth.shape, np.nan), np.full(table.truth.shape, np.nan)
+    n, rng = len(honest), table.rng
+    first, *blocks = _cut_in_time(table.source, range(_FIRST_TEST_BLOCK, _N_BLOCKS), _N_BLOCKS)
+    train = first
+    for test in blocks:
+        honest[test] = table.predict(np.sort(train), test)
+        for half in np.array_split(rng.permutation(test), 2):
+            others = np.setdiff1d(np.arange(n), half)
+            drawn = rng.choice(others, min(len(train), len(others)), replace=False)
+            random[half] = table.predict(drawn, half)
+        train = np.concatenate([train, test])
+    return honest, random, _time_parts(train[len(first) :], n)
+
+
+def _cut_in_time(source: Source, cuts: range, n_blocks: int) -> list[NDArray[np.intp]]:
+    """Return the rows in time order, cut at some of so many equal blocks; rows of one time are in one part."""
+    assert source.time is not None
+    order = np.argsort(source.time, kind="stable")
+    moments = source.time[order]
+    parts = np.split(order, np.searchsorted(moments, moments[[len(order) * k // n_blocks for k in cuts]]))
+    if min(map(len, parts)) < 2:
+        raise DataError(f"{source.schema.time!r} has too few different times to compare folds.")
+    return parts
+
+
+def _cluster_t(differences: Floats, weight: Floats, units: NDArray[np.intp]) -> float:
+    """Return a weighted mean in its standard errors over the units, 0 if they do not vary."""
+    _, unit = np.unique(units, return_inverse=True)
+    mean = float(np.average(differences, weights=weight))
+    deviations = np.bincount(unit, weight * (differences - mean))
+    n_units = len(deviations)
+    error = float(np.sqrt(n_units / (n_units - 1) * (deviations**2).sum())) / float(weight.sum())
+    return mean / error if error > 0 else 0.0
