@@ -217,7 +217,7 @@ def test_dates_take_part_by_their_parts_and_the_script_repeats_it():
     frame = pd.DataFrame({"when": pd.Series(when), "noise": rng.normal(size=200)})
     frame["busy"] = frame["when"].dt.hour.between(7, 16)
     for data, more in ((frame, {"target": "busy"}), (open_source(frame, "busy"), {})):
-        result = study(data, maps=["pca"], **more).to_dict()
+        result = study(data, maps=["pca"], keep_leaks=True, **more).to_dict()
         assert result["subset"]["columns"] == ["when (hour)"]
         assert set(result["ranking"]["cut_points"]) == {
             "noise",

@@ -38,6 +38,7 @@ def pool(scores, sizes, factor=0.45, perfect=1.0):
     supports = np.arange(max(sizes)) < np.array(sizes)[:, None]
     scores = np.array(scores, dtype=float)
     return _Pool(
+        contenders={},
         names=["all_columns", *(f"set {k}" for k in range(1, len(sizes)))],
         supports=supports,
         fold_sets=np.repeat(supports[:, None], scores.shape[1], axis=1),

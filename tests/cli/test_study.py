@@ -32,7 +32,10 @@ def test_a_study_writes_the_report_and_prints_its_name_alone(studied: tuple[Path
 
 def test_the_summary_on_stderr_names_the_recommended_columns(studied: tuple[Path, Result]) -> None:
     columns = json.loads((studied[0] / "r.json").read_text())["recommendation"]["columns"]
-    assert f"Recommended: Keep {len(columns)} of 4 columns: {' and '.join(columns)} (" in studied[1].stderr
+    assert (
+        f"Recommended: Keep {len(columns)} of 4 columns: {', '.join(columns[:-1])} and {columns[-1]} ("
+        in studied[1].stderr
+    )
     assert "Subset: " not in studied[1].stderr
 
 
@@ -148,7 +151,7 @@ def test_a_result_of_a_version_without_graphs_is_refused_with_the_way_out(
 def test_the_nested_cv_score_is_in_the_summary_and_in_the_report(studied: tuple[Path, Result]) -> None:
     folder, done = studied
     (told,) = [line for line in done.stderr.splitlines() if line.startswith("  Reliability: ")]
-    stated = re.search(r" With the recommended .*: AUC ([\d.]+) in", told)
+    stated = re.search(r" With the recommended .*: (?:weighted )?AUC ([\d.]+) in", told)
     assert stated is not None
     assert float(stated[1]) > 0.9
     assert any(line.startswith("  Recommended: Keep ") for line in done.stderr.splitlines())

@@ -20,7 +20,7 @@ def test_the_permutation_null_of_the_assessment_is_the_one_that_is_stated():
     def find(merits, **more):
         null = SimpleNamespace(merits=merits, observed=0.5, statistic="merit", shuffling="shuffled among all rows")
         assessed = None if merits is None else SimpleNamespace(null=null)
-        return StudyRun._find_chance(study, selector, more.get("subset", subset), assessed)
+        return StudyRun._find_chance(study, selector, more.get("subset", subset), assessed, source)
 
     with pytest.warns(TamizWarning, match="may be chance. 1 of 19 searches on targets shuffled among all rows reaches"):
         assert find((0.5, *[0.1] * 18)).startswith("1 of 19 searches")

@@ -471,7 +471,7 @@ def test_the_score_with_leaks_is_that_of_scikit_learn_in_the_same_folds():
     found = recommend_columns(
         evaluation.source, candidates={}, models=["naive_bayes"], scoring=["roc_auc"], n_splits=5, random_state=3
     )
-    scores = evaluation.score_with_leaks(whole, describe_recommendation(found, ()))
+    scores = evaluation.score_with_leaks(whole, describe_recommendation(found, (), requested=False))
     folds = draw_folds(evaluation.source, 5, np.random.default_rng(3))
     expected = [
         np.mean([

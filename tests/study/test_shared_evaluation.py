@@ -112,7 +112,7 @@ def test_a_score_of_one_names_the_fewest_columns_that_reach_it():
 
     def warnings_of(X, **more):
         found = recommend_columns(X, np.where(y, "ill", "well"), models=["logistic"], **more)
-        return perfect_score_warnings(describe_recommendation(found, ()))
+        return perfect_score_warnings(describe_recommendation(found, (), requested=False))
 
     (warning,) = warnings_of(X, candidates=candidates)
     assert warning.startswith(

@@ -82,6 +82,7 @@ def estimate_steps(
         "table": (0.2 + 2e-4 * used + 4e-8 * values, 8 * some, n),
         "graph": (0.05 + 1.25 * graph_seconds(joined, seen), 20 * joined * seen + 1500 * joined, joined),
         "ranking": (0.1 + 3e-4 * used + 5e-7 * some + 5e-8 * values, 32 * some, n),
+        "associations": (0.05 + 2.5e-6 * min(values, 1_000_000) * (used <= 500), 16 * some, n),
         "mean rank": (ranked_again, 90 * resampled + 24 / N_BOOTSTRAP * refitted, n if resampled else 0),
         "redundancy": (compared_seconds, 80 * compared**2 + 48 * compared * n_compared, n_compared),
         "maps": (n_maps / 4 * fitted, 24 * drawn**2 + 500 * joined + 8 * joined * min(seen, 1000), joined),
@@ -104,6 +105,8 @@ def estimate_steps(
             found["assessment"] = (0.2 + _REPEATED_SEARCH * n_searches * again, 64 * rows * used, rows)
     if searched is not None and assessed:
         found["recommendation"] = (*_recommendation_cost(schema, rows, n_splits), rows)
+        if not asked:
+            found["reasons"] = (0.5 + min(2e-5 * rows * used, 8), 9 * some, rows)
         if semi_synthetic:
             found["error rates"] = (_error_rate_seconds(schema, rows, semi_synthetic, again), 64 * rows * used, rows)
         if seen <= MAX_NOISE_COORDINATES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -45,6 +45,8 @@ MAX_SEARCH_SECONDS = 40.0
 # No noise experiment above so many coordinates of a row: fifty more columns then change little.
 MAX_NOISE_COORDINATES = 200
 _N_ADDED_COLUMNS = (0, 10, 50)
+# Work of conditional importance, about a nanosecond each.
+_MAX_IMPORTANCE_WORK = 8e9
 # `run_noise_experiment` requires so many.
 _MIN_NOISE_ROWS = 20
 _REQUEST_HINT = "Ask for it with assess=True (--assess)."
@@ -166,6 +168,26 @@ class ModelEvaluation:
             "with_leaks": float(values[found.deciding].mean()),
             "without_leaks": without.scores[0][[one.id for one in found.models].index(found.deciding)].mean,
         }
+
+    def added_p_values(self, columns: Sequence[int], model: str) -> dict[int, float]:
+        """Return the adjusted p-value of what each column adds to the others in a model; empty if that takes too long or fails."""
+        from tamiz.assessment.column_importance import selection_importance, selection_work
+
+        work = selection_work(self.source, columns)
+        if (
+            len(columns) < 2
+            or work.n_screened_values + 1000 * work.n_predicted_rows > self.budget.scale * _MAX_IMPORTANCE_WORK
+        ):
+            return {}
+        try:
+            with capture_warnings():
+                found = selection_importance(
+                    self.source, columns, model, n_splits=self.n_splits, random_state=self.seed
+                )
+        except (DataError, MemoryError):
+            return {}
+        numbers = {name: j for j, name in enumerate(self.source.schema.names)}
+        return {numbers[name]: float(p) for name, p in zip(found.names, found.adjusted_p_value, strict=True)}
 
     def comparison_options(self, n_rows: int) -> dict[str, Any]:
         """Return the arguments of `recommend_columns` that repeat the comparison on a table of `n_rows` rows."""

@@ -27,15 +27,21 @@ from tamiz._study.models import LeakageScores, ModelEvaluation, prepare_evaluati
 from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
-from tamiz._study.subset import describe_subset, explain_subset
+from tamiz._study.subset import describe_subset, explain_subset, similar_columns
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.report.records.codec import Named
-from tamiz.report.records.columns import RankingRecord, RedundancyRecord, SubsetRecord
+from tamiz.report.records.columns import RankingRecord, RedundancyRecord, SimilarColumn, SubsetRecord
 from tamiz.report.records.maps import ColorColumn, MapRecord, QualityRecord
-from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
+from tamiz.report.records.models import (
+    AssessmentRecord,
+    ColumnDecision,
+    ModelEffectRecord,
+    NoiseExperimentRecord,
+    RecommendationRecord,
+)
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.search import registry as searches
@@ -277,6 +283,15 @@ class StudyRun:
             lambda: evaluation.run_noise_experiment(CFS(missing=self.missing)),
             "the noise experiment",
         )
+        if found is not None and recommendation is not None and not searched:
+            recommendation = (
+                self.steps.run_optional(
+                    "reasons",
+                    partial(self._explain_choice, recommendation, found.frequencies, evaluation, same),
+                    "why each column is recommended or not",
+                )
+                or recommendation
+            )
         chance = self._find_chance(selector, subset, assessed, source)
         if found is not None and not searched:
             chance = self._find_chance_of_choice(found, source)
@@ -289,6 +304,47 @@ class StudyRun:
                 leakage_scores = evaluation.score_with_leaks(self.with_leaks, recommendation)
         comparison = None if found is None or searched else evaluation.comparison_options(self.source.schema.n_rows)
         return Evaluated(subset, recommendation, effect, assessed, experiment, comparison, leakage_scores)
+
+    def _explain_choice(
+        self,
+        found: RecommendationRecord,
+        shares: dict[str, float],
+        evaluation: ModelEvaluation,
+        same: dict[int, int],
+    ) -> RecommendationRecord:
+        """Return the recommendation with why each column is recommended or not.
+
+        Parameters
+        ----------
+        found : RecommendationRecord
+        shares : dict of float
+            The share of the folds that choose a column, by name.
+        evaluation : ModelEvaluation
+        same : dict
+            Columns that are not searched, with their equivalent.
+        """
+        schema, kept = self.source.schema, set(found.columns)
+        columns = [j for j in schema.used.tolist() if j not in same or schema.names[j] in kept]
+        chosen = np.array([j for j in columns if schema.names[j] in kept], dtype=np.intp)
+        relevances, similar = similar_columns(self.source, chosen, self.missing)
+        p_values = evaluation.added_p_values(columns, found.deciding)
+        return replace(
+            found,
+            decisions=tuple(
+                ColumnDecision(
+                    name=schema.names[j],
+                    kept=schema.names[j] in kept,
+                    share=shares.get(schema.names[j], 0.0),
+                    same_as=schema.names[same[j]] if j in same and schema.names[j] not in kept else None,
+                    relevance=relevances.get(j),
+                    similar=tuple(
+                        SimilarColumn(name=schema.names[i], uncertainty=value) for i, value in similar.get(j, [])
+                    ),
+                    p_value=p_values.get(j),
+                )
+                for j in schema.used.tolist()
+            ),
+        )
 
     def _searched_source(self, selector: SubsetSelector, *, searched: bool) -> tuple[Source, dict[int, int]]:
         """Return the table with the columns to score, and the columns that are not searched, with their equivalent."""

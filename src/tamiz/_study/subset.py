@@ -134,7 +134,7 @@ def describe_reasons(selector: SubsetSelector, source: Source) -> tuple[ColumnRe
     units = _column_groups(problem, schema.used)
     merits = dict(zip(schema.used.tolist(), _flipped_merits(selector, source, units), strict=True))
     size = int(support.sum())
-    relevances, similar = _similar_columns(
+    relevances, similar = similar_columns(
         source, np.flatnonzero(support), selector.criterion_.get_params().get("missing")
     )
     return tuple(
@@ -171,7 +171,7 @@ def _flipped_merits(
     return [merits[j] for j in used.tolist()]
 
 
-def _similar_columns(
+def similar_columns(
     source: Source, chosen: NDArray[np.intp], missing: Any
 ) -> tuple[dict[int, float], dict[int, list[tuple[int, float]]]]:
     """Return the symmetric uncertainty of every column with the target, and the selected columns that are most similar to it."""

@@ -118,6 +118,10 @@ def compare_fold_designs(
     random_state : int, default=0
         Seed of the sample, the folds and the forests.
 
+    Returns
+    -------
+    FoldDesignComparison
+
     Raises
     ------
     DataError

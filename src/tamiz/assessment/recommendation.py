@@ -301,7 +301,7 @@ def recommend_columns(
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> found = recommend_columns(X, y, models=["logistic", "naive_bayes"])
     >>> found.recommended, len(found.columns)
-    ('wrapper', 3)
+    ('wrapper', 4)
     """
     rng = make_rng(random_state)
     check_integer("n_splits", n_splits, low=2)

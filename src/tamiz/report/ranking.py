@@ -11,6 +11,7 @@ from tamiz.report.text import (
     MAX_LISTED,
     count_with_noun,
     format_number,
+    format_p_value,
     format_percent,
     join_column_names,
     join_names,
@@ -37,8 +38,6 @@ _CUTS_SHOWN = 5
 _MIN_DISAGREEMENT = 0.4
 _FEW_COLUMNS = 5
 _FEW_NAMED = 3
-# Smaller p-values are not written out.
-_MIN_P_VALUE = 1e-300
 
 
 def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
@@ -216,7 +215,7 @@ def _doubt_text(ranking: RankingRecord, first: Sequence[int], target: str | None
     adjusted = [p for j in first if (p := tests.adjusted[j]) is not None and ranking.columns[j] not in at_chance]
     if not adjusted or min(adjusted) <= tests.level:
         return None
-    found = f"adjusted p-value {'' if len(adjusted) == 1 else 'at least '}{_p_value_text(min(adjusted))}"
+    found = f"adjusted p-value {'' if len(adjusted) == 1 else 'at least '}{format_p_value(min(adjusted))}"
     tested = "A test of it alone does" if len(first) == 1 else "Tests of each alone do"
     return f"{tested} not find a relation to {shorten(target, 40)} ({found})."
 
@@ -334,17 +333,10 @@ def _p_value_cell(tests: ColumnTestsRecord | None, j: int) -> dict[str, Any]:
         return {"value": None, "adjusted": "", "text": "", "significant": False}
     return {
         "value": p,
-        "adjusted": _p_value_text(adjusted),
-        "text": _p_value_text(p),
+        "adjusted": format_p_value(adjusted),
+        "text": format_p_value(p),
         "significant": adjusted <= tests.level,
     }
-
-
-def _p_value_text(p: float) -> str:
-    """Return a p-value with three decimals, a small one with one digit and an exponent."""
-    if p < _MIN_P_VALUE:
-        return f"<{_MIN_P_VALUE:.0e}".replace("-", "−")
-    return f"{p:.3f}" if p >= 0.001 else f"{p:.0e}".replace("-0", "-").replace("-", "−")
 
 
 def _mean_rank_cell(rank: float | None, interval: Interval | None, n_ranked: int) -> dict[str, Any]:

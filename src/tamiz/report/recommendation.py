@@ -13,17 +13,29 @@ from tamiz.report.score_text import (
     score_format_for,
     score_title,
 )
-from tamiz.report.text import capitalize, count_with_noun, join_column_names, join_names, label_in_sentence
+from tamiz.report.text import (
+    MAX_LISTED,
+    capitalize,
+    count_with_noun,
+    format_number,
+    format_p_value,
+    join_column_names,
+    join_names,
+    label_in_sentence,
+    unlisted_note,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tamiz.report.records.codec import Named
-    from tamiz.report.records.models import CandidateScores, FoldedScores, RecommendationRecord
+    from tamiz.report.records.models import CandidateScores, ColumnDecision, FoldedScores, RecommendationRecord
     from tamiz.report.records.study import StudyRecord
     from tamiz.report.score_text import ScoreFormat
 
 _ALL_COLUMNS = "all_columns"
+# An adjusted p-value above this is no evidence that a column adds to the others; similarity below this needs no mention.
+_NOTHING_ADDED, _SIMILAR = 0.1, 0.05
 # Parts of a sentence are never cut.
 _FULL_WIDTH = 200
 _MAX_NAMED = 12
@@ -65,6 +77,8 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
         "models": [model.label for model in found.models],
         "groups": [_score_rows(found, k) for k in range(len(found.scores))],
         "rule": _rule_text(found),
+        "decisions": [_decision_row(one, found) for one in found.decisions[:MAX_LISTED]],
+        "unlisted_note": unlisted_note(len(found.decisions)),
         "notes": [note for note in found.notes if note not in warnings],
     }
 
@@ -114,6 +128,39 @@ def _keep_all_reason(recommendation: RecommendationRecord) -> str:
     if not _other_candidates(recommendation):
         return "no smaller selection could be compared"
     return f"for no smaller selection a loss of more than {recommendation.margin:.2g} can be ruled out"
+
+
+def _decision_row(one: ColumnDecision, found: RecommendationRecord) -> dict[str, Any]:
+    """Return the row of a column: its name, the folds that choose it, similar columns, and why it is kept or dropped."""
+    n_folds = len(found.score.folds)
+    return {
+        "name": one.name,
+        "kept": one.kept,
+        "share": one.share,
+        "folds": f"{round(one.share * n_folds)} of {n_folds}",
+        "similar": [(other.name, format_number(other.uncertainty, digits=2)) for other in one.similar],
+        "p_value": one.p_value,
+        "p_text": "" if one.p_value is None else format_p_value(one.p_value),
+        "sentence": _decision_sentence(one),
+    }
+
+
+def _decision_sentence(one: ColumnDecision) -> str:
+    """Return why a column is kept or dropped."""
+    nothing = one.p_value is not None and one.p_value > _NOTHING_ADDED
+    if one.same_as is not None:
+        return f"Equivalent to {join_names([one.same_as])} (a copy or a one-to-one recoding), so not searched."
+    if one.kept:
+        return (
+            "Adds nothing measurable to all other columns; it may stand for similar ones."
+            if nothing
+            else "Adds to the others."
+        )
+    if one.relevance is not None and one.similar and one.similar[0].uncertainty >= max(one.relevance, _SIMILAR):
+        return f"More similar to {join_names([one.similar[0].name])} than to the target."
+    if nothing:
+        return "Adds nothing measurable to the other columns."
+    return "Adds less than the margin to the kept columns."
 
 
 def _rule_text(recommendation: RecommendationRecord) -> str:

@@ -112,6 +112,17 @@ def count_with_noun(n: float, noun: str, plural: str | None = None) -> str:
     return f"{format_count(n)} {noun if n == 1 else plural or noun + 's'}"
 
 
+# Smaller p-values are not written out.
+_MIN_P_VALUE = 1e-300
+
+
+def format_p_value(p: float) -> str:
+    """Return a p-value with three decimals, a small one with one digit and an exponent."""
+    if p < _MIN_P_VALUE:
+        return f"<{_MIN_P_VALUE:.0e}".replace("-", "−")
+    return f"{p:.3f}" if p >= 0.001 else f"{p:.0e}".replace("-0", "-").replace("-", "−")
+
+
 def format_percent(share: float) -> str:
     """Return a share as a percentage with two significant digits.
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tamiz.report.records.codec import Interval, Named, check_known, check_lengths
+from tamiz.report.records.columns import SimilarColumn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,12 +65,31 @@ class CandidatePath:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnDecision:
+    """Whether a column is recommended, with the share of the folds that choose it, and what it adds to the other columns.
+
+    `same_as` is the column that stands for an equivalent one. `relevance` is the symmetric uncertainty with the target, and
+    `similar` the most similar recommended columns. `p_value` is that of the conditional importance in the model that decides,
+    adjusted for all columns.
+    """
+
+    name: str
+    kept: bool
+    share: float
+    same_as: str | None
+    relevance: float | None
+    similar: tuple[SimilarColumn, ...]
+    p_value: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RecommendationRecord:
     """Selections compared by nested cross-validation under several models, and the recommended one; the first score decides.
 
     `deciding` is the id of the model under which the choice is made: a loss of more than `margin` is ruled out for the recommended
     columns, unless they are those of a search that was `requested`. `score` is its score on them with the choice included. Where
-    `recommended` is None, `chance` is the sentence that states why the selection may be chance.
+    `recommended` is None, `chance` is the sentence that states why the selection may be chance. `decisions` are why each column is
+    recommended or not, unless a search was requested.
     """
 
     recommended: str | None
@@ -87,6 +107,7 @@ class RecommendationRecord:
     paths: tuple[CandidatePath, ...]
     notes: tuple[str, ...]
     chance: str = ""
+    decisions: tuple[ColumnDecision, ...] = ()
 
     def __post_init__(self) -> None:
         if self.recommended is not None:

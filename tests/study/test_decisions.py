@@ -1,0 +1,68 @@
+"""Why each column is recommended or not: copies, noise and columns that add to the others."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tamiz
+from tamiz._study import models
+from tamiz.assessment import recommend_columns
+from tamiz.assessment.column_importance import selection_importance
+from tamiz.report.recommendation import collect_recommendation
+
+pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(400, 5)), columns=["strong", "weak", "n1", "n2", "n3"])
+    y = 2 * X["strong"] + X["weak"] + 0.5 * rng.normal(size=400)
+    return X.assign(copy=1 - 3 * X["strong"], near=X["strong"] + 0.4 * rng.normal(size=400)), y
+
+
+@pytest.fixture(scope="module")
+def studied(table):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tamiz.models.named_models._REGRESSORS", ("ridge", "knn"))
+        patched.setattr(models, "_FEWER_FOLDS", 3)
+        return tamiz.study(*table, maps=[], relevances=[])
+
+
+def test_each_column_is_kept_or_dropped_for_a_reason_that_is_true(table, studied):
+    shown = {one["name"]: one for one in collect_recommendation(studied.record)["decisions"]}
+    assert list(shown) == list(table[0])
+    assert [name for name, one in shown.items() if one["kept"]] == ["strong", "weak"]
+    for name in ("strong", "weak"):
+        assert shown[name]["sentence"] == "Adds to the others."
+        assert shown[name]["p_value"] < 1e-6
+        assert shown[name]["folds"] == "3 of 3"
+    assert shown["copy"]["sentence"].startswith("Equivalent to strong (")
+    assert shown["near"]["sentence"] == "More similar to strong than to the target."
+    assert shown["near"]["similar"][0][0] == "strong"
+    # The false discovery rate is 10 %, so that one column of noise may seem to add a little.
+    said = [shown[name]["sentence"] for name in ("n1", "n2", "n3")]
+    assert said.count("Adds nothing measurable to the other columns.") >= 2
+    assert min(shown[name]["p_value"] for name in ("n1", "n2", "n3")) > 0.01
+
+
+def test_shares_and_p_values_are_those_of_the_functions(table, studied):
+    X, y = table
+    decisions = {one.name: one for one in studied.record.recommendation.decisions}
+    found = recommend_columns(X, y, models=["ridge", "knn"], n_splits=3)
+    assert found.columns == ("strong", "weak")
+    assert {name: one.share for name, one in decisions.items() if one.share} == found.frequencies
+    columns = [j for j, name in enumerate(X) if name != "copy"]
+    added = selection_importance(tamiz.open_source(X, y), columns, "ridge", n_splits=3)
+    for name, p in zip(added.names, added.adjusted_p_value, strict=True):
+        assert decisions[name].p_value == pytest.approx(p, rel=1e-9)
+
+
+def test_where_it_takes_long_there_are_no_p_values_and_the_page_states_less(table, monkeypatch):
+    monkeypatch.setattr("tamiz.models.named_models._REGRESSORS", ("ridge",))
+    monkeypatch.setattr(models, "_MAX_IMPORTANCE_WORK", 0)
+    found = tamiz.study(*table, maps=[], relevances=[])
+    shown = {one["name"]: one for one in collect_recommendation(found.record)["decisions"]}
+    assert {one["p_text"] for one in shown.values()} == {""}
+    assert shown["n1"]["sentence"] == "Adds less than the margin to the kept columns."
+    assert "Why each column is kept or dropped" in found.page()
