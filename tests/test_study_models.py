@@ -55,6 +55,8 @@ def test_the_results_of_a_study_are_those_of_the_functions():
     made = recommend_columns(X, y, **same)
     recommended = {**made.to_dict(), "chance": "", "requested": False}
     recommended["deciding"] = recommended.pop("deciding_model")
+    recommended["decisions"] = found["recommendation"]["decisions"]
+    assert [one["name"] for one in recommended["decisions"]] == list(X)
     assert found["recommendation"] == shared(recommended, found["recommendation"])
     assert found["subset"] is None
     assert found["assessment"]["scores"]["nested"]["folds"] == made.score.values.tolist()

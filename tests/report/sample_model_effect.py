@@ -98,6 +98,18 @@ def recommendation(names: list[str], kept: list[str]) -> dict[str, Any]:
             candidate("cfs", "CFS", kept, [(0.031, 0.02), (-0.02, 0.03), (0.01, 0.06)]),
             candidate("knn", "Nearest neighbours wrapper", names[:3], [(-0.06, 0.02), (-0.01, 0.03), (-0.04, 0.03)]),
         ],
+        "decisions": [
+            {
+                "name": name,
+                "kept": name in kept,
+                "share": 1.0 if name in kept else 0.2,
+                "same_as": names[0] if name == names[-1] else None,
+                "relevance": 0.4,
+                "similar": [{"name": kept[0], "uncertainty": 0.5}] if name not in kept else [],
+                "p_value": None if name == names[-1] else 0.02 if name in kept else 0.4,
+            }
+            for name in names
+        ],
         "paths": [
             {
                 "id": "cfs",

@@ -120,4 +120,4 @@ def test_the_table_names_every_column_and_what_it_is_like(wine: dict[str, Any]) 
 
 def test_an_interrupted_study_has_no_such_table(wine: dict[str, Any]) -> None:
     wine["subset"]["reasons"] = []
-    assert "Why each column" not in render(wine)
+    assert "Why each column is selected" not in render(wine)

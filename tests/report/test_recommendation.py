@@ -145,11 +145,33 @@ def test_the_table_has_a_group_for_each_score_with_a_row_for_each_selection_and_
     assert shown["groups"][1]["rows"][1]["cells"][0] == ("93.1%", "+3.1 points", "up")
 
 
+def test_the_reason_of_each_column_follows_from_its_numbers() -> None:
+    one = found()
+    rows = collected_with(one)["decisions"]
+    assert [(row["name"], row["kept"], row["folds"]) for row in rows[:3]] == [
+        ("ash", True, "10 of 10"),
+        ("hue", True, "10 of 10"),
+        ("proline", False, "2 of 10"),
+    ]
+    assert rows[0]["sentence"] == "Adds to the others."
+    assert rows[2]["sentence"] == "More similar to ash than to the target."
+    assert rows[-1]["sentence"].startswith("Equivalent to ash (a copy or a one-to-one recoding)")
+    one["decisions"][2] |= {"similar": []}
+    assert collected_with(one)["decisions"][2]["sentence"] == "Adds nothing measurable to the other columns."
+    one["decisions"][2] |= {"p_value": 0.05}
+    assert collected_with(one)["decisions"][2]["sentence"] == "Adds less than the margin to the kept columns."
+    one["decisions"][0] |= {"p_value": 0.5}
+    assert collected_with(one)["decisions"][0]["sentence"].startswith(
+        "Adds nothing measurable to all other columns; it may"
+    )
+
+
 def test_the_page_marks_the_recommended_row_and_a_loss_that_the_folds_are_sure_of(wine: dict[str, Any]) -> None:
 
     page = render(wine)
     section = page[page.index('<section id="recommendation"') :]
     section = section[: section.index("</section>")]
+    section = section[: section.index('id="decisions"')]
     kept = re.findall(r'<tr class="kept">.*?</tr>', section, re.S)
     assert len(kept) == 2
     assert all("CFS" in row and 'title="Recommended"' in row for row in kept)

@@ -40,9 +40,6 @@ def test_each_column_is_kept_or_dropped_for_a_reason_that_is_true(table, studied
     assert shown["copy"]["sentence"].startswith("Equivalent to strong (")
     assert shown["near"]["sentence"] == "More similar to strong than to the target."
     assert shown["near"]["similar"][0][0] == "strong"
-    # The false discovery rate is 10 %, so that one column of noise may seem to add a little.
-    said = [shown[name]["sentence"] for name in ("n1", "n2", "n3")]
-    assert said.count("Adds nothing measurable to the other columns.") >= 2
     assert min(shown[name]["p_value"] for name in ("n1", "n2", "n3")) > 0.01
 
 
@@ -60,7 +57,7 @@ def test_shares_and_p_values_are_those_of_the_functions(table, studied):
 
 def test_where_it_takes_long_there_are_no_p_values_and_the_page_states_less(table, monkeypatch):
     monkeypatch.setattr("tamiz.models.named_models._REGRESSORS", ("ridge",))
-    monkeypatch.setattr(models, "_MAX_IMPORTANCE_WORK", 0)
+    monkeypatch.setattr(models, "MAX_IMPORTANCE_WORK", 0)
     found = tamiz.study(*table, maps=[], relevances=[])
     shown = {one["name"]: one for one in collect_recommendation(found.record)["decisions"]}
     assert {one["p_text"] for one in shown.values()} == {""}

@@ -9,6 +9,7 @@ from tamiz._study.budget import Budget, StepEstimate
 from tamiz._study.graph import graph_seconds, max_graph_rows
 from tamiz._study.mean_rank import N_BOOTSTRAP, bootstrap_cost
 from tamiz._study.models import (
+    MAX_IMPORTANCE_WORK,
     MAX_NOISE_COORDINATES,
     MAX_SEARCH_SECONDS,
     affordable_searches,
@@ -106,7 +107,8 @@ def estimate_steps(
     if searched is not None and assessed:
         found["recommendation"] = (*_recommendation_cost(schema, rows, n_splits), rows)
         if not asked:
-            found["reasons"] = (0.5 + min(2e-5 * rows * used, 8), 9 * some, rows)
+            importance = 1e-9 * (rows * seen * (5 * seen + 2 * used**2) + 1000 * rows * (1 + 5 * used))
+            found["reasons"] = (0.5 + importance * (importance <= 1e-9 * MAX_IMPORTANCE_WORK), 9 * some, rows)
         if semi_synthetic:
             found["error rates"] = (_error_rate_seconds(schema, rows, semi_synthetic, again), 64 * rows * used, rows)
         if seen <= MAX_NOISE_COORDINATES:

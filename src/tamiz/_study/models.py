@@ -46,7 +46,7 @@ MAX_SEARCH_SECONDS = 40.0
 MAX_NOISE_COORDINATES = 200
 _N_ADDED_COLUMNS = (0, 10, 50)
 # Work of conditional importance, about a nanosecond each.
-_MAX_IMPORTANCE_WORK = 8e9
+MAX_IMPORTANCE_WORK = 8e9
 # `run_noise_experiment` requires so many.
 _MIN_NOISE_ROWS = 20
 _REQUEST_HINT = "Ask for it with assess=True (--assess)."
@@ -176,7 +176,7 @@ class ModelEvaluation:
         work = selection_work(self.source, columns)
         if (
             len(columns) < 2
-            or work.n_screened_values + 1000 * work.n_predicted_rows > self.budget.scale * _MAX_IMPORTANCE_WORK
+            or work.n_screened_values + 1000 * work.n_predicted_rows > self.budget.scale * MAX_IMPORTANCE_WORK
         ):
             return {}
         try:
