@@ -3,7 +3,8 @@
     python benchmarks/recommended_columns.py FOLDER [TABLE ...] [--splits 3] [--jobs 2]
 
 Columns are selected and models trained on 70 % of the rows, at most 4,000, and tested on the other 30 %, whole groups together. A
-file in FOLDER for each table and split is kept, so that an interrupted run continues. `--show` prints the table of all files.
+file in FOLDER for each table and split is kept, so that an interrupted run continues. `--show` prints the table of all files,
+`--write` puts it into a page.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from tamiz.error_control import BorutaSelector
 from tamiz.search import BestFirst, Forward
 
 MAX_TRAIN, MAX_TEST = 4_000, 6_000
+MARKS = ("<!-- written by benchmarks/recommended_columns.py -->", "<!-- end -->")
 METHODS = ("recommended", "cfs", "mrmr", "boruta", "l1", "mutual_information")
 
 
@@ -170,25 +172,51 @@ def measure(key: str, split: int, folder: Path) -> dict[str, object]:
     }
 
 
-def show(folder: Path) -> None:
-    """Print the differences of the best models, recommended minus all columns, beside those of the other methods."""
+def results_table(folder: Path) -> str:
+    """Return the differences of the best models, selected minus all columns, by table, and a line for each method."""
     found = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-    rows = [
-        {name: max(one["scores"][name].values()) - max(one["scores"]["all"].values()) for name in METHODS}
-        | {"table": one["table"], "n": len(one["columns"]["recommended"]), "of": len(one["columns"]["all"])}
-        | {"stated": one["stated"]["interval"][0]}
-        for one in found
+    best = [{name: max(scores.values()) for name, scores in one["scores"].items()} for one in found]
+    frame = pd.DataFrame(
+        {
+            "table": [one["table"] for one in found],
+            "all columns": [one["all"] for one in best],
+            **{name: [one[name] - one["all"] for one in best] for name in METHODS},
+            "of": [len(one["columns"]["all"]) for one in found],
+            **{f"n_{name}": [len(one["columns"][name]) for one in found] for name in METHODS},
+        }
+    )
+    lines = [
+        f"| table | all columns | {' | '.join(METHODS)} |".replace("_", " "),
+        "|---|---|" + "---|" * len(METHODS),
     ]
-    frame = pd.DataFrame(rows)
-    print(frame.groupby("table").mean(numeric_only=True).round(3).to_string())
-    for name in METHODS:
-        lost = frame[name]
-        large = lost < -0.03
-        print(
-            f"{name}: median {lost.median():+.4f}, mean {lost.mean():+.4f}, worst {lost.min():+.3f}, loss above .03 in "
-            f"{large.sum()} of {len(lost)}"
-            + (f", stated in {(frame['stated'][large] <= -0.03).sum()} of these" if name == "recommended" else "")
-        )
+    for table, rows in frame.groupby("table"):
+        mean = rows.mean(numeric_only=True)
+        cells = [f"{mean[name]:+.3f} ({mean[f'n_{name}']:.0f})" for name in METHODS]
+        lines.append(f"| {table} | {mean['all columns']:.3f} ({mean['of']:.0f}) | {' | '.join(cells)} |")
+    summaries = {
+        "median": lambda name: f"{frame[name].median():+.4f}",
+        "worst": lambda name: f"{frame[name].min():+.3f}",
+        f"loss above .03, of {len(frame)}": lambda name: f"{(frame[name] < -0.03).sum()}",
+        "mean share of the columns": lambda name: f"{(frame[f'n_{name}'] / frame['of']).mean():.0%}",
+    }
+    for label, of in summaries.items():
+        lines.append(f"| *{label}* | | {' | '.join(of(name) for name in METHODS)} |")
+    large = [k for k in range(len(frame)) if frame["recommended"][k] < -0.03]
+    stated = sum(found[k]["stated"]["interval"][0] <= frame["recommended"][k] for k in large)
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Losses of the recommended columns above .03 that lie in the stated interval: {stated} of {len(large)}.",
+        ]
+    )
+
+
+def write_table(folder: Path, page: Path) -> None:
+    """Write the table into a page, between its two marks."""
+    text = page.read_text()
+    start, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
+    page.write_text(f"{text[:start]}\n{results_table(folder)}\n{text[end:]}")
 
 
 def main() -> None:
@@ -199,10 +227,14 @@ def main() -> None:
     parser.add_argument("--splits", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--write", type=Path, help="the page into which the table is written")
     parser.add_argument("--here", action="store_true", help="in this process")
     asked = parser.parse_args()
+    if asked.write:
+        write_table(asked.folder, asked.write)
+        return
     if asked.show:
-        show(asked.folder)
+        print(results_table(asked.folder))
         return
     tasks = [
         (key, split)

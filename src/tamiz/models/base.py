@@ -114,7 +114,7 @@ class CVTask:
         targets and (n_rows, 0) without a target.
     weight : ndarray of shape (n_rows,) or None
     scoring : Scoring
-    encoding : {"standard", "indicators", "none"}
+    encoding : {"standard", "indicators", "codes", "none"}
         How columns are encoded as numbers (`EncodedMatrix`). With "none" refits get the rows in the user's type.
     impute : bool
         Whether the standard encoding imputes missing values.

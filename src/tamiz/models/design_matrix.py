@@ -21,9 +21,9 @@ from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.cross_products import design_matrix
 from tamiz.subsets.candidates import Candidates
 
-# "none": numbers as they are. "indicators": also a 0/1 indicator for every level; missing values stay NaN. "standard": numbers
-# standardised and indicators scaled, by the training rows of every fold.
-MatrixEncoding = Literal["none", "indicators", "standard"]
+# "none": numbers as they are. "codes": also the number of every level. "indicators": also a 0/1 indicator for every level; missing
+# values stay NaN. "standard": numbers standardised and indicators scaled, by the training rows of every fold.
+MatrixEncoding = Literal["none", "codes", "indicators", "standard"]
 
 # What reads the values, in the notes on their imputation.
 CROSS_VALIDATED_MODELS = "models in cross-validation"
@@ -34,7 +34,8 @@ N_FOLD_MATRICES = 4
 class EncodedMatrix:
     """The rows of a table as numbers; a column of the table has one or more coordinates (columns of the matrix).
 
-    "none" has the numbers as they are: False and True become 0 and 1, and text of digits becomes the number. "indicators" has the
+    "none" has the numbers as they are: False and True become 0 and 1, and text of digits becomes the number. "codes" has these, and
+    the number of the level of each other category, with missing values as NaN. "indicators" has the
     numbers, then an indicator for each level of each category, with missing values as NaN. "standard" standardises these numbers
     and divides an indicator by the square root of its share; a missing value is the mean.
 
@@ -45,7 +46,7 @@ class EncodedMatrix:
     ----------
     source : Source
     folds : sequence of Fold
-    encoding : {"standard", "indicators", "none"}, default="standard"
+    encoding : {"standard", "indicators", "codes", "none"}, default="standard"
     impute : bool, default=True
         Whether a standardised missing value is replaced by the mean; else it stays NaN.
 
@@ -65,8 +66,8 @@ class EncodedMatrix:
         # The ids of the folds are unique as long as the folds exist.
         self._folds = tuple(folds)
         self._encodings: dict[int, tuple[Encoding, NDArray[np.bool_]]] | None = None
-        if encoding == "none":
-            self._values = self._read_numbers(source)
+        if encoding in ("none", "codes"):
+            self._values = self._read_numbers(source, codes=encoding == "codes")
             return
         self._values = self._read_indicators(source)
         if encoding == "standard":
@@ -79,10 +80,11 @@ class EncodedMatrix:
         """The number of coordinates of all columns."""
         return int(self._values.shape[1])
 
-    def _read_numbers(self, source: Source) -> Floats:
+    def _read_numbers(self, source: Source, *, codes: bool) -> Floats:
         schema, used = self._schema, self._schema.used.tolist()
-        for j in schema.categorical:
-            if not is_number_like(schema.columns[j]):
+        coded = {j for j in schema.categorical if not is_number_like(schema.columns[j])}
+        for j in sorted(coded):
+            if not codes:
                 raise DataError(f"Column {schema.columns[j].name!r} contains categories; pass encode=True.")
         for k, j in enumerate(used):
             self.coordinates[j] = np.array([k], dtype=np.intp)
@@ -94,7 +96,10 @@ class EncodedMatrix:
         values = np.empty((schema.n_rows, len(used)))
         for block in source.blocks(used):
             for k, j in enumerate(used):
-                values[block.rows.start : block.rows.stop, k] = column_to_floats(schema.columns[j], block.column(j))
+                found = block.column(j)
+                values[block.rows.start : block.rows.stop, k] = (
+                    np.where(found < 0, np.nan, found) if j in coded else column_to_floats(schema.columns[j], found)
+                )
         return values
 
     def _read_indicators(self, source: Source) -> Floats:

@@ -44,7 +44,7 @@ class Model:
         Not fitted.
     label : str
         The readable name.
-    encoding : {"standard", "indicators", "none"}
+    encoding : {"standard", "indicators", "codes", "none"}
         How columns are encoded as numbers (`tamiz.models.design_matrix`); "none" hands over the rows in the user's type.
     impute : bool
         Whether the standard encoding replaces missing values by the mean; else they stay NaN, for estimators that accept them.
@@ -210,14 +210,14 @@ def make_forest(schema: Schema) -> Model:
 
 
 def make_gradient_boosting(schema: Schema) -> Model:
-    """Gradient boosting by histograms, 60 trees of at most 15 leaves, refitted for every set and fold."""
+    """Gradient boosting by histograms on numbers and numbers of levels, 60 trees of at most 15 leaves, refitted for every set."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     kind = HistGradientBoostingClassifier if schema.has_classes else HistGradientBoostingRegressor
     made = kind(
         max_iter=_N_BOOSTED_TREES, max_leaf_nodes=_MAX_LEAVES, learning_rate=_LEARNING_RATE, early_stopping=False
     )
-    return Model(made, "gradient boosting", "indicators")
+    return Model(made, "gradient boosting", "codes")
 
 
 def _require_classes(schema: Schema, label: str, alternatives: str) -> None:
