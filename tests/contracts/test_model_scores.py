@@ -52,7 +52,7 @@ REGRESSORS = {
     "gradient_boosting": HistGradientBoostingRegressor(**BOOSTING),
 }
 # The models whose columns are not standardised.
-INDICATORS, AS_THEY_ARE = ("tree", "forest", "gradient_boosting"), ("naive_bayes",)
+INDICATORS, CODES, AS_THEY_ARE = ("tree", "forest"), ("gradient_boosting",), ("naive_bayes",)
 SCORINGS = {"classes": ("roc_auc", "balanced_accuracy", "accuracy"), "numbers": ("r2", "neg_mean_absolute_error")}
 N = 90
 
@@ -93,10 +93,17 @@ def as_numbers(X):
     return numbers
 
 
+def as_codes(X):
+    """The numbers, and the number of each level, with missing values as NaN."""
+    return X.assign(kind=X["kind"].map({"u": 0.0, "v": 1.0, "w": 2.0}).astype(float)) if "kind" in X else X
+
+
 def pipeline(name, model, X):
     """The rows as the model is to see them, and the estimator with its encoding."""
     if name in AS_THEY_ARE:
         return X, model
+    if name in CODES:
+        return as_codes(X), model
     return as_numbers(X), model if name in INDICATORS else make_pipeline(Standard(), model)
 
 

@@ -152,7 +152,7 @@ def _decision_sentence(one: ColumnDecision) -> str:
         return f"Equivalent to {join_names([one.same_as])} (a copy or a one-to-one recoding), so not searched."
     if one.kept:
         return (
-            "Adds nothing measurable to all other columns; it may stand for similar ones."
+            "Adds nothing measurable to all other columns; it may represent similar ones."
             if nothing
             else "Adds to the others."
         )

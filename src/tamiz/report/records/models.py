@@ -68,7 +68,7 @@ class CandidatePath:
 class ColumnDecision:
     """Whether a column is recommended, with the share of the folds that choose it, and what it adds to the other columns.
 
-    `same_as` is the column that stands for an equivalent one. `relevance` is the symmetric uncertainty with the target, and
+    `same_as` is the column that represents an equivalent one. `relevance` is the symmetric uncertainty with the target, and
     `similar` the most similar recommended columns. `p_value` is that of the conditional importance in the model that decides,
     adjusted for all columns.
     """
