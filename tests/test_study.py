@@ -184,7 +184,7 @@ def test_the_score_of_the_subset_is_assessed_as_selection_report_does(found, sou
 
 @pytest.mark.slow
 def test_an_assessment_that_takes_long_is_left_out_and_reported_unless_it_is_asked_for(monkeypatch, source):
-    usual = {"relevances": [], "maps": []}
+    usual = {"relevances": [], "maps": [], "merit": CFS()}
     monkeypatch.setattr(models, "MAX_SEARCH_SECONDS", 0.0)
     monkeypatch.setattr("tamiz.selection.permutation_null._DEFAULT_PERMUTATIONS", 3)
     result = study(source, assess=None, **usual).to_dict()
@@ -263,7 +263,7 @@ def test_an_interrupted_assessment_leaves_the_rest_of_the_study(monkeypatch, sou
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tamiz.assessment.nested_cv.selection_report", interrupt)
-    result = study(source, assess=True).to_dict()
+    result = study(source, merit=CFS(), assess=True).to_dict()
     assert result["interruption"] == "Interrupted in the step 'assessment'; what was found until then is shown."
     assert result["assessment"] is None
     assert all(result[part] == found[part] for part in ("subset", "maps", "quality", "ranking"))
@@ -398,7 +398,7 @@ def test_the_result_is_plain_json(found):
 
 @pytest.mark.slow
 def test_the_same_seed_and_one_thread_or_two_give_the_same_result_but_for_the_times(found):
-    again = study(str(PENGUINS), "species", assess=None, n_jobs=1)
+    again = study(str(PENGUINS), "species", merit=CFS(), assess=None, n_jobs=1)
     assert again.to_dict() == found
     assert [step.step for step in again.timings] == [
         "read",
@@ -406,6 +406,7 @@ def test_the_same_seed_and_one_thread_or_two_give_the_same_result_but_for_the_ti
         "graph",
         "ranking",
         "mean rank",
+        "associations",
         "redundancy",
         "subset",
         "reasons",
@@ -957,7 +958,7 @@ def test_a_table_without_any_value_is_studied_all_the_same():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = study(table, "t", assess=True).to_dict()
-    assert result["subset"]["columns"] == []
+    assert result["recommendation"]["columns"] == []
     assert result["assessment"]["stability"]["estimate"] == 1.0
 
 

@@ -61,7 +61,9 @@ def test_where_no_column_is_added_the_scores_are_those_of_the_comparison():
     X, y = load_breast_cancer(return_X_y=True)
     added = run_noise_experiment(X, y, n_added=[0, 5], n_draws=1, n_splits=3, random_state=1)
     compared = compare_columns(SubsetSelector(CFS(), BestFirst()), X, y, n_splits=3, random_state=1)
-    assert list(added.models) == list(compared.models) == ["logistic", "naive_bayes", "knn", "forest"]
+    assert (
+        list(added.models) == list(compared.models) == ["logistic", "naive_bayes", "knn", "forest", "gradient_boosting"]
+    )
     assert added.scoring == compared.scorings[0] == "roc_auc"
     for name in added.models:
         all_columns, chosen = compared.all_columns[name, "roc_auc"], compared.selected[name, "roc_auc"]
@@ -138,7 +140,11 @@ def test_fewer_random_columns_are_the_first_of_more_and_other_draws_are_others()
 def test_a_number_is_scored_by_r2_with_ridge_in_the_place_of_naive_bayes():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     usual = run_noise_experiment(X, y, n_added=[0, 1], n_draws=1, n_splits=2)
-    assert (usual.scoring, list(usual.models), usual.copied_column) == ("r2", ["ridge", "knn", "forest"], "bmi")
+    assert (usual.scoring, list(usual.models), usual.copied_column) == (
+        "r2",
+        ["ridge", "knn", "forest", "gradient_boosting"],
+        "bmi",
+    )
     found = run_noise_experiment(X, y, n_added=[0, 50], models=["knn", "tree"])
     # More than the spread of the folds explains.
     assert found.score_changes("random", "tree")[-1].interval[1] < 0

@@ -23,7 +23,7 @@ from tamiz import study
 rng = np.random.default_rng(0)
 X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
 X.loc[:14, "b"] = np.nan
-result = study(X, (X["a"] > 0).astype(str), maps=[], assess=False).to_dict()
+result = study(X, (X["a"] > 0).astype(str), maps=[], assess=False, keep_leaks=True).to_dict()
 print(result["ranking"]["scores"]["presence"])
 """
 guide = pytest.mark.skipif(not (ROOT / "CONTRIBUTING.md").exists(), reason="CONTRIBUTING.md is not beside the tests")

@@ -223,6 +223,7 @@ def test_where_the_subset_may_be_chance_nothing_is_recommended_unless_nested_sco
     one["scores"][0]["baseline"] = sample_model_effect.baseline(0.91, 0.0)
     withheld = to_json(withhold_recommendation(from_json(RecommendationRecord, one), "By chance."))
     assert (withheld["recommended"], list(withheld["columns"]), withheld["chance"]) == (None, [], "By chance.")
+    assert list(withheld["decisions"]) == []
     assert text_of(withheld).startswith(
         "No columns are recommended, because the selection may be chance. By chance. In nested"
     )

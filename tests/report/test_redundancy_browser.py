@@ -68,7 +68,7 @@ def test_the_matrix_is_drawn_and_shows_both_names(read: Any) -> None:
     reader.page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.1 * box["height"])
     told = reader.page.locator("#shared .hovertext")
     told.first.wait_for()
-    assert "symmetric uncertainty" in told.first.text_content()
+    assert "association" in told.first.text_content()
 
 
 @pytest.mark.parametrize("n", [3, 60])
@@ -76,7 +76,13 @@ def test_names_of_numbers_and_of_what_objects_have_are_rows_of_the_matrix(n: int
     result = sample.wine()
     names = ["constructor", "2020-01-01", "10", *(f"c{k}" for k in range(3, n))]
     values = base64.b64encode(bytes(n * (n - 1) // 2)).decode()
-    result["redundancy"] |= {"columns": names, "pair_steps": values, "groups": [], "n_columns": n}
+    result["redundancy"] |= {
+        "columns": names,
+        "pair_steps": values,
+        "pair_measures": values,
+        "groups": [],
+        "n_columns": n,
+    }
     reader = Reader(browser.new_page(), result_of(result).to_html(tmp_path / "names.html"))
     reader.show("shared")
     if n <= 40:
@@ -103,7 +109,7 @@ def test_many_groups_are_folded_and_can_be_shown(browser: Any, tmp_path: Path) -
     result = sample.wide(120, 200)
     names = result["redundancy"]["columns"]
     result["redundancy"]["groups"] = [
-        {"columns": names[k : k + 2], "keep": names[k + 1], "min_value": 0.9} for k in range(0, 60, 2)
+        {"columns": names[k : k + 2], "keep": names[k + 1], "min_value": 0.9, "measure": "|r|"} for k in range(0, 60, 2)
     ]
     reader = Reader(browser.new_page(), result_of(result).to_html(tmp_path / "many.html"))
     page = reader.page

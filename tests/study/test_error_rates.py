@@ -215,7 +215,7 @@ def test_a_search_that_finds_orthogonal_columns_is_described_so(kind):
 def test_near_copies_of_every_column_are_described_as_such():
     X, y = table(200)
     copies = X + 0.01 * np.random.default_rng(1).normal(size=X.shape)
-    found = study(pd.concat([X, copies.add_suffix("_again")], axis=1), y, semi_synthetic=12)
+    found = study(pd.concat([X, copies.add_suffix("_again")], axis=1), y, semi_synthetic=12, allow_duplicates=True)
     shown, _ = sections(found)
     false, strict = re.search(r"and ([\d.]+)% ± [\d.]+% .* \(([\d.]+)% ± [\d.]+% if columns", shown["finding"]).groups()
     assert float(false) > float(strict)

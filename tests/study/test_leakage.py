@@ -19,7 +19,7 @@ from tamiz._study.models import prepare_evaluation
 from tamiz._study.redundancy import describe_redundancy
 from tamiz._study.table import describe_table
 from tamiz.assessment import recommend_columns
-from tamiz.criteria import SymmetricUncertainty
+from tamiz.criteria import CFS, SymmetricUncertainty
 from tamiz.exceptions import TamizWarning
 from tamiz.models.folds import draw_folds
 from tamiz.report.records.columns import Coverage
@@ -488,7 +488,7 @@ def test_the_score_with_leaks_is_that_of_scikit_learn_in_the_same_folds():
 def test_the_scores_with_leaks_and_without_are_those_of_the_best_model_in_the_same_folds():
     frame, y, _ = table_without_leakage(n=150)
     frame = frame[["good", "noise"]].assign(leak=np.where(y, "paid", "open"))
-    record = study_of(frame, y)
+    record = study_of(frame, y, merit=CFS())
     found, recommended = record.leakage_exclusion, record.recommendation
     assert (found.columns, found.scoring, found.with_leaks) == (("leak",), "roc_auc", 1.0)
     every = next(one for one in recommended.candidates if one.id == "all_columns")

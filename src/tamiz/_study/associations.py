@@ -36,7 +36,7 @@ def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> Ra
         one.sentence for one in table_remarks(_sample(source, _MAX_ROWS, seed)) if one.kind != "ordinal target"
     )
     ranking = replace(ranking, remarks=remarks)
-    if source.schema.target is None or len(source.schema.used) > _MAX_COLUMNS or not ranking.criteria:
+    if source.schema.target is None or not 0 < len(source.schema.used) <= _MAX_COLUMNS or not ranking.criteria:
         return ranking
     n_rows = min(_MAX_ROWS, max(_MAX_VALUES // len(source.schema.used), _MIN_ROWS))
     found = {one.column: one for one in describe_associations(_sample(source, n_rows, seed))}

@@ -193,7 +193,7 @@ def withhold_recommendation(found: RecommendationRecord, chance: str) -> Recomme
     """
     if found.score.interval[0] > found.scores[0].baseline.mean:
         return found
-    return replace(found, recommended=None, columns=(), chance=chance)
+    return replace(found, recommended=None, columns=(), chance=chance, decisions=())
 
 
 def describe_noise_experiment(found: NoiseExperiment, notes: Sequence[str]) -> NoiseExperimentRecord:

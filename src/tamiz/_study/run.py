@@ -324,6 +324,8 @@ class StudyRun:
             Columns that are not searched, with their equivalent.
         """
         schema, kept = self.source.schema, set(found.columns)
+        if not len(schema.used):
+            return found
         columns = [j for j in schema.used.tolist() if j not in same or schema.names[j] in kept]
         chosen = np.array([j for j in columns if schema.names[j] in kept], dtype=np.intp)
         relevances, similar = similar_columns(self.source, chosen, self.missing)

@@ -137,7 +137,8 @@ class Recommendation:
     @property
     def stability(self) -> Stability:
         """The stability of the sets of the folds, among the columns that are not excluded."""
-        return stability(self.fold_sets[:, self.candidates[ALL_COLUMNS].fold_sets[0]])
+        used = self.candidates[ALL_COLUMNS].fold_sets[0]
+        return stability(self.fold_sets[:, used] if used.any() else self.fold_sets)
 
     def score_change(self, candidate: str, model: str, scoring: str | None = None) -> FoldScores:
         """Return the score of a model on a candidate's columns minus its score on all columns, in every fold."""
