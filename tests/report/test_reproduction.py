@@ -49,5 +49,12 @@ def test_without_a_seed_fewer_guarantees_are_stated(wine: dict[str, Any]) -> Non
     assert dict(shown["facts"])["Seed"] == "none"
 
 
+def test_only_a_limit_in_seconds_makes_the_numbers_depend_on_the_machine(wine: dict[str, Any]) -> None:
+    slower = "unless steps are left out because another machine is slower"
+    assert slower not in words(section(render(wine), "reproduction"))
+    wine["reproduction"]["command"] += " --max-seconds 60"
+    assert slower in words(section(render(wine), "reproduction"))
+
+
 def test_it_is_the_last_section(wine: dict[str, Any]) -> None:
     assert render(wine).rindex("<section") == render(wine).index('<section id="reproduction"')

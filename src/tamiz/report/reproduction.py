@@ -59,10 +59,10 @@ def _lead(result: StudyRecord) -> str:
         return "The Python code below reproduces this study; no command line can."
     if result.seed is None:
         return f"The code below repeats this study of {name} with other random draws, because it had no seed."
-    return (
-        f"The code below reproduces this report of {name}: the same table, seed and settings give the same numbers, unless steps "
-        "are left out because another machine is slower."
-    )
+    unless = ""
+    if "--max-seconds" in result.reproduction.command:
+        unless = ", unless steps are left out because another machine is slower"
+    return f"The code below reproduces this report of {name}: the same table, seed and settings give the same numbers{unless}."
 
 
 def _python_hint(reproduction: ReproductionRecord) -> str:
