@@ -202,10 +202,6 @@ class StepRunner:
         """Return one sentence for each reason why parts of the study were left out, with the parts."""
         return [f"Left out, because {why}: {', '.join(parts)}." for why, parts in self._omitted.items()]
 
-    def seconds(self, name: str) -> float:
-        """Return the seconds of a step, 0 if it did not run."""
-        return float(sum(timing.seconds for timing in self.timings if timing.step == name))
-
     def record_interrupt(self, name: str) -> None:
         """Record that Ctrl-C ended a step."""
         self.interruption_note = f"Interrupted in the step '{name}'; what was found until then is shown."

@@ -248,17 +248,21 @@ class StudyRun:
             Whether an error of this search is raised.
         """
         searched = subset is not None
-        source, same = self._searched_source(selector, searched=searched)
+        source, same = self._scored_source(selector, searched=searched), dict[int, int]()
         evaluation = prepare_evaluation(
             source, self.scoring, self.search_seed, assess=self.assess, missing=self.missing, budget=self.budget
         )
         found = None
         if evaluation is not None:
-            found = self.steps.run_optional(
-                "recommendation",
-                lambda: evaluation.recommend(selector, searched=searched, left_out=same),
-                "the comparison of selections",
-            )
+
+            def compare() -> Recommendation | None:
+                nonlocal same
+                if not searched:
+                    # The comparison scores these columns, and does not search them.
+                    same = selector._without_equivalents(self.source)[1]
+                return evaluation.recommend(selector, searched=searched, left_out=same)
+
+            found = self.steps.run_optional("recommendation", compare, "the comparison of selections")
         if found is None and fallback and self.steps.interruption_note is None:
             subset = self.select(selector, requested=requested)
         if evaluation is None:
@@ -348,15 +352,12 @@ class StudyRun:
             ),
         )
 
-    def _searched_source(self, selector: SubsetSelector, *, searched: bool) -> tuple[Source, dict[int, int]]:
-        """Return the table with the columns to score, and the columns that are not searched, with their equivalent."""
-        if not searched:
-            # The comparison scores all columns, and does not search these.
-            return self.source, selector._without_equivalents(self.source)[1]
-        if len(selector.schema_.used) == len(self.source.schema.used):
-            return self.source, {}
+    def _scored_source(self, selector: SubsetSelector, *, searched: bool) -> Source:
+        """Return the table with the columns to score: after a search, those that were searched."""
+        if not searched or len(selector.schema_.used) == len(self.source.schema.used):
+            return self.source
         reasons = {j: str(column.exclusion_reason) for j, column in enumerate(selector.schema_.columns)}
-        return select_columns(self.source, selector.schema_.used.tolist(), reasons), {}
+        return select_columns(self.source, selector.schema_.used.tolist(), reasons)
 
     def _find_chance(
         self,
