@@ -10,7 +10,17 @@ class DataError(ValueError):
 
 
 class TamizWarning(UserWarning):
-    """The results may not mean what they seem to: rows were dropped, missing values imputed, a subset is empty."""
+    """The results may not mean what they seem to: rows were dropped, missing values imputed, a subset is empty.
+
+    The text starts with a code, such as "TZ204: ", which `tamiz explain TZ204` explains and
+    `warnings.filterwarnings("ignore", "TZ204")` mutes. `args[0]` is the sentence with the attributes `code`, `severity` and
+    `columns`.
+    """
+
+    def __str__(self) -> str:
+        verdict = self.args[0] if self.args else ""
+        code = getattr(verdict, "code", None)
+        return f"{code}: {verdict}" if code else str(verdict)
 
 
 def __getattr__(name: str) -> type[TamizWarning]:

@@ -220,7 +220,7 @@ def test_groups_stay_together_and_an_area_that_a_fold_cannot_have_is_left_out_an
     groups[rank] = np.arange(60) // 15
     with pytest.warns(
         TamizWarning,
-        match="^The area under the ROC curve is left out: fold 1 has no training rows, or no test rows, of class",
+        match="The area under the ROC curve is left out: fold 1 has no training rows, or no test rows, of class",
     ):
         found = compare_columns(SEARCHED, X, y, groups=groups, models=QUICK, n_splits=4)
     assert found.folds_description == "4 folds of whole groups (group)"
@@ -231,7 +231,7 @@ def test_of_many_rows_some_are_drawn_with_enough_of_every_class():
     rng = np.random.default_rng(0)
     y = np.r_[np.zeros(3000, dtype=int), np.ones(12, dtype=int)]
     X = rng.normal(size=(3012, 3)) + y[:, None]
-    with pytest.warns(TamizWarning, match=r"^2\d\d of 3,012 rows, drawn at random\.$"):
+    with pytest.warns(TamizWarning, match=r"2\d\d of 3,012 rows, drawn at random\.$"):
         found = compare_columns(SEARCHED, X, y, models=QUICK, max_rows=200)
     assert 200 <= found.n_samples <= 212
     assert "roc_auc" in found.scorings

@@ -127,7 +127,7 @@ def test_a_fold_without_a_class_and_a_predictor_without_probabilities_have_no_ar
     groups = np.empty(60, dtype=int)
     groups[ordered] = np.arange(60) // 15
     with pytest.warns(
-        TamizWarning, match="^The area under the ROC curve is left out: fold 1 has no training rows, or no test rows"
+        TamizWarning, match="The area under the ROC curve is left out: fold 1 has no training rows, or no test rows"
     ) as told:
         report = selection_report(two, X, y, groups=groups, n_splits=4, n_permutations=0)
     assert (report.scoring, list(report.other_scores)) == ("balanced_accuracy", ["accuracy"])
@@ -308,7 +308,7 @@ def test_an_estimator_gets_encoded_columns_of_a_table_with_text_and_none_that_is
 
 def test_warnings_of_fits_are_notes_with_their_number():
     X, y = signal()
-    with pytest.warns(TamizWarning, match=r"^LogisticRegression warned in \d+ of \d+ fits: ConvergenceWarning"):
+    with pytest.warns(TamizWarning, match=r"LogisticRegression warned in \d+ of \d+ fits: ConvergenceWarning"):
         report = selection_report(SEARCHED, X, y, model=LogisticRegression(max_iter=1), n_splits=2, n_permutations=0)
     assert any("ConvergenceWarning" in note for note in report.notes)
 
@@ -396,7 +396,7 @@ def test_a_search_of_a_fold_that_cannot_be_made_is_named():
 def test_fewer_folds_and_empty_sets_are_reported():
     X, y = noise(0, n=30, p=3)
     y = np.arange(30) < 4
-    with pytest.warns(TamizWarning, match=r"^4 folds in place of 10: class 'True' has 4 rows\.$"):
+    with pytest.warns(TamizWarning, match=r"4 folds in place of 10: class 'True' has 4 rows\.$"):
         report = selection_report(RankSelector(FisherScore(), n_features=1), X, y, n_permutations=0)
     assert report.notes == ("4 folds in place of 10: class 'True' has 4 rows.",)
 

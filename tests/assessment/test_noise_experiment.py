@@ -170,7 +170,7 @@ def test_mixed_columns_are_added_to_and_copied():
 def test_without_a_column_of_worth_none_is_copied_and_a_choice_of_none_scores_as_no_column():
     X, y = noise(2, n=40, p=3)
     with pytest.warns(
-        TamizWarning, match=r"^No column of at most 20 levels has a positive merit, so none was copied\.$"
+        TamizWarning, match=r"No column of at most 20 levels has a positive merit, so none was copied\.$"
     ):
         found = run_noise_experiment(X, y, n_added=[0, 5], n_splits=4)
     assert found.copied_column is None
@@ -182,7 +182,7 @@ def test_without_a_column_of_worth_none_is_copied_and_a_choice_of_none_scores_as
 
 def test_of_many_rows_some_are_drawn_and_that_is_reported():
     X, y = signal(n=400)
-    with pytest.warns(TamizWarning, match=r"^100 of 400 rows, drawn at random\.$"):
+    with pytest.warns(TamizWarning, match=r"100 of 400 rows, drawn at random\.$"):
         found = run_noise_experiment(X, y, n_added=[0, 5], max_rows=100, **QUICK)
     assert found.n_samples == 100
     assert found.notes == ("100 of 400 rows, drawn at random.",)

@@ -237,7 +237,7 @@ def test_anova_without_variance_within_the_classes_is_named_and_has_the_p_value_
     # scipy 1.17 returns F = inf and p = 0, without a warning.
     expected = stats.f_oneway(frame["copy"][:2], frame["copy"][2:])
     assert (expected.statistic, expected.pvalue) == (np.inf, 0)
-    with pytest.warns(UserWarning, match="^IndependenceTest: the values of 'copy' are equal within each class"):
+    with pytest.warns(UserWarning, match="IndependenceTest: the values of 'copy' are equal within each class"):
         by_class = RankSelector(IndependenceTest()).fit(frame[["copy", "noise"]], [*"aabb"])
     assert by_class.p_values_[0] < 1e-300
     assert by_class.statistics_[0] == np.finfo(float).max

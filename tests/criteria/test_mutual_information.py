@@ -278,9 +278,9 @@ def test_small_classes_use_fewer_neighbours_with_a_warning():
 
 def test_tables_of_numbers_with_fewer_rows_than_neighbours_are_warned_of():
     X = np.random.default_rng(17).normal(size=(3, 2))
-    with pytest.warns(TamizWarning, match="^MutualInformation: column x0 with at most n_neighbors=3 values: each row"):
+    with pytest.warns(TamizWarning, match="MutualInformation: column x0 with at most n_neighbors=3 values: each row"):
         RankSelector(MutualInformation()).fit(X[:, :1], X[:, 1])
-    with pytest.warns(TamizWarning, match="^mutual_information: with n_neighbors=3 each of the 3 rows has all others"):
+    with pytest.warns(TamizWarning, match="mutual_information: with n_neighbors=3 each of the 3 rows has all others"):
         mutual_information(*X.T)
 
 

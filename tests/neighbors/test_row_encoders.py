@@ -38,7 +38,7 @@ CASES = [(numbers, "euclidean"), (numbers, "seuclidean"), (numbers, "cosine"), (
 def test_missing_values_of_new_rows_are_filled_and_reported_where_the_graph_was_built_so(table, metric):
     train, new = table(), new_rows(table)
     graph = KNearest(5, metric=metric).build(train, fill_missing=True)
-    with pytest.warns(TamizWarning, match=r"^2 missing values of new rows were replaced by column means") as told:
+    with pytest.warns(TamizWarning, match=r"2 missing values of new rows were replaced by column means") as told:
         filled = graph.attach(new)
     assert len(told) == 1
     by_hand = graph.attach(new.fillna({"b": train["b"].mean(), "c": train["c"].mean()}))
@@ -61,11 +61,11 @@ def test_missing_values_of_new_rows_are_refused_by_name_where_the_graph_was_buil
 def test_missing_values_of_new_rows_are_filled_as_those_of_the_graphs_were():
     train = numbers()
     train.loc[3, "a"] = np.nan
-    with pytest.warns(TamizWarning, match=r"^1 missing value was replaced by column means before computing distances"):
+    with pytest.warns(TamizWarning, match=r"1 missing value was replaced by column means before computing distances"):
         graph = KNearest(5).build(train, fill_missing=True)
     new = numbers(1, 2)
     new.loc[1, "a"] = np.nan
-    with pytest.warns(TamizWarning, match=r"^1 missing value of new rows was replaced by column means"):
+    with pytest.warns(TamizWarning, match=r"1 missing value of new rows was replaced by column means"):
         filled = graph.attach(new)
     by_hand = graph.attach(new.fillna({"a": train["a"].mean()}))
     np.testing.assert_allclose(filled.neighbors.distances, by_hand.neighbors.distances, rtol=1e-12)
@@ -86,10 +86,10 @@ def test_an_unknown_level_is_missing_and_reported_or_refused():
     train, new = mixed(), mixed(1, 3)
     new.loc[1, "d"] = "unheard"
     with (
-        pytest.warns(TamizWarning, match=r"^1 missing value or unknown level of new rows was replaced by column means"),
+        pytest.warns(TamizWarning, match=r"1 missing value or unknown level of new rows was replaced by column means"),
         pytest.warns(
             TamizWarning,
-            match=r"^Column d: 1 level in 1 row was not present in fit: 'unheard'; these values are treated as",
+            match=r"Column d: 1 level in 1 row was not present in fit: 'unheard'; these values are treated as",
         ),
     ):
         filled = KNearest(5).build(train, fill_missing=True).attach(new)

@@ -408,7 +408,7 @@ def test_values_of_new_rows_that_fit_does_not_know_are_reported():
             TamizWarning, match=r"PCA: 4 missing values or unknown levels of new rows count as the mean of the column\."
         ),
         pytest.warns(
-            TamizWarning, match=r"^Column colour: 1 level in 4 rows was not present in fit: 'violet'; these values"
+            TamizWarning, match=r"Column colour: 1 level in 4 rows was not present in fit: 'violet'; these values"
         ),
     ):
         pca.transform(frame.head(4).assign(colour="violet"))

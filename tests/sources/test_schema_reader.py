@@ -240,7 +240,7 @@ def test_a_column_that_took_no_part_need_not_be_there(read):
 def test_a_column_that_is_not_there_is_missing_where_that_is_asked_for(read):
     with pytest.warns(
         TamizWarning,
-        match=r"^2 columns are absent and filled with missing values in all 60 rows: 'number', 'colour'\.$",
+        match=r"2 columns are absent and filled with missing values in all 60 rows: 'number', 'colour'\.$",
     ):
         source, values = read(frame().drop(columns=["number", "colour"]), fill_absent=True)
     assert np.isnan(values["number"]).all()

@@ -91,7 +91,7 @@ def test_distant_dates_do_not_overflow():
     assert column_of(frame_of([5 * 10**13, None, -(10**14)], pa.timestamp("s")))[[0, 2]].tolist() == [5e13, -1e14]
     days = np.array(["300000-01-01", "-300000-01-02"], "M8[D]")[:, None]
     assert (column_of(days) / 86_400).tolist() == days[:, 0].astype(int).tolist()
-    with pytest.warns(TamizWarning, match=r"^Column t: its 12 different values become"):
+    with pytest.warns(TamizWarning, match=r"Column t: its 12 different values become"):
         open_source(frame_of(np.arange(N) - 14_832_000_000 * 10**6, pa.timestamp("us")))
 
 

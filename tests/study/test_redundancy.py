@@ -211,12 +211,12 @@ def test_of_very_many_columns_the_most_relevant_are_compared_with_a_note(monkeyp
     frame = mixed()
     told = {"symmetric_uncertainty": (0.1, 0.2, 0.3, 0.0, 0.1, 0.5, 0.5, None)}
     with pytest.warns(
-        TamizWarning, match="^Of 8 columns, redundancy was computed among the 4 most relevant for 'target'"
+        TamizWarning, match="Of 8 columns, redundancy was computed among the 4 most relevant for 'target'"
     ):
         found = described(frame, np.where(frame["noise"] > 0, "p", "q"), scored=told)
     assert set(found["columns"]) == {"twice a", "near a", "colour", "farbe"}
     assert found["n_not_compared"] == 4
-    with pytest.warns(TamizWarning, match="^Of 8 columns, redundancy was computed among the first 4"):
+    with pytest.warns(TamizWarning, match="Of 8 columns, redundancy was computed among the first 4"):
         assert set(described(frame)["columns"]) == {"a", "twice a", "near a", "b"}
 
 
@@ -234,7 +234,7 @@ def test_columns_that_need_too_much_memory_are_left_out_with_a_note(monkeypatch)
         raise MemoryError("too many pairs")
 
     monkeypatch.setattr(redundancy, "associate_columns", refuse)
-    with pytest.warns(TamizWarning, match="^The redundancy of the columns is left out: too many pairs"):
+    with pytest.warns(TamizWarning, match="The redundancy of the columns is left out: too many pairs"):
         assert described(mixed()) is None
 
 

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from tamiz import exceptions
 from tamiz.exceptions import TamizWarning
+from tamiz.runtime.verdicts import NOT_CONVERGED, Verdict
 
 # Help of the command line is printed without importing numpy.
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 _PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
 
 
-_collector: ContextVar[list[str] | None] = ContextVar("tamiz_warnings", default=None)
+_collector: ContextVar[list[Verdict] | None] = ContextVar("tamiz_warnings", default=None)
 
 
 def quote_name(name: Any) -> str:
@@ -54,9 +56,9 @@ def list_names(
 
 
 @contextmanager
-def collect_warnings() -> Iterator[list[str]]:
+def collect_warnings() -> Iterator[list[Verdict]]:
     """Yield a list to which every warning of the block is appended; the user still gets them."""
-    messages: list[str] = []
+    messages: list[Verdict] = []
     token = _collector.set(messages)
     try:
         yield messages
@@ -64,7 +66,7 @@ def collect_warnings() -> Iterator[list[str]]:
         _collector.reset(token)
 
 
-class ImputationNote(str):
+class ImputationNote(Verdict):
     """A note that missing values are replaced, which a study merges with those of its other methods.
 
     Parameters
@@ -76,15 +78,19 @@ class ImputationNote(str):
 
     reader: str
 
-    def __new__(cls, text: str, reader: str) -> ImputationNote:
+    def __new__(cls, text: str, reader: str) -> Self:
         """Return the text with the name of what reads the values."""
-        note = super().__new__(cls, text)
+        note = super().__new__(cls, "TZ207", text)
         note.reader = reader
         return note
 
-    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[Any, ...]:  # type: ignore[override]
         """Return the arguments of the constructor, for pickle."""
         return str(self), self.reader
+
+    def with_sentence(self, sentence: str) -> ImputationNote:
+        """Return the note with another sentence."""
+        return ImputationNote(sentence, self.reader)
 
 
 _imputation_notes: ContextVar[list[ImputationNote] | None] = ContextVar("tamiz_imputation_notes", default=None)
@@ -101,13 +107,13 @@ def capture_imputation_notes() -> Iterator[list[ImputationNote]]:
         _imputation_notes.reset(token)
 
 
-_capture: ContextVar[list[str] | None] = ContextVar("tamiz_captured_warnings", default=None)
+_capture: ContextVar[list[Verdict] | None] = ContextVar("tamiz_captured_warnings", default=None)
 
 
 @contextmanager
-def capture_warnings() -> Iterator[list[str]]:
+def capture_warnings() -> Iterator[list[Verdict]]:
     """Yield a list to which every warning of the block is appended instead of being shown to the user."""
-    messages: list[str] = []
+    messages: list[Verdict] = []
     token = _capture.set(messages)
     try:
         yield messages
@@ -120,20 +126,41 @@ def captures_warnings() -> bool:
     return _capture.get() is not None
 
 
-def warn_user(messages: Iterable[str], category: type[TamizWarning] = TamizWarning) -> None:
-    """Issue a Python warning for each message, or append it to the list of `capture_warnings` or `capture_imputation_notes`."""
+_muted: ContextVar[frozenset[str]] = ContextVar("tamiz_muted_codes", default=frozenset())
+
+
+@contextmanager
+def mute_codes(codes: Iterable[str]) -> Iterator[None]:
+    """Drop the warnings of the block that have one of these codes."""
+    token = _muted.set(_muted.get() | frozenset(codes))
+    try:
+        yield
+    finally:
+        _muted.reset(token)
+
+
+def warn_user(verdicts: Iterable[Verdict]) -> None:
+    """Issue a Python warning for each verdict, or append it to the list of `capture_warnings` or `capture_imputation_notes`."""
     captured = _capture.get()
     if captured is not None:
-        captured.extend(messages)
+        captured.extend(verdicts)
         return
     collected, imputation_notes = _collector.get(), _imputation_notes.get()
-    for message in messages:
-        if imputation_notes is not None and isinstance(message, ImputationNote):
-            imputation_notes.append(message)
+    for verdict in verdicts:
+        if verdict.code in _muted.get():
+            continue
+        if imputation_notes is not None and isinstance(verdict, ImputationNote):
+            imputation_notes.append(verdict)
             continue
         if collected is not None:
-            collected.append(message)
-        warnings.warn(message, category, stacklevel=_stack_level())
+            collected.append(verdict)
+        category = exceptions.ConvergenceWarning if verdict.code == NOT_CONVERGED else TamizWarning
+        warnings.warn(category(verdict), stacklevel=_stack_level())
+
+
+def warn(code: str, sentence: str, columns: Iterable[Any] = ()) -> None:
+    """Warn of one verdict."""
+    warn_user([Verdict(code, sentence, columns)])
 
 
 def _stack_level() -> int:
