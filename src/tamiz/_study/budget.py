@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from tamiz.report.records.study import StepTiming
 from tamiz.runtime import progress
 from tamiz.runtime.memory import format_bytes, free_memory
+from tamiz.runtime.verdicts import Verdict
 from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
 
 StepResult = TypeVar("StepResult")
@@ -198,9 +199,11 @@ class StepRunner:
             self._omitted.setdefault(refusal, []).append(f"{description} ({estimate})")
         return refusal is None
 
-    def omission_notes(self) -> list[str]:
+    def omission_notes(self) -> list[Verdict]:
         """Return one sentence for each reason why parts of the study were left out, with the parts."""
-        return [f"Left out, because {why}: {', '.join(parts)}." for why, parts in self._omitted.items()]
+        return [
+            Verdict("TZ503", f"Left out, because {why}: {', '.join(parts)}.") for why, parts in self._omitted.items()
+        ]
 
     def record_interrupt(self, name: str) -> None:
         """Record that Ctrl-C ended a step."""

@@ -11,6 +11,7 @@ import numpy as np
 from tamiz.exceptions import DataError
 from tamiz.neighbors.pairwise_matrix import SYMMETRY_TOLERANCE
 from tamiz.runtime.validation import check_memory
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.in_memory import column_loader
 from tamiz.sources.kinds import level_text, to_numbers
@@ -67,7 +68,7 @@ def read_distance_table(source: Source, other_columns: Collection[str] = ()) -> 
     return _parse_matrix(source.frame_by_name(names), n)
 
 
-def distance_matrix_warnings(source: Source) -> list[str]:
+def distance_matrix_warnings(source: Source) -> list[Verdict]:
     """Return a warning if the columns of a table look like a distance matrix, else an empty list."""
     schema, n = source.schema, source.schema.n_rows
     roles = {schema.target.name if schema.target else None, schema.weight, schema.groups, schema.time}
@@ -81,11 +82,12 @@ def distance_matrix_warnings(source: Source) -> list[str]:
         return []
     if not found.any():
         return []
-    return [
+    sentence = (
         "The table is square and symmetric with zeros on its diagonal, like a distance matrix, but its columns are used as "
         "features. To map the distances: tamiz reduce TABLE --method mds --dissimilarity precomputed, or in Python "
         'MDS(dissimilarity="precomputed").'
-    ]
+    )
+    return [Verdict("TZ209", sentence)]
 
 
 def _parse_matrix(table: Any, n: int) -> DistanceTable:

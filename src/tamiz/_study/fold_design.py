@@ -13,6 +13,7 @@ from tamiz._study.leakage import exclude_leaks, find_leakage
 from tamiz.exceptions import DataError
 from tamiz.report.records.columns import FoldDesignRecord, LeakageFinding
 from tamiz.report.score_text import score_format_for
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.in_memory import load_column
 from tamiz.sources.role_values import group_codes, time_values
@@ -40,13 +41,13 @@ class FoldDesign:
     leaks : list of LeakageFinding
     comparison : FoldDesignComparison or None
         Of the design that is used; None for random folds.
-    warnings : tuple of str
+    warnings : tuple of Verdict
     """
 
     source: Source
     leaks: list[LeakageFinding]
     comparison: FoldDesignComparison | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Verdict, ...] = ()
 
     @property
     def roles(self) -> dict[str, str]:
@@ -74,7 +75,7 @@ def choose_fold_design(source: Source, *, random_folds: bool) -> FoldDesign:
     if random_folds or source.schema.target is None or source.groups is not None or source.time is not None:
         return FoldDesign(source, leaks)
     repeated = find_repeated_id(source)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Verdict, ...] = ()
     if repeated is not None:
         grouped = _with_role(source, repeated.name, "groups")
         if grouped is not None:
@@ -101,7 +102,7 @@ def choose_fold_design(source: Source, *, random_folds: bool) -> FoldDesign:
 
 
 def _respecting(
-    found: FoldDesignComparison, source: Source, leaks: list[LeakageFinding], warnings: tuple[str, ...]
+    found: FoldDesignComparison, source: Source, leaks: list[LeakageFinding], warnings: tuple[Verdict, ...]
 ) -> FoldDesign:
     """Return the design of the folds, without the column of the groups or the time."""
     reason = f"it is the {'group' if found.kind == 'groups' else 'time'} of the rows"
@@ -146,7 +147,7 @@ def _compare(source: Source, leaks: Sequence[LeakageFinding], *, forward: bool =
         return None
 
 
-def _describe_design(found: FoldDesignComparison) -> str:
+def _describe_design(found: FoldDesignComparison) -> Verdict:
     """Return why the folds respect groups or a time, and the options that state it or keep random folds."""
     score = score_format_for(found.scoring)
     honest, random = score.format_score(found.score), score.format_score(found.random_score)
@@ -155,8 +156,9 @@ def _describe_design(found: FoldDesignComparison) -> str:
     why = f"rows of a similar {found.name!r} are alike"
     if found.kind == "groups":
         why = f"the rows of one {found.name!r} are alike (intraclass correlation of the target {found.intraclass:.2f})"
-    return (
+    sentence = (
         f"Folds test {folds}, because {why}: the {score.name} of a random forest is {random} in random folds and {honest} in "
         f"these, on {found.n_samples:,} rows. To state it, pass {found.kind}={found.name!r} ({option} {shlex.quote(found.name)}); "
         "random_folds=True (--random-folds) keeps random folds."
     )
+    return Verdict("TZ202", sentence, [found.name])

@@ -23,7 +23,7 @@ from tamiz.graphs.weights import Binary, HeatKernel, InverseClassSize, Weight
 from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import ComponentsRecord, GraphRecord, Histogram, NeighborCounts, Range
 from tamiz.report.text import count_with_noun, format_number
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import RowNumbers, select_rows
@@ -173,11 +173,10 @@ def _draw_graph_rows(
         return None
     wide = most < budget.scale_linear(_MAX_GRAPH_ROWS, n)
     why = f": a row has {n_seen:,} numbers, an indicator for every level among them" if wide else ""
-    warn_user(
-        [
-            f"The graph joins {most:,} of the {n:,} rows, drawn at random{why}. A graph that is requested (graph=, --graph) "
-            "joins all rows."
-        ]
+    warn(
+        "TZ502",
+        f"The graph joins {most:,} of the {n:,} rows, drawn at random{why}. A graph that is requested (graph=, --graph) "
+        "joins all rows.",
     )
     return sample_including(shown_rows, n, most, rng)
 
@@ -196,11 +195,11 @@ def _connect_components(graph: Graph, row_numbers: NDArray[np.intp] | None) -> G
         with capture_warnings() as added:
             whole = graph.connect_components()
     except DataError as error:
-        warn_user([f"No map is drawn on the graph: {error}"])
+        warn("TZ503", f"No map is drawn on the graph: {error}")
         return None
     if added:
         described = f"The graph of {graph.n_samples:,} rows falls into {graph.components.describe(row_numbers)}."
-        warn_user([" ".join([described, *(f"For maps that need a connected graph, {note}" for note in added)])])
+        warn("TZ401", " ".join([described, *(f"For maps that need a connected graph, {note}" for note in added)]))
     return whole
 
 

@@ -26,6 +26,7 @@ from tamiz.report.records.columns import Coverage, LeakageExclusion, LeakageFind
 from tamiz.report.text import join_names, kinds_argument, kinds_option
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
+from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Problem
 from tamiz.sources.base import Source
 from tamiz.sources.in_memory import load_column
@@ -272,7 +273,7 @@ def exclude_leaks(
 
 def leakage_warnings(
     leaking_columns: Sequence[LeakageFinding], schema: Schema, exclusion: LeakageExclusion | None = None
-) -> list[str]:
+) -> list[Verdict]:
     """Return the warnings of possible target leakage: of the columns that are set aside, and of those that are used.
 
     Parameters
@@ -291,10 +292,11 @@ def leakage_warnings(
         those = (
             f"The columns {join_names([repr(name) for name in names])} are" if len(names) > 1 else f"{names[0]!r} is"
         )
-        warnings.append(
+        sentence = (
             f"{_describe_leaks(leaks, schema.target.name)} {those} set aside{exclusion_scores(exclusion)}; "
             f"keep_leaks=True (--keep-leaks) uses {'them' if len(names) > 1 else 'it'}."
         )
+        warnings.append(Verdict("TZ101", sentence, names))
     used = {column.name for column in schema.columns if column.exclusion_reason is None}
     # Without some of its columns, a formula determines nothing.
     taking = [leak for leak in leaking_columns if used.issuperset(leak.names)]
@@ -303,10 +305,11 @@ def leakage_warnings(
         dates = {column.name: column.date_part[0] for column in schema.columns if column.date_part is not None}
         excluded = {dates.get(name, name): "id" for name in taking[0].names}
         its, them = ("their", "them") if len(taking[0].names) > 1 else ("its", "it")
-        warnings.append(
+        sentence = (
             f"{_describe_leaks(taking, schema.target.name)} If {its} values are not known before the target, exclude {them}: "
             f"{kinds_argument(excluded)} ({kinds_option(excluded)})."
         )
+        warnings.append(Verdict("TZ101", sentence, dict.fromkeys(name for leak in taking for name in leak.names)))
     return warnings
 
 

@@ -13,7 +13,7 @@ from tamiz._study.sampling import MAX_EXACT_POINTS, sample_including
 from tamiz.exceptions import DataError
 from tamiz.report.records.columns import RankingRecord
 from tamiz.report.records.maps import ColorColumn
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import Encoding
@@ -47,7 +47,7 @@ def describe_clusters(source: Source, rows: RowNumbers, seed: int) -> ColorColum
         with capture_warnings():
             points, weight = _encode_points(drawn), weight_array(drawn)
     except (DataError, MemoryError) as error:
-        warn_user([f"The maps are not coloured by cluster: {error}"])
+        warn("TZ503", f"The maps are not coloured by cluster: {error}")
         return None
     n = len(points)
     learned = sample_including(np.empty(0, dtype=np.intp), n, min(n, _MAX_ROWS), np.random.default_rng(seed))

@@ -60,7 +60,7 @@ def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, s
         id=name.id,
         label=name.label,
         axes=tuple(facts.axis_names[:2]),
-        notes=(*facts.notes, *fitted.sampling_notes()),
+        notes=tuple(map(str, [*facts.notes, *fitted.sampling_notes()])),
         proximity_note=facts.proximity_note,
         comparable_axes=facts.comparable_axes,
         points=points,

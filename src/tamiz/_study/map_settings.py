@@ -12,7 +12,7 @@ from tamiz.graphs import Binary, KNearest
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.registry import Entry
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.sources.schema import Schema
 
 if TYPE_CHECKING:
@@ -187,7 +187,8 @@ def limit_neighbors(builder: GraphBuilder | Graph, n_rows: int) -> GraphBuilder 
         return builder
     most = max(1, n_rows - 1)
     neighbors = "1 neighbour" if most == 1 else f"{most:,} neighbours"
-    warn_user(
-        [f"On a sample of {n_rows:,} rows: the graph has {neighbors} of a row instead of {builder.n_neighbors:,}."]
+    warn(
+        "TZ505",
+        f"On a sample of {n_rows:,} rows: the graph has {neighbors} of a row instead of {builder.n_neighbors:,}.",
     )
     return clone(builder).set_params(n_neighbors=most)

@@ -15,7 +15,7 @@ from tamiz.exceptions import DataError
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.registry import Entry, suggestion
-from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import RowNumbers, select_rows
@@ -242,7 +242,7 @@ def fit_map(
     except DataError as error:
         raise DataError(f"On a sample of {size:,} rows, which map_rows= or --map-rows sets: {error}") from error
     # Columns that the table excludes are known already.
-    warn_user([_note_on_sample(size, one) for one in captured if one not in source.schema.excluded_column_notes])
+    warn_user(one.with_sentence(f"On a sample of {size:,} rows: {one}") for one in captured if one.code != "TZ203")
     embedding = reducer.embedding_
     others = np.setdiff1d(shown_rows, rows, assume_unique=True)
     if len(others):
@@ -253,9 +253,3 @@ def fit_map(
         order = np.argsort(rows)
         rows, embedding = rows[order], np.concatenate([embedding, mapped])[order]
     return StudyMap(reducer, source, rows, embedding, size)
-
-
-def _note_on_sample(size: int, note: str) -> str:
-    """Return a note on a fit with the number of rows of its sample."""
-    text = f"On a sample of {size:,} rows: {note}"
-    return ImputationNote(text, note.reader) if isinstance(note, ImputationNote) else text

@@ -15,6 +15,7 @@ from tamiz.models.design_matrix import CROSS_VALIDATED_MODELS
 from tamiz.reduction.base import Reducer
 from tamiz.report.text import count_with_noun, join_names
 from tamiz.runtime.user_warnings import ImputationNote
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.schema import Schema
 
 # Names in a sentence are never cut.
@@ -32,20 +33,21 @@ _PAIR_RULE = "Two columns are compared for redundancy on the rows with both valu
 _GOWER_RULE = "Gower's dissimilarity compares two rows in the columns in which both have a value."
 
 
-def single_value_notes(schema: Schema, missing: MissingRule) -> list[str]:
+def single_value_notes(schema: Schema, missing: MissingRule) -> list[Verdict]:
     """Return a note on the columns whose entropy-based scores are 0 because their present values are all equal."""
-    n = sum(len(column.levels) == 1 and column.n_missing > 0 for column in schema.columns)
-    if n == 0 or missing == "category":
+    names = [column.name for column in schema.columns if len(column.levels) == 1 and column.n_missing > 0]
+    if not (n := len(names)) or missing == "category":
         return []
-    return [
+    sentence = (
         f"{n:,} {'column contains' if n == 1 else 'columns contain'} one value and missing values, so every score is 0; "
         "missing='category' (--missing category) treats missing as a category of its own."
-    ]
+    )
+    return [Verdict("TZ207", sentence, names)]
 
 
 def missing_value_notes(
     schema: Schema, imputed: Sequence[ImputationNote], methods: Iterable[BaseEstimator], *, has_pairs: bool
-) -> list[str]:
+) -> list[Verdict]:
     """Return one note on what happens to the missing values of a table; none if it has none, or nothing reads them.
 
     Parameters
@@ -82,7 +84,8 @@ def missing_value_notes(
     if not sentences:
         return []
     values, columns = count_with_noun(n, "missing value"), count_with_noun(len(incomplete), "column")
-    return [" ".join([f"The table has {values} in {columns}.", *sentences])]
+    text = " ".join([f"The table has {values} in {columns}.", *sentences])
+    return [Verdict("TZ207", text, [column.name for column in incomplete])]
 
 
 def _rules_of(method: BaseEstimator) -> Iterator[str]:

@@ -34,6 +34,7 @@ from tamiz.report.records.models import (
 )
 from tamiz.report.score_text import model_name, score_format_for
 from tamiz.report.text import join_names, kinds_argument, kinds_option
+from tamiz.runtime.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +71,7 @@ def describe_model_effect(found: Recommendation, notes: Sequence[str]) -> ModelE
             )
             for scoring in found.scorings
         ),
-        notes=(*notes, *found.notes),
+        notes=tuple(map(str, [*notes, *found.notes])),
     )
 
 
@@ -115,7 +116,7 @@ def describe_recommendation(found: Recommendation, notes: Sequence[str], *, requ
             )
             for name, path in found.paths.items()
         ),
-        notes=(*notes, *found.notes),
+        notes=tuple(map(str, [*notes, *found.notes])),
     )
 
 
@@ -143,7 +144,7 @@ def describe_choice(found: Recommendation, notes: Sequence[str]) -> AssessmentRe
         ),
         stability=_stability(found.stability),
         null=None,
-        notes=tuple(dict.fromkeys([*notes, *found.notes])),
+        notes=tuple(dict.fromkeys(map(str, [*notes, *found.notes]))),
     )
 
 
@@ -151,7 +152,7 @@ def describe_choice(found: Recommendation, notes: Sequence[str]) -> AssessmentRe
 _PERFECT_SCORE, _MAX_NAMED = 0.9995, 5
 
 
-def perfect_score_warnings(found: RecommendationRecord) -> list[str]:
+def perfect_score_warnings(found: RecommendationRecord) -> list[Verdict]:
     """Return a warning of scores that are shown as 1.000, with the fewest columns that reach one; an empty list without any.
 
     These are the smallest of the compared sets with such a score. If only all columns reach it, the columns are those of the
@@ -180,10 +181,11 @@ def perfect_score_warnings(found: RecommendationRecord) -> list[str]:
     which = named if size <= _MAX_NAMED else f"{size:,} columns, of which {named} are the best"
     score = score_format_for(scoring)
     its = "its values are" if size == 1 else "their values are"
-    return [
+    sentence = (
         f"The {score.name} of {model_name(model)} is {score.format_score(1.0)} on {which}: check that {its} known before the "
         f"target. If not, exclude the columns, such as {kinds_argument({names[0]: 'id'})} ({kinds_option({names[0]: 'id'})})."
-    ]
+    )
+    return [Verdict("TZ102", sentence, names if size <= _MAX_NAMED else names[:_MAX_NAMED])]
 
 
 def withhold_recommendation(found: RecommendationRecord, chance: str) -> RecommendationRecord:
@@ -219,7 +221,7 @@ def describe_noise_experiment(found: NoiseExperiment, notes: Sequence[str]) -> N
             )
             for added in kinds
         ),
-        notes=(*notes, *found.notes),
+        notes=tuple(map(str, [*notes, *found.notes])),
     )
 
 
@@ -270,7 +272,7 @@ def describe_assessment(found: SelectionReport, notes: Sequence[str]) -> Assessm
             merits=tuple(found.null.null_values.tolist()),
             shuffling=found.null.description,
         ),
-        notes=tuple(notes),
+        notes=tuple(map(str, notes)),
     )
 
 
@@ -293,7 +295,7 @@ def describe_error_rates(found: SelectionErrorRates) -> ErrorRatesRecord:
         falsely_selected=tuple(
             FalseSelection(name=name, share=share) for name, share in found.false_selection_frequencies.items()
         ),
-        notes=found.notes,
+        notes=tuple(map(str, found.notes)),
     )
 
 

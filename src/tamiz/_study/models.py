@@ -26,7 +26,7 @@ from tamiz.report.records.models import (
     RecommendationRecord,
 )
 from tamiz.runtime.random import make_rng
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.search.base import Search
 from tamiz.selection.permutation_null import MIN_PERMUTATIONS, default_n_permutations
 from tamiz.selection.subset_selector import SubsetSelector
@@ -110,7 +110,7 @@ class ModelEvaluation:
             Columns that the default candidates do not search, because others are equivalent.
         """
         if searched and not self._fits((1 + self.n_splits) * self.search_seconds(selector)):
-            warn_user([f"Selections were not compared: {self._search_time_note(selector)}"])
+            warn("TZ503", f"Selections were not compared: {self._search_time_note(selector)}")
             return None
         # Imported late: it loads scikit-learn's models.
         from tamiz.assessment import recommend_columns
@@ -208,7 +208,7 @@ class ModelEvaluation:
                 n_shuffles, self.n_splits, self.search_seconds(selector), self._max_search_seconds
             )
             if n_searches == 0:
-                warn_user([f"The search was not repeated inside folds: {self._search_time_note(selector)}"])
+                warn("TZ503", f"The search was not repeated inside folds: {self._search_time_note(selector)}")
                 return None
             n_shuffles = n_searches - 1 - self.n_splits
         try:
@@ -250,7 +250,9 @@ class ModelEvaluation:
             paths = default_candidates(self.source.schema, self.missing)
             path = paths.get(selected.recommended)
             if not isinstance(path, PathAdapter):
-                warn_user(["No column is dropped by a search, so there are no error rates on semi-synthetic targets."])
+                warn(
+                    "TZ503", "No column is dropped by a search, so there are no error rates on semi-synthetic targets."
+                )
                 return None
             selector = path.of_size(len(selected.columns))
         try:
@@ -336,7 +338,7 @@ class ModelEvaluation:
     def _skip_or_raise(self, description: str, error: Exception, *, requested: bool | None = None) -> None:
         if self.requested if requested is None else requested:
             raise error
-        warn_user([f"{description} was not computed: {error}"])
+        warn("TZ503", f"{description} was not computed: {error}")
 
 
 # Parameters of a search that restrict the columns that it may select.

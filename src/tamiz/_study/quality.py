@@ -18,7 +18,7 @@ from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairsRecord
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn_user
+from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn, warn_user
 from tamiz.sources.base import Source
 from tamiz.sources.views import RowNumbers, select_rows, target_array
 from tamiz.statistics.base import Floats
@@ -62,7 +62,7 @@ def describe_quality(
     try:
         distances = _measure_distances(table, dissimilarity)
     except DataError as error:
-        warn_user([f"The quality of the maps is left out: {error}"])
+        warn("TZ503", f"The quality of the maps is left out: {error}")
         return None
     found = [_evaluate_map(distances, label, embedding, labels, seed, points=points) for label, embedding in maps]
     cards = [None if one is None else one[0] for one in found]
@@ -119,7 +119,7 @@ def _evaluate_map(
         card = quality(distances, embedding, metric=metric, n_neighbors=k, labels=labels, sample=n, random_state=seed)
         pairs = shepard(distances, embedding, metric=metric, n_pairs=_MAX_PAIRS, random_state=seed) if points else None
     except DataError as error:
-        warn_user([f"The quality of {label} is left out: {error}"])
+        warn("TZ503", f"The quality of {label} is left out: {error}")
         return None
     return card, pairs
 

@@ -26,7 +26,7 @@ from tamiz.exceptions import DataError
 from tamiz.report.records.codec import Named
 from tamiz.report.records.columns import RankingRecord, RedundancyRecord, RedundantGroup
 from tamiz.runtime.random import make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import select_columns, select_rows
@@ -110,7 +110,7 @@ def describe_redundancy(
     try:
         rows, compared = compare_column_pairs(source, selected, budget)
     except (DataError, MemoryError) as error:
-        warn_user([f"The redundancy of the columns is left out: {error}"])
+        warn("TZ503", f"The redundancy of the columns is left out: {error}")
         return None
     sided = one_sided_associations(compared, rows, REDUNDANT)
     found = complete_linkage_groups(compared.beyond_chance, REDUNDANT)
@@ -171,7 +171,7 @@ def redundant_pair_notes(source: Source, chosen_names: Sequence[str], budget: Bu
     try:
         _, compared = compare_column_pairs(source, columns, budget)
     except (DataError, MemoryError) as error:
-        warn_user([f"The redundancy of the selected columns was not computed: {error}"])
+        warn("TZ503", f"The redundancy of the selected columns was not computed: {error}")
         return []
     beyond_chance = compared.beyond_chance
     first, second = np.nonzero(np.triu(beyond_chance >= REDUNDANT, 1))
@@ -231,7 +231,7 @@ def _columns_to_compare(varied: list[int], relevance: Floats, schema: Schema, ma
     which = f"first {max_columns:,}"
     if schema.target is not None:
         which = f"{max_columns:,} most relevant for {schema.target.name!r}"
-    warn_user([f"Of {len(varied):,} columns, redundancy was computed among the {which}."])
+    warn("TZ502", f"Of {len(varied):,} columns, redundancy was computed among the {which}.")
     return sorted(sorted(varied, key=lambda j: (-relevance[j], j))[:max_columns])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,7 @@ from tamiz.report.records.models import (
     RecommendationRecord,
 )
 from tamiz.runtime.registry import method_label
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn, warn_user
 from tamiz.search import registry as searches
 from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import PermutationNull, has_significant_column
@@ -166,7 +166,7 @@ class StudyRun:
         except (DataError, MemoryError) as error:
             if requested:
                 raise
-            warn_user([f"The subset of columns is left out: {error}"])
+            warn("TZ503", f"The subset of columns is left out: {error}")
             return None
         if subset is None:
             return None
@@ -221,7 +221,7 @@ class StudyRun:
             except (DataError, MemoryError) as error:
                 if one.explicit:
                     raise
-                warn_user([f"{one.label} is left out: {error}"])
+                warn("TZ503", f"{one.label} is left out: {error}")
 
     def _evaluate_maps(self, fitted_maps: Sequence[tuple[StudyMap, MapRecord]]) -> QualityRecord | None:
         """Evaluate the first two axes of every map, which are the ones that the report shows."""
@@ -399,7 +399,7 @@ class StudyRun:
             "The score is not above the baseline by more than its error, and no column is significantly associated with the target "
             "after the correction for all columns."
         )
-        warn_user([f"No columns are recommended, because any selection may be chance. {sentence}"])
+        warn("TZ302", f"No columns are recommended, because any selection may be chance. {sentence}")
         return sentence
 
     def _add_error_rates(
@@ -411,8 +411,9 @@ class StudyRun:
         """Return the assessment with the error rates on semi-synthetic targets; a warning states why there are none."""
         if assessed is None or selected is None:
             if self.steps.interruption_note is None:
-                warn_user(
-                    ["The error rates on semi-synthetic targets are left out with the reliability of the selection."]
+                warn(
+                    "TZ503",
+                    "The error rates on semi-synthetic targets are left out with the reliability of the selection.",
                 )
             return None
         rates = self.steps.run_optional(
@@ -432,7 +433,7 @@ class StudyRun:
 
 
 def _search_subset(
-    selector: SubsetSelector, source: Source, table: Source, steps: StepRunner, leaking: Collection[str]
+    selector: SubsetSelector, source: Source, table: Source, steps: StepRunner, leaking: frozenset[str]
 ) -> SubsetRecord | None:
     """Return the subset of the columns of `source`, the searched ones of the table; None if there is none."""
     try:
@@ -446,11 +447,8 @@ def _search_subset(
     finally:
         # The section states which columns were not searched. A column that predicts the target by its missing values may have no
         # information in the others.
-        unsearched = source.schema.excluded_column_notes
         shown = [
-            one
-            for one in messages
-            if one not in unsearched and ("above chance" not in one or not any(repr(name) in one for name in leaking))
+            one for one in messages if one.code != "TZ203" and (one.code != "TZ302" or leaking.isdisjoint(one.columns))
         ]
         warn_user([*table.schema.excluded_column_notes, *shown])
     merit = Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
@@ -45,8 +46,16 @@ from tamiz.runtime import parallel
 from tamiz.runtime.memory import SizeLike
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
-from tamiz.runtime.user_warnings import capture_imputation_notes, collect_warnings, warn_user
+from tamiz.runtime.user_warnings import (
+    capture_imputation_notes,
+    collect_warnings,
+    is_muted,
+    mute_codes,
+    warn,
+    warn_user,
+)
 from tamiz.runtime.validation import check_choice, check_integer
+from tamiz.runtime.verdicts import SEVERITIES, check_codes
 from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.best_first import BestFirst
 from tamiz.search.stopping import StoppingRule
@@ -90,6 +99,7 @@ def study(
     scoring: str | None = None,
     keep_leaks: bool = False,
     random_folds: bool = False,
+    mute: str | Sequence[str] = (),
     points: bool | int = True,
     random_state: Seed = 0,
     n_jobs: int | None = None,
@@ -147,6 +157,8 @@ def study(
         Whether folds are random where neither `groups` nor `time` are stated. By default a repeated id, the dates and the columns
         by which the rows are sorted are tried as groups and time (`compare_fold_designs`). The first one with which a forest scores
         lower, by more than the noise, is used as if it were passed, with a warning that states both scores.
+    mute : str or list of str, default=()
+        Codes of warnings that are left out, such as "TZ204"; `tamiz explain` lists them. No number depends on it.
     points : bool or int, default=True
         Whether the result contains the rows shown in the maps: at most 2,000, or this number. Without them it contains no row of
         the table. Above 2,000 rows, coordinates are rounded to 1/65536 of a map, and numbers to six digits.
@@ -195,7 +207,12 @@ def study(
     _check_semi_synthetic(semi_synthetic, assess=assess)
     run = StepRunner(Budget(max_seconds))
     rng = make_rng(random_state)
-    with parallel.thread_session(n_jobs), collect_warnings() as collected, capture_imputation_notes() as imputed:
+    with (
+        mute_codes(check_codes(mute)),
+        parallel.thread_session(n_jobs),
+        collect_warnings() as collected,
+        capture_imputation_notes() as imputed,
+    ):
         source = run.run_required(
             "read", lambda: split_dates(data if isinstance(data, Source) else open_source(data, **of_table))
         )
@@ -280,13 +297,15 @@ def study(
         ]
         warn_user(missing_value_notes(schema, imputed, methods, has_pairs=redundancy is not None))
         warn_user(run.omission_notes())
+        warnings = dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])
+        shown = sorted(itertools.filterfalse(is_muted, warnings), key=lambda one: SEVERITIES.index(one.severity))
     return Result(
         StudyRecord(
             tamiz=__version__,
             versions=_versions(),
             title=_title(data),
             seed=random_state if isinstance(random_state, int) else None,
-            warnings=tuple(dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])),
+            warnings=tuple(shown),
             interruption=run.interruption_note,
             table=table,
             leakage_exclusion=exclusion,
@@ -423,7 +442,7 @@ def _build_graph(
         except (DataError, MemoryError) as error:
             if requested is not None or any(map(needs_graph, asked)):
                 raise
-            warn_user([f"The graph of the rows is left out: {error}"])
+            warn("TZ503", f"The graph of the rows is left out: {error}")
             return None
 
     return run.run_optional("graph", build, "the graph of the rows") or RowGraph(source)

@@ -26,7 +26,7 @@ from tamiz.report.records.columns import (
     SimilarColumn,
     SubsetRecord,
 )
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.search.base import Problem
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
@@ -94,17 +94,16 @@ def merits_within_effort(
     by_memory = max(_MAX_BYTES // source.schema.n_columns, 1)
     room = min(int(_MAX_EFFORT / max(selector.merit_cost_, 1.0)), _MAX_SETS, by_memory)
     if room < len(missing):
-        warn_user(
-            [
-                f"Of {len(candidates):,} {description}, the merits of {len(missing) - room:,} were not computed: they would take "
-                "too long."
-            ]
+        warn(
+            "TZ503",
+            f"Of {len(candidates):,} {description}, the merits of {len(missing) - room:,} were not computed: they would take "
+            "too long.",
         )
     if len(missing[:room]):
         try:
             merits[missing[:room]] = selector.merits(candidates[missing[:room]].masks(), source)
         except DataError as error:
-            warn_user([f"{len(missing):,} of {len(candidates):,} {description} have no merit: {error}"])
+            warn("TZ503", f"{len(missing):,} of {len(candidates):,} {description} have no merit: {error}")
     # -inf marks a set that the model cannot be fitted on.
     return np.where(np.isneginf(merits), np.nan, merits)
 
@@ -190,7 +189,7 @@ def similar_columns(
         first, second = (side.ravel() for side in np.meshgrid(counted, among, indexing="ij"))
         values = pairs.associations(first, second).reshape(len(counted), len(among))
     except (DataError, MemoryError) as error:
-        warn_user([f"The similarity of columns to the selected ones was not computed: {error}"])
+        warn("TZ503", f"The similarity of columns to the selected ones was not computed: {error}")
         return {}, {}
     # A column does not repeat itself.
     values[counted[:, None] == among] = -1.0
@@ -213,8 +212,9 @@ def _sample_rows(source: Source, n_pairs: int) -> Source:
     most = max(min(_MAX_ROWS, _MAX_WORK // n_pairs), _MIN_ROWS)
     if n <= most:
         return source
-    warn_user(
-        [f"The similarity of columns to the selected ones was computed on {most:,} of the {n:,} rows, evenly spaced."]
+    warn(
+        "TZ502",
+        f"The similarity of columns to the selected ones was computed on {most:,} of the {n:,} rows, evenly spaced.",
     )
     return select_rows(source, np.linspace(0, n - 1, most).astype(np.intp))
 
@@ -303,7 +303,7 @@ def explain_subset(
         subset,
         reasons=tuple(sorted([*describe_reasons(selector, source), *left_out], key=lambda one: position[one.name])),
         lattice=describe_lattice(selector, source),
-        notes=tuple(notes),
+        notes=tuple(map(str, notes)),
     )
 
 

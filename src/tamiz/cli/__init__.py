@@ -12,6 +12,7 @@ from tamiz import __version__
 from tamiz.cli.apply import apply
 from tamiz.cli.command import CommandGroup
 from tamiz.cli.compare import compare
+from tamiz.cli.explain import explain
 from tamiz.cli.methods import methods
 from tamiz.cli.rank import rank
 from tamiz.cli.reduce import reduce
@@ -47,5 +48,5 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (study, rank, select, reduce, compare, apply, report, methods, demo):
+for command in (study, rank, select, reduce, compare, apply, report, methods, explain, demo):
     main.add_command(command)

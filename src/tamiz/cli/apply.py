@@ -23,6 +23,7 @@ from tamiz.cli.row_output import (
     write_rows,
 )
 from tamiz.cli.terminal import Messenger, show_json
+from tamiz.runtime.verdicts import Verdict
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,7 +104,7 @@ def apply(
     write_rows(messenger, rows, output, to_stdout=not as_json, escape=escape)
     if as_json:
         summary = {"model": model.name, "table": table.name, "rows": source.schema.n_rows, **applied.summary()}
-        show_json({**summary, "notes": messages})
+        show_json({**summary, "warnings": [one.to_dict() for one in messages]})
 
 
 class _AppliedModel(ABC):
@@ -212,22 +213,24 @@ def _load_applied_model(path: Path) -> _AppliedModel:
     return _AppliedMap(model, model.schema_, path)
 
 
-def _column_notes(source: Source, model: _AppliedModel, kept: Sequence[str]) -> list[str]:
+def _column_notes(source: Source, model: _AppliedModel, kept: Sequence[str]) -> list[Verdict]:
     """Return notes on columns of the table that are not read, and on absent columns that the model does not need."""
     from tamiz.report.text import count_with_noun, join_column_names
 
     known = {*model.schema.names, *model.roles, *kept}
-    notes = []
+    notes: list[Verdict] = []
     if others := [name for name in source.column_names if name not in known]:
         verb = "is" if len(others) == 1 else "are"
         counted = count_with_noun(len(others), "column")
-        notes.append(f"{counted} that the model does not know {verb} not read: {join_column_names(others, width=80)}.")
+        sentence = f"{counted} that the model does not know {verb} not read: {join_column_names(others, width=80)}."
+        notes.append(Verdict("TZ203", sentence, others))
     before = zip(model.schema.columns, model.needed_schema.columns, strict=True)
     unused = [old.name for old, new in before if not old.exclusion_reason and new.exclusion_reason]
     if absent := [name for name in unused if name not in source.column_names]:
         verb = "is" if len(absent) == 1 else "are"
-        notes.append(
+        sentence = (
             f"{count_with_noun(len(absent), 'column')} not in the table {verb} not needed: "
             f"{join_column_names(absent, width=80)}."
         )
+        notes.append(Verdict("TZ203", sentence, absent))
     return notes

@@ -14,6 +14,8 @@ import click
 
 from tamiz.cli.terminal import Messenger, escape_control, escape_nonprintable
 from tamiz.runtime.registry import suggestion
+from tamiz.runtime.user_warnings import mute_codes
+from tamiz.runtime.verdicts import check_codes
 
 INTERRUPTED, TERMINATED = 130, 143
 # tamiz raises these for unusable data and failed runs. Any other exception is a defect and keeps its traceback.
@@ -36,6 +38,12 @@ class DataCommand(click.Command):
                 is_flag=True,
                 help="Print no notes, warnings, summary or progress; errors are still printed.",
             ),
+            click.Option(
+                ["--mute"],
+                multiple=True,
+                metavar="CODE",
+                help="Leave out notes and warnings of this code, such as TZ204 (may be repeated; tamiz explain lists the codes).",
+            ),
             click.Option(["--debug"], is_flag=True, help="Show the traceback of a failure (also TAMIZ_DEBUG=1)."),
         ]
         super().__init__(name, params=[*(params or ()), *common], **attributes)
@@ -45,7 +53,8 @@ class DataCommand(click.Command):
         ctx.obj = Messenger(quiet=ctx.params.pop("quiet"))
         debug = ctx.params.pop("debug") or os.environ.get("TAMIZ_DEBUG", "0") not in ("", "0")
         try:
-            return super().invoke(ctx)
+            with mute_codes(check_codes(ctx.params.pop("mute"), "--mute")):
+                return super().invoke(ctx)
         except BrokenPipeError:
             raise
         except _USER_ERRORS as error:

@@ -122,6 +122,7 @@ def compare(
     from tamiz.comparison import compare_maps
     from tamiz.runtime import parallel
     from tamiz.runtime.user_warnings import collect_warnings
+    from tamiz.runtime.verdicts import Verdict
 
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
         print_read_plan(messenger, table, target, kinds, weight, memory, header=header)
@@ -131,7 +132,7 @@ def compare(
         reducers = _make_reducers(maps, fitted_schema, dissimilarity.name, n_components, seed, builder)
         rows = _sample_rows(source, list(reducers.values()), map_rows, seed)
         sample_notes = (
-            [f"{rows.schema.n_rows:,} of the {n:,} rows are mapped and compared, drawn at random."]
+            [Verdict("TZ502", f"{rows.schema.n_rows:,} of the {n:,} rows are mapped and compared, drawn at random.")]
             if rows.schema.n_rows < n
             else []
         )
@@ -149,7 +150,8 @@ def compare(
         _write_measures(compared, output)
         messenger.write_line(f"Written: {output}")
     if as_json:
-        show_json({"table": table.name, "target": target, **compared.to_dict(), "notes": [*messages, *notes]})
+        warnings = [one.to_dict() for one in [*messages, *notes]]
+        show_json({"table": table.name, "target": target, **compared.to_dict(), "warnings": warnings})
     elif output is None:
         show_table(*_measures(compared))
     for sentence in notes:

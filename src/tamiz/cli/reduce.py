@@ -239,7 +239,8 @@ def reduce(
             "table": table.name,
             "target": target,
             **_summary(named, mapped, facts),
-            "notes": [*messages, *notes],
+            "warnings": [one.to_dict() for one in messages],
+            "notes": notes,
         }
         show_json(summary)
     messenger.write_line(_headline(named, facts))

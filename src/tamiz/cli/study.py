@@ -319,10 +319,10 @@ def _write_outputs(context: click.Context, result: Result, output: Path, json_ou
         if json_output is not None:
             messenger.write_line(f"Written: {result.to_json(json_output)}")
         _write_page(result, output)
-    for line in repr(result).splitlines():
-        # Warnings are written as notes below, once each; most were written during the study.
-        if not line.startswith("  Warning: "):
-            messenger.write_line(line)
+    messenger.write_line(f"Result of {result.record.title}")
+    for term, text in result.summary_lines():
+        messenger.write_line(f"  {term}: {text}")
+    # Most were written during the study, and none is written twice.
     for warning in result.record.warnings:
         messenger.write_note(warning)
     # Times differ between runs, so they are printed and not part of the report.

@@ -17,6 +17,8 @@ import click
 
 from tamiz.exceptions import TamizWarning
 from tamiz.runtime import progress
+from tamiz.runtime.user_warnings import is_muted
+from tamiz.runtime.verdicts import Verdict
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,10 +52,11 @@ class Messenger:
             sys.stderr.write(escape_nonprintable(line) + "\n")
 
     def write_note(self, sentence: str) -> None:
-        """Write a note; the same note is written once."""
-        if sentence not in self._written_notes:
+        """Write a note, or a verdict with its severity and code; the same one is written once, and a muted one never."""
+        if sentence not in self._written_notes and not is_muted(sentence):
             self._written_notes.add(sentence)
-            self.write_line(f"note: {sentence}")
+            kind = f"{sentence.severity} {sentence.code}" if isinstance(sentence, Verdict) else "note"
+            self.write_line(f"{kind}: {sentence}")
 
     @contextmanager
     def capture_messages(self) -> Iterator[None]:
@@ -65,7 +68,7 @@ class Messenger:
 
             def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
                 if issubclass(category, TamizWarning):
-                    self.write_note(str(message))
+                    self.write_note(message.args[0] if isinstance(message, TamizWarning) else str(message))
                 else:
                     default_showwarning(escape_control(str(message)), category, *where, **more)
 

@@ -155,8 +155,8 @@ class Result:
                 "run the study again."
             ) from error
 
-    def _summary_lines(self) -> list[tuple[str, str]]:
-        """Return the summary: a term and a text for each line."""
+    def summary_lines(self) -> list[tuple[str, str]]:
+        """Return the summary: a term and a text for each line, without the warnings."""
         record, table = self.record, self.record.table
         text = f"{count_with_noun(table.n_rows_used, 'row')}, {count_with_noun(len(table.own_columns), 'column')}"
         if table.target is not None:
@@ -185,17 +185,20 @@ class Result:
             lines.append(("Graph", edges_text(record.graph)))
         if record.maps:
             lines.append(("Maps", join_names([one.label for one in record.maps])))
-        lines += [("Interrupted", record.interruption)] if record.interruption else []
-        return lines + [("Warning", warning) for warning in record.warnings]
+        return lines + ([("Interrupted", record.interruption)] if record.interruption else [])
+
+    def _lines_with_warnings(self) -> list[tuple[str, str]]:
+        warnings = [(f"{one.severity.capitalize()} {one.code}", one) for one in self.record.warnings]
+        return [*self.summary_lines(), *warnings]
 
     def __repr__(self) -> str:
-        lines = [f"  {term}: {text}" for term, text in self._summary_lines()]
+        lines = [f"  {term}: {text}" for term, text in self._lines_with_warnings()]
         return "\n".join([f"Result of {self.record.title}", *lines])
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f'<tr><th style="text-align:left">{escape(term)}</th><td style="text-align:left">{escape(text)}</td></tr>'
-            for term, text in self._summary_lines()
+            for term, text in self._lines_with_warnings()
         )
         return f"<table><caption>Result of {escape(self.record.title)}</caption><tbody>{rows}</tbody></table>"
 

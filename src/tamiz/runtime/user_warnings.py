@@ -84,7 +84,7 @@ class ImputationNote(Verdict):
         note.reader = reader
         return note
 
-    def __getnewargs__(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[Any, ...]:
         """Return the arguments of the constructor, for pickle."""
         return str(self), self.reader
 
@@ -139,6 +139,11 @@ def mute_codes(codes: Iterable[str]) -> Iterator[None]:
         _muted.reset(token)
 
 
+def is_muted(sentence: str) -> bool:
+    """Whether a sentence is a verdict of a muted code."""
+    return isinstance(sentence, Verdict) and sentence.code in _muted.get()
+
+
 def warn_user(verdicts: Iterable[Verdict]) -> None:
     """Issue a Python warning for each verdict, or append it to the list of `capture_warnings` or `capture_imputation_notes`."""
     captured = _capture.get()
@@ -147,7 +152,7 @@ def warn_user(verdicts: Iterable[Verdict]) -> None:
         return
     collected, imputation_notes = _collector.get(), _imputation_notes.get()
     for verdict in verdicts:
-        if verdict.code in _muted.get():
+        if is_muted(verdict):
             continue
         if imputation_notes is not None and isinstance(verdict, ImputationNote):
             imputation_notes.append(verdict)

@@ -14,9 +14,9 @@ SEVERITIES: tuple[Severity, ...] = ("problem", "to check", "note")
 
 
 class Code(NamedTuple):
-    """The title and the severity of a code."""
+    """The label and the severity of a code."""
 
-    title: str
+    label: str
     severity: Severity
 
 
@@ -78,7 +78,7 @@ class Verdict(str):
         verdict.code, verdict.columns = code, tuple(map(str, columns))
         return verdict
 
-    def __getnewargs__(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[Any, ...]:
         """Return the arguments of the constructor, for pickle."""
         return self.code, str(self), self.columns
 
@@ -88,9 +88,9 @@ class Verdict(str):
         return CODES[self.code].severity
 
     @property
-    def title(self) -> str:
+    def label(self) -> str:
         """What all verdicts of this code have in common, in a few words."""
-        return CODES[self.code].title
+        return CODES[self.code].label
 
     def with_sentence(self, sentence: str) -> Verdict:
         """Return the verdict with another sentence."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.runtime.registry import suggestion
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.arff_parser import ArffAttribute, ArffRows, read_date, read_header, read_rows
 from tamiz.sources.base import Source
 from tamiz.sources.csv_layout import find_encoding
@@ -54,8 +55,10 @@ def open_arff(path: Path, options: OpenOptions) -> Source:
         options = replace(options, weight=_read_weights(rows))
     source = build_table(list(by_name), load, options, make_frame, describe_row=describe_row)
     if use_file_weights:
-        note = f"The file contains a weight for {len(rows.weights):,} of {len(rows):,} rows; the others have weight 1."
-        source.schema = replace(source.schema, notes=(*source.schema.notes, note))
+        sentence = (
+            f"The file contains a weight for {len(rows.weights):,} of {len(rows):,} rows; the others have weight 1."
+        )
+        source.schema = replace(source.schema, notes=(*source.schema.notes, Verdict("TZ208", sentence)))
     return source
 
 

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import quote_name
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.text_values import MISSING_WORDS, looks_typed
 
 _PIECE_BYTES = 2**22
@@ -99,7 +100,7 @@ class Layout:
         fields.
     row_bytes : float
         The mean length of the first rows.
-    note : str or None
+    note : Verdict or None
         If the first row is numbers: whether it was assumed to be a header, and the option that changes this.
     """
 
@@ -111,7 +112,7 @@ class Layout:
     names: tuple[str, ...]
     is_plain: bool
     row_bytes: float
-    note: str | None = None
+    note: Verdict | None = None
 
     @property
     def estimated_rows(self) -> int:
@@ -298,20 +299,19 @@ def _are_years(fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     )
 
 
-def _header_note(path: Path, first: Sequence[str], *, has_header: bool) -> str:
+def _header_note(path: Path, first: Sequence[str], *, has_header: bool) -> Verdict:
     """Return a note that states how a first row of numbers was read."""
     fields = ", ".join(map(quote_name, _header_names(first)[:_FEW_VALUES])) + (
         ", ..." if len(first) > _FEW_VALUES else ""
     )
     if has_header:
-        return (
-            f"The first row of {path.name} ({fields}) was read as the column names. If it is a row of values, use --no-header or "
-            "header=False."
+        way_out = "was read as the column names. If it is a row of values, use --no-header or header=False."
+    else:
+        way_out = (
+            "was read as a row of values, and the columns are named x0, x1, ... If it contains the column names, use --header or "
+            "header=True."
         )
-    return (
-        f"The first row of {path.name} ({fields}) was read as a row of values, and the columns are named x0, x1, ... If it "
-        "contains the column names, use --header or header=True."
-    )
+    return Verdict("TZ205", f"The first row of {path.name} ({fields}) {way_out}")
 
 
 def _delimiter_by_names(lines: Sequence[str], quote: str, known: set[str], guessed: str) -> str:

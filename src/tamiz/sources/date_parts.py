@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.column_storage import LazyColumn
 from tamiz.sources.schema import Column, Schema
@@ -110,10 +111,11 @@ def split_dates(source: Source) -> Source:
             name = _unused_name(f"{date.name} ({part})", used_names)
             columns.append(Column(name, "numeric", n_missing=date.n_missing, date_part=(date.name, part)))
         if parts:
-            notes.append(
+            sentence = (
                 f"The date {date.name!r} is replaced by its {_join_names(parts)} (UTC); declare the kind numeric to use it as one "
                 "number."
             )
+            notes.append(Verdict("TZ205", sentence, [date.name]))
     return _DatePartSource(source, replace(schema, columns=tuple(columns), notes=tuple(notes)))
 
 

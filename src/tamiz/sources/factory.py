@@ -22,6 +22,7 @@ from tamiz.exceptions import DataError
 from tamiz.runtime.memory import SizeLike, limit_memory, parse_size
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources import registry
 from tamiz.sources.base import Source
 from tamiz.sources.date_parts import merge_date_parts, split_dates_like
@@ -285,7 +286,7 @@ def align_to_schema(X: Any, schema: Schema) -> Source:
         return f"row {rows[at]}"
 
     columns, values = list(schema.columns), dict[int, NDArray[Any]]()
-    warnings: list[str] = []
+    warnings: list[Verdict] = []
     for j in schema.used.tolist():
         columns[j], values[j], column_warnings = encode_known_column(schema.columns[j], load(names[j]), describe_row)
         warnings += column_warnings

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.sources.schema import Column, Kind, sort_levels
 from tamiz.sources.small_spreads import small_spread
@@ -88,7 +89,7 @@ class EncodedColumn:
     column : Column
     values : ndarray or None
         Floats with NaN for missing values, or codes with -1; None if the column is excluded.
-    warnings : tuple of str
+    warnings : tuple of Verdict
     labels : ndarray or None
         The original value of each class of a target.
     small_spread : float or None
@@ -97,7 +98,7 @@ class EncodedColumn:
 
     column: Column
     values: NDArray[Any] | None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Verdict, ...] = ()
     labels: NDArray[Any] | None = None
     small_spread: float | None = None
 
@@ -194,7 +195,7 @@ def _encode_numbers(
             "Subtract the first from all: float64 has enough digits for short durations.",
         )
     rounding = f"its {n_exact:,} different values become {n_rounded:,} as {unit}, which stores 15 digits"
-    return EncodedColumn(column, numbers, (f"Column {raw.name}: {rounding}. {advice}",))
+    return EncodedColumn(column, numbers, (Verdict("TZ504", f"Column {raw.name}: {rounding}. {advice}", [raw.name]),))
 
 
 def _count_if_rounded(values: Numbers | pa.Array, numbers: Numbers) -> int | None:
@@ -380,11 +381,12 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, inferred: bool, has_nam
     return EncodedColumn(column, _recode(codes, present, levels), warnings)
 
 
-def _text_format_warning(name: str, format_name: str, example: str) -> str:
-    return (
+def _text_format_warning(name: str, format_name: str, example: str) -> Verdict:
+    sentence = (
         f"Column {name}: values such as {example!r} look like {format_name}, but were read as text. Write them as plain numbers or "
         "as YYYY-MM-DD to use them as such, or declare the column categorical or text with --kinds or kinds=."
     )
+    return Verdict("TZ205", sentence, [name])
 
 
 def _text_exclusion(name: str, levels: list[str], codes: NDArray[Any], *, has_name: bool) -> tuple[Kind, str] | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.in_memory import load_column
 from tamiz.sources.kinds import observed_levels
@@ -82,7 +83,7 @@ def untestable_reason(source: Source) -> str:
     return ""
 
 
-def group_warnings(source: Source) -> list[str]:
+def group_warnings(source: Source) -> list[Verdict]:
     """Return warnings on how the rows of a group count in a ranking, and on columns that identify the group.
 
     The list is empty if no group has several rows.
@@ -98,27 +99,30 @@ def group_warnings(source: Source) -> list[str]:
     inspected = _inspect_columns(source, groups)
     warnings = []
     if schema.target is not None and _is_group_level_target(source, groups):
-        warnings.append(
+        sentence = (
             f"The target {schema.target.name!r} has one value in each of the {n_groups:,} groups of {name!r}: scores from counts, "
             f"their cut points and CFS weight each of the {schema.n_rows:,} rows by 1 / the number of rows of its group, so that "
             "each group counts once. Scores of models and of neighbours weight all rows equally."
         )
+        warnings.append(Verdict("TZ201", sentence))
     elif schema.target is not None and (
         constant := [schema.columns[one.column].name for one in inspected if one.is_group_level]
     ):
-        warnings.append(
+        sentence = (
             f"The target {schema.target.name!r} varies within groups of {name!r}, so every row counts in the ranking. Scores of "
             f"columns that are constant or nearly constant within groups are overstated, because the table has only {n_groups:,} "
             f"independent values of them: {list_names(constant, as_text=repr)}. The score of nested cross-validation "
             "with whole groups in one fold (--assess) is not overstated."
         )
+        warnings.append(Verdict("TZ201", sentence, constant))
     if identifying := [schema.columns[one.column].name for one in inspected if one.identifies]:
         verb = "identifies" if len(identifying) == 1 else "identify"
-        warnings.append(
+        sentence = (
             f"{list_names(identifying, as_text=repr)} {verb} the group {name!r}: in at least {1 - _MAX_MIXED_SHARE:.0%} of the "
             "groups all values differ from those of every other group. A model can memorise the groups from it, which does not "
             "generalise to new groups."
         )
+        warnings.append(Verdict("TZ201", sentence, identifying))
     return warnings
 
 
@@ -263,15 +267,16 @@ def find_repeated_id(source: Source) -> RepeatedId | None:
     return max(found, key=lambda one: (len(one.constant), one.n_units), default=None)
 
 
-def repeated_id_warnings(found: RepeatedId | None) -> list[str]:
+def repeated_id_warnings(found: RepeatedId | None) -> list[Verdict]:
     """Return a warning of an id whose rows may be one unit, or an empty list."""
     if found is None:
         return []
-    return [
+    sentence = (
         f"Rows with the same {found.name!r} may belong to one unit: {list_names(found.constant, as_text=repr)} are constant within "
         f"each of its {found.n_units:,} values of several rows. If they do, pass groups={found.name!r} "
         f"(--group {shlex.quote(found.name)}): folds then keep the rows of a unit together."
-    ]
+    )
+    return [Verdict("TZ201", sentence, [found.name, *found.constant])]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from scipy.stats import rankdata
 
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_array
 
@@ -78,7 +79,7 @@ def monotone_columns(source: Source) -> list[MonotoneColumn]:
     return [MonotoneColumn(schema.columns[j].name, rho) for j, rho in correlations if abs(rho) > _MIN_ROW_CORRELATION]
 
 
-def monotone_column_warnings(source: Source, leakage_columns: Collection[str] = ()) -> list[str]:
+def monotone_column_warnings(source: Source, leakage_columns: Collection[str] = ()) -> list[Verdict]:
     """Return a warning that lists the columns by which the rows are sorted; an empty list if there are none.
 
     Parameters
@@ -96,10 +97,11 @@ def monotone_column_warnings(source: Source, leakage_columns: Collection[str] = 
         return f"{one.name!r} (Spearman correlation with the row number {one.correlation:.4g}{leak})"
 
     which = "it" if len(found) == 1 else "one of them"
-    return [
+    sentence = (
         f"The rows are sorted by {list_names(found, as_text=describe)}. If {which} is the time of a row, pass it as time= "
         "(--time): folds then test on later rows, and it is not a feature. If it only numbers the rows, declare the kind id."
-    ]
+    )
+    return [Verdict("TZ204", sentence, [one.name for one in found])]
 
 
 def _row_correlation(values: NDArray[Any]) -> float:
@@ -199,12 +201,12 @@ class RowOrderWarning:
 
     Attributes
     ----------
-    message : str
+    message : Verdict
     is_doubtful : bool
         Whether scores of shuffled folds may be too optimistic: neighbours are alike although the table is not sorted.
     """
 
-    message: str
+    message: Verdict
     is_doubtful: bool
 
 
@@ -225,7 +227,7 @@ def describe_row_order(source: Source) -> RowOrderWarning | None:
             f"The rows are sorted by the target {target.name!r}. Folds are shuffled, so scores do not depend on this order. If "
             "several rows belong to one unit, such as a patient, or rows have a time, pass groups= (--group) or time= (--time)."
         )
-        return RowOrderWarning(message, is_doubtful=False)
+        return RowOrderWarning(Verdict("TZ204", message, [target.name]), is_doubtful=False)
     if not found.is_dependent:
         return None
     if found.measure == "runs":
@@ -237,7 +239,7 @@ def describe_row_order(source: Source) -> RowOrderWarning | None:
         "of the time as time= (--time); if several rows belong to one unit, such as a patient, pass it as groups= (--group). If "
         "the table is merely sorted, shuffled folds are correct."
     )
-    return RowOrderWarning(message, is_doubtful=True)
+    return RowOrderWarning(Verdict("TZ204", message, [target.name]), is_doubtful=True)
 
 
 def _serial_correlation(y: NDArray[Any]) -> RowOrder:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.runtime.user_warnings import list_names, quote_name
+from tamiz.runtime.verdicts import Verdict
 from tamiz.storage.invariants import (
     Condition,
     InstanceOf,
@@ -118,7 +119,7 @@ class Schema:
         The name of the weights; None if rows have no weights.
     n_dropped : int
         Number of rows that were left out because their target is missing.
-    notes : tuple of str
+    notes : tuple of Verdict
         Sentences that explain how the table was read.
     groups, time : str or None
         The names of the groups and of the times of the rows; None if there are none.
@@ -133,7 +134,7 @@ class Schema:
     target: Column | None = None
     weight: str | None = None
     n_dropped: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[Verdict, ...] = ()
     groups: str | None = None
     time: str | None = None
     # Not in the repr, which `Source.fingerprint` hashes: the weights are hashed.
@@ -162,37 +163,39 @@ class Schema:
         return self.n_rows if self.total_weight is None else self.total_weight
 
     @property
-    def weight_notes(self) -> list[str]:
+    def weight_notes(self) -> list[Verdict]:
         """A sentence on what the weights count; empty if rows have none, or if each row counts once."""
         if self.weight_kind is None or (self.weight_kind == "frequency" and self.n_effective == self.n_rows):
             return []
         if self.weight_kind == "sampling":
-            return [
-                f"The weights are sampling weights: {self.n_rows:,} rows have an effective sample size of {self.n_effective:,.1f}."
-            ]
-        return [f"The weights are numbers of equal rows: {self.n_rows:,} rows count as {self.n_effective:,.10g}."]
+            size = f"{self.n_rows:,} rows have an effective sample size of {self.n_effective:,.1f}"
+            return [Verdict("TZ208", f"The weights are sampling weights: {size}.")]
+        counted = f"{self.n_rows:,} rows count as {self.n_effective:,.10g}"
+        return [Verdict("TZ208", f"The weights are numbers of equal rows: {counted}.")]
 
     @property
-    def large_weight_notes(self) -> list[str]:
+    def large_weight_notes(self) -> list[Verdict]:
         """What to do if frequency weights, of which the table is many times larger, are sampling weights; empty otherwise."""
         if self.weight_kind != "frequency" or self.n_effective <= _MAX_MEAN_FREQUENCY * self.n_rows:
             return []
-        return [
+        sentence = (
             f"The weights are whole numbers, so {self.n_rows:,} rows count as {self.n_effective:,.10g}. If they correct a sampling "
             "design, pass weights='sampling' to open_source (--weights sampling)."
-        ]
+        )
+        return [Verdict("TZ208", sentence)]
 
     @property
-    def dropped_row_notes(self) -> list[str]:
+    def dropped_row_notes(self) -> list[Verdict]:
         """A sentence on the rows that were left out because their target is missing; empty if there are none."""
         rows, verb = ("row", "was") if self.n_dropped == 1 else ("rows", "were")
-        return [f"{self.n_dropped:,} {rows} without a target {verb} left out."] if self.n_dropped else []
+        sentence = f"{self.n_dropped:,} {rows} without a target {verb} left out."
+        return [Verdict("TZ206", sentence)] if self.n_dropped else []
 
     @property
-    def excluded_column_notes(self) -> list[str]:
+    def excluded_column_notes(self) -> list[Verdict]:
         """A sentence that lists the excluded columns with their reasons; empty if there are none."""
         excluded = [
-            f"{quote_name(column.name)} ({column.exclusion_reason})"
+            column
             for column in self.columns
             if column.exclusion_reason not in (None, LEAKAGE_REASON) and column.name not in self.split_dates
         ]
@@ -200,24 +203,27 @@ class Schema:
             return []
         verb = "is" if len(excluded) == 1 else "are"
         n_columns = sum(column.date_part is None for column in self.columns)
-        return [f"{len(excluded):,} of {n_columns:,} columns {verb} excluded: {list_names(excluded, as_text=str)}."]
+        listed = list_names(excluded, as_text=lambda one: f"{quote_name(one.name)} ({one.exclusion_reason})")
+        sentence = f"{len(excluded):,} of {n_columns:,} columns {verb} excluded: {listed}."
+        return [Verdict("TZ203", sentence, [one.name for one in excluded])]
 
     @property
-    def raw_date_notes(self) -> list[str]:
+    def raw_date_notes(self) -> list[Verdict]:
         """A sentence that lists the dates which are scored as one number each; empty if there are none."""
         used = [self.columns[j] for j in self.used.tolist()]
-        dates = [repr(column.name) for column in used if column.kind == "date" and not column.constant]
+        dates = [column.name for column in used if column.kind == "date" and not column.constant]
         if not dates:
             return []
-        one = len(dates) == 1
-        return [
-            f"{'Column' if one else 'Columns'} {', '.join(dates)}: {'a date is' if one else 'dates are'} scored as one number, "
+        subject, verb = ("Column", "a date is") if len(dates) == 1 else ("Columns", "dates are")
+        sentence = (
+            f"{subject} {', '.join(map(repr, dates))}: {verb} scored as one number, "
             "seconds since 1970. For year, month, weekday and hour, fit on tamiz.sources.split_dates(open_source(...)). To use the "
             "number without this warning, declare the kind numeric."
-        ]
+        )
+        return [Verdict("TZ205", sentence, dates)]
 
     @property
-    def fit_notes(self) -> list[str]:
+    def fit_notes(self) -> list[Verdict]:
         """Sentences for a user who fits a selector: rows and columns that are left out, and dates that are scored as numbers."""
         return [*self.dropped_row_notes, *self.excluded_column_notes, *self.raw_date_notes]
 

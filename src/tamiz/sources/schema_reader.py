@@ -14,6 +14,7 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.memory_gate import MemoryGate
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import list_names, warn_user
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.kinds import LevelCodes, check_finite, match_levels, missing_codes, to_numbers
 from tamiz.sources.raw_column import RawColumn
 from tamiz.sources.schema import Column, Kind, Schema
@@ -67,7 +68,7 @@ class SchemaReader:
             raise DataError(_absent_message(absent, others, self.advice))
         memory_gate = MemoryGate()
 
-        def read(j: int) -> tuple[Column, NDArray[Any], list[str]]:
+        def read(j: int) -> tuple[Column, NDArray[Any], list[Verdict]]:
             with memory_gate.reserve(column_memory, f"Reading column {columns[j].name}", "A column is read whole."):
                 column, values, column_warnings = encode_known_column(
                     columns[j], load(columns[j].name), describe_row, self.unknown_effect
@@ -75,7 +76,7 @@ class SchemaReader:
                 return column, store_column(values), column_warnings
 
         values: dict[int, NDArray[Any]] = {}
-        warnings: list[str] = []
+        warnings: list[Verdict] = []
         present = [j for j in used if columns[j].name not in absent]
         with parallel.thread_session():
             for j, (column, stored, column_warnings) in zip(present, parallel.map_blocks(read, present), strict=True):
@@ -94,7 +95,7 @@ class SchemaReader:
 
 def encode_known_column(
     column: Column, raw: RawColumn, describe_row: Callable[[int], str], unknown_effect: str = _READ_AS_MISSING
-) -> tuple[Column, NDArray[Any], list[str]]:
+) -> tuple[Column, NDArray[Any], list[Verdict]]:
     """Encode new values of a column of fit.
 
     Parameters
@@ -112,7 +113,7 @@ def encode_known_column(
     column : Column
         With the number of missing values of the new rows.
     values : ndarray
-    warnings : list of str
+    warnings : list of Verdict
     """
     if column.is_number:
         numbers = to_numbers(raw, describe_row, column.kind)
@@ -139,20 +140,22 @@ def _absent_message(absent: Sequence[str], others: Sequence[str], advice: str) -
     return f"{len(absent):,} columns of fit are absent: {listed}. {advice}"
 
 
-def _filled_message(absent: Sequence[str], n_rows: int) -> str:
+def _filled_message(absent: Sequence[str], n_rows: int) -> Verdict:
     """Return a warning that lists the absent columns, which are filled with missing values."""
     columns, rows = ("column is", "columns are")[len(absent) > 1], ("rows", "row")[n_rows == 1]
     listed = list_names(absent, as_text=repr)
-    return f"{len(absent):,} {columns} absent and filled with missing values in all {n_rows:,} {rows}: {listed}."
+    sentence = f"{len(absent):,} {columns} absent and filled with missing values in all {n_rows:,} {rows}: {listed}."
+    return Verdict("TZ205", sentence, absent)
 
 
-def _unknown_level_warnings(name: str, known: LevelCodes, unknown_effect: str) -> list[str]:
+def _unknown_level_warnings(name: str, known: LevelCodes, unknown_effect: str) -> list[Verdict]:
     """Return a warning that lists the values of a column which are not among its levels; an empty list if there are none."""
     n = len(known.unknown)
     if not n:
         return []
     levels, rows = ("level", "levels")[n > 1], ("row", "rows")[known.n_unknown > 1]
-    return [
+    sentence = (
         f"Column {name}: {n:,} {levels} in {known.n_unknown:,} {rows} {'was' if n == 1 else 'were'} not present in fit: "
         f"{list_names(known.unknown, as_text=repr)}; {unknown_effect}."
-    ]
+    )
+    return [Verdict("TZ205", sentence, [name])]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
+from tamiz.runtime.verdicts import Verdict
 
 # Squares of smaller differences lose digits, and below 1e-162 they are 0.
 SMALLEST_SPREAD = np.float64(1e-150)
@@ -38,7 +39,7 @@ def small_spread(numbers: NDArray[np.floating[Any]]) -> float | None:
     return high - low if high > low else None
 
 
-def small_spread_warnings(spreads: Mapping[str, float | None]) -> list[str]:
+def small_spread_warnings(spreads: Mapping[str, float | None]) -> list[Verdict]:
     """Return a warning that names the columns with a small spread; an empty list if there are none."""
     found = {name: spread for name, spread in spreads.items() if spread is not None}
     if not found:
@@ -51,7 +52,8 @@ def small_spread_warnings(spreads: Mapping[str, float | None]) -> list[str]:
         if len(names) == 1
         else (f"Columns {listed}", f"Multiply them by a power of ten, such as 1e{exponent} for {names[0]!r}.")
     )
-    return [
+    sentence = (
         f"{subject}: the values differ by less than {SMALLEST_SPREAD:g}, and float64 does not represent the squares of such "
         f"differences, so that variances, correlations and distances may be wrong or 0. {way_out}"
-    ]
+    )
+    return [Verdict("TZ211", sentence, names)]

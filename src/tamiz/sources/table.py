@@ -21,6 +21,7 @@ from tamiz.runtime.memory_gate import MemoryGate
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.kinds import EncodedColumn, encode_column, encode_target, to_numbers
 from tamiz.sources.raw_column import RawColumn
@@ -37,6 +38,8 @@ MakeFrame = Callable[[Sequence[str], NDArray[np.intp]], Any]
 _TASK_VALUES = 2**18
 _WHOLE_COLUMN_ADVICE = "A column is read whole, because its kind is inferred from all of its values."
 _MIN_ROWS = 2
+# Fewer whole numbers, such as 0, 1 and 2, are most often codes of classes.
+_MIN_NUMBERED_CLASSES = 5
 # Within these limits, squares and products of sums of weights neither overflow nor underflow.
 _MIN_WEIGHT_SUM, _MAX_WEIGHT_SUM = 1e-100, 1e100
 
@@ -301,7 +304,7 @@ def _read_groups_and_times(
 
 def _encode_all(
     features: Sequence[str], encode_one: Callable[[str], EncodedColumn], n_rows: int, target: EncodedColumn | None
-) -> tuple[list[Column], dict[int, NDArray[Any]], list[str]]:
+) -> tuple[list[Column], dict[int, NDArray[Any]], list[Verdict]]:
     """Return the columns, the values of the used columns, and the warnings on these columns and the target."""
     columns: list[Column] = []
     warnings = [] if target is None else list(target.warnings)
@@ -492,24 +495,31 @@ def scale_to_effective_size(weight: Floats) -> Floats:
     return scaled
 
 
-def _target_notes(target: EncodedColumn | None) -> tuple[str, ...]:
-    if target is None:
+def _target_notes(target: EncodedColumn | None) -> tuple[Verdict, ...]:
+    """Notes on a target whose kind can be doubted: whole numbers that are read as classes, and a class for each row."""
+    if target is None or target.column.is_number:
         return ()
-    column = target.column
-    if column.is_number:
-        return (f"The target {column.name!r} is treated as a number; change this with --kinds or kinds=.",)
-    n = len(column.levels)
-    note = f"The target {column.name!r} is treated as {n} classes; change this with --kinds or kinds=."
+    name, levels = target.column.name, target.column.levels
+    n = len(levels)
+    notes = []
+    if n >= _MIN_NUMBERED_CLASSES and all(level.removeprefix("-").isdecimal() for level in levels):
+        sentence = (
+            f"The target {name!r} has {n} whole numbers, which are treated as classes. If they are amounts, declare the kind "
+            "numeric (--kinds or kinds=)."
+        )
+        notes.append(Verdict("TZ103", sentence, [name]))
     if target.values is not None and 1 < n == len(target.values):
-        return (note, f"Each of the {n:,} rows has a class of its own, so {column.name!r} cannot be predicted.")
-    return (note,)
+        sentence = f"Each of the {n:,} rows has a class of its own, so {name!r} cannot be predicted."
+        notes.append(Verdict("TZ103", sentence, [name]))
+    return tuple(notes)
 
 
-def _constant_column_notes(columns: Sequence[Column]) -> tuple[str, ...]:
+def _constant_column_notes(columns: Sequence[Column]) -> tuple[Verdict, ...]:
     used = [column for column in columns if column.exclusion_reason is None]
     if not used or not all(column.constant for column in used):
         return ()
     subject = (
         f"Column {used[0].name!r} is constant" if len(used) == 1 else f"All {len(used):,} used columns are constant"
     )
-    return (f"{subject}, so that rows cannot be distinguished.",)
+    sentence = f"{subject}, so that rows cannot be distinguished."
+    return (Verdict("TZ210", sentence, [column.name for column in used]),)

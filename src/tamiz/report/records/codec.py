@@ -15,6 +15,8 @@ from functools import cache, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from tamiz.runtime.verdicts import CODES, Verdict
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -101,6 +103,8 @@ def _json_value(value: Any) -> Any:
         return {name: _json_value(member) for name, member in value.items()}
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
+    if isinstance(value, Verdict):
+        return value.to_dict()
     # A class is a dataclass as well as its instances.
     return to_json(value) if is_dataclass(value) and not isinstance(value, type) else value
 
@@ -122,6 +126,8 @@ def _reader(hint: Any) -> _Read:
         return partial(_read_names, _reader(arguments[1]))
     if isinstance(hint, type) and is_dataclass(hint):
         return partial(_read_record, hint)
+    if hint is Verdict:
+        return _read_verdict
     return _read_bytes if hint is bytes else partial(_read_scalar, hint)
 
 
@@ -144,6 +150,18 @@ def _read_record(cls: type[DataclassInstance], value: Any) -> Any:
         return cls(**found)
     except ValueError as error:
         raise FormatError(f"is inconsistent: {error}") from error
+
+
+def _read_verdict(value: Any) -> Verdict:
+    readers: dict[str, _Read] = {
+        "code": partial(_read_choice, tuple(CODES)),
+        "sentence": partial(_read_scalar, str),
+        "columns": partial(_read_list, partial(_read_scalar, str)),
+    }
+    known = _require(dict, value)
+    if absent := readers.keys() - known.keys():
+        raise FormatError("is missing", min(absent))
+    return Verdict(**{name: _read_at(read, known[name], name) for name, read in readers.items()})
 
 
 def _read_optional(read: _Read, value: Any) -> Any:

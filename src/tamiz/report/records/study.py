@@ -13,8 +13,9 @@ from tamiz.report.records.columns import (
 )
 from tamiz.report.records.maps import ColorColumn, GraphRecord, MapRecord, QualityRecord
 from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
+from tamiz.runtime.verdicts import Verdict
 
-FORMAT = "tamiz result 2"
+FORMAT = "tamiz result 3"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +54,7 @@ class StudyRecord:
     versions: dict[str, str]
     title: str
     seed: int | None
-    warnings: tuple[str, ...]
+    warnings: tuple[Verdict, ...]
     interruption: str | None
     table: TableRecord
     leakage_exclusion: LeakageExclusion | None = None
