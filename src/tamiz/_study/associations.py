@@ -1,4 +1,4 @@
-"""Direction and size of the first columns of a ranking, interactions, and remarks on the table, as sentences."""
+"""Direction and size of the first columns of a ranking and interactions, as sentences, and remarks on the table."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from tamiz.exceptions import DataError
 from tamiz.report.records.columns import RankingRecord
 from tamiz.report.text import count_with_noun, format_number
 from tamiz.runtime.random import make_rng
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.views import select_rows
 
 # Columns that are described, columns over which p-values are adjusted, and rows that are read: fewer of many columns.
 _N_DESCRIBED, _MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_VALUES, _MAX_PAIR_ROWS = 5, 500, 20_000, 2_000, 1_000_000, 5_000
 _N_PAIRS_NAMED = 3
+_CODES = {"heavy tails": "TZ211", "drift": "TZ204"}
 
 
 def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> RankingRecord:
-    """Return the ranking with sentences on its first columns, on interactions and on the table.
+    """Return the ranking with sentences on its first columns and on interactions, and warn of heavy tails and drift.
 
     Parameters
     ----------
@@ -32,10 +35,9 @@ def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> Ra
     # Imported late, as it loads much that a table without a target does not need.
     from tamiz.assessment import describe_associations, find_interactions, table_remarks
 
-    remarks = tuple(
-        one.sentence for one in table_remarks(_sample(source, _MAX_ROWS, seed)) if one.kind != "ordinal target"
-    )
-    ranking = replace(ranking, remarks=remarks)
+    # A target of ordered levels has a note from the time when it was read.
+    remarks = [one for one in table_remarks(_sample(source, _MAX_ROWS, seed)) if one.kind in _CODES]
+    warn_user(Verdict(_CODES[one.kind], one.sentence, one.columns) for one in remarks)
     if source.schema.target is None or not 0 < len(source.schema.used) <= _MAX_COLUMNS or not ranking.criteria:
         return ranking
     n_rows = min(_MAX_ROWS, max(_MAX_VALUES // len(source.schema.used), _MIN_ROWS))

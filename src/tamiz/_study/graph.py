@@ -190,17 +190,13 @@ def sample_graph_rows(source: Source) -> Source:
 
 
 def _connect_components(graph: Graph, row_numbers: NDArray[np.intp] | None) -> Graph | None:
-    """Return the connected graph, None if it cannot be connected; one note describes the components and the added edges."""
+    """Return the connected graph, None if it cannot be connected; its record describes the components and the added edges."""
     try:
-        with capture_warnings() as added:
-            whole = graph.connect_components()
+        with capture_warnings():
+            return graph.connect_components()
     except DataError as error:
         warn("TZ503", f"No map is drawn on the graph: {error}")
         return None
-    if added:
-        described = f"The graph of {graph.n_samples:,} rows falls into {graph.components.describe(row_numbers)}."
-        warn("TZ401", " ".join([described, *(f"For maps that need a connected graph, {note}" for note in added)]))
-    return whole
 
 
 # Components listed, and bars of the histogram.

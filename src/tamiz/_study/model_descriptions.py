@@ -32,9 +32,6 @@ from tamiz.report.records.models import (
     SetScores,
     StabilitySummary,
 )
-from tamiz.report.score_text import model_name, score_format_for
-from tamiz.report.text import join_names, kinds_argument, kinds_option
-from tamiz.runtime.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -146,46 +143,6 @@ def describe_choice(found: Recommendation, notes: Sequence[str]) -> AssessmentRe
         null=None,
         notes=tuple(dict.fromkeys(map(str, [*notes, *found.notes]))),
     )
-
-
-# A score of a model that is shown as 1.000 or 100 %, and the most columns that a warning of it names.
-_PERFECT_SCORE, _MAX_NAMED = 0.9995, 5
-
-
-def perfect_score_warnings(found: RecommendationRecord) -> list[Verdict]:
-    """Return a warning of scores that are shown as 1.000, with the fewest columns that reach one; an empty list without any.
-
-    These are the smallest of the compared sets with such a score. If only all columns reach it, the columns are those of the
-    smallest sets that the candidates select.
-    """
-    scorings = [one.id for one in found.scores]
-    perfect = [
-        (len(one.columns), scoring, model, one.columns)
-        for one in found.candidates
-        for scoring, scores in zip(scorings, one.scores, strict=True)
-        for model, score in zip(found.models, scores, strict=True)
-        if score.mean >= _PERFECT_SCORE
-    ]
-    deciding = next(one for one in found.models if one.id == found.deciding)
-    sets = [one for path in found.paths for one in path.sets]
-    perfect += [
-        (len(one.columns), scorings[0], deciding, one.columns) for one in sets if one.score.mean >= _PERFECT_SCORE
-    ]
-    if not perfect:
-        return []
-    size, scoring, model, columns = min(perfect, key=lambda one: one[0])
-    # The columns of the smallest sets first: a search selects the best columns first.
-    order = dict.fromkeys(name for one in sorted(sets, key=lambda one: len(one.columns)) for name in one.columns)
-    names = [*(name for name in order if name in columns), *(name for name in columns if name not in order)]
-    named = join_names([repr(name) for name in names[:_MAX_NAMED]])
-    which = named if size <= _MAX_NAMED else f"{size:,} columns, of which {named} are the best"
-    score = score_format_for(scoring)
-    its = "its values are" if size == 1 else "their values are"
-    sentence = (
-        f"The {score.name} of {model_name(model)} is {score.format_score(1.0)} on {which}: check that {its} known before the "
-        f"target. If not, exclude the columns, such as {kinds_argument({names[0]: 'id'})} ({kinds_option({names[0]: 'id'})})."
-    )
-    return [Verdict("TZ102", sentence, names if size <= _MAX_NAMED else names[:_MAX_NAMED])]
 
 
 def withhold_recommendation(found: RecommendationRecord, chance: str) -> RecommendationRecord:

@@ -20,13 +20,13 @@ from tamiz._study.model_descriptions import (
     describe_choice,
     describe_model_effect,
     describe_recommendation,
-    perfect_score_warnings,
     withhold_recommendation,
 )
 from tamiz._study.models import LeakageScores, ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
+from tamiz._study.selection_verdicts import loss_warnings, perfect_score_warnings, stability_warnings
 from tamiz._study.subset import describe_subset, explain_subset, similar_columns
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.cfs import CFS
@@ -303,7 +303,9 @@ class StudyRun:
             recommendation = withhold_recommendation(recommendation, chance)
         leakage_scores = None
         if recommendation is not None:
-            warn_user(perfect_score_warnings(recommendation))
+            warn_user([*perfect_score_warnings(recommendation), *loss_warnings(recommendation)])
+            if assessed is not None:
+                warn_user(stability_warnings(recommendation, assessed.stability))
             if self.with_leaks is not None:
                 leakage_scores = evaluation.score_with_leaks(self.with_leaks, recommendation)
         comparison = None if found is None or searched else evaluation.comparison_options(self.source.schema.n_rows)

@@ -53,7 +53,7 @@ class DataCommand(click.Command):
         ctx.obj = Messenger(quiet=ctx.params.pop("quiet"))
         debug = ctx.params.pop("debug") or os.environ.get("TAMIZ_DEBUG", "0") not in ("", "0")
         try:
-            with mute_codes(check_codes(ctx.params.pop("mute"), "--mute")):
+            with mute_codes(check_codes(ctx.params.pop("mute"))):
                 return super().invoke(ctx)
         except BrokenPipeError:
             raise

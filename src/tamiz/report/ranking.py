@@ -125,7 +125,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         "tests": "" if tests is None else _tests_text(tests, shorten(target, 40)),
         "at_chance": _chance_level_text(ranking, target),
         "associations": [f"{one}." for one in ranking.associations],
-        "notes": [*filter(None, [ranking.interactions]), *ranking.remarks],
+        "notes": list(filter(None, [ranking.interactions])),
         "has_p_values": tests is not None and not tests.untestable_reason,
         "disagreement": "" if mean_rank is None else _disagreement_text(ranking, mean_rank, counted),
         "has_cuts": bool(ranking.cut_points),

@@ -106,19 +106,19 @@ class Verdict(str):
         }
 
 
-def check_codes(codes: str | Iterable[str], name: str = "mute") -> frozenset[str]:
+def check_codes(codes: str | Iterable[str]) -> frozenset[str]:
     """Return codes in capitals; ValueError for one that does not exist."""
     given = [codes] if isinstance(codes, str) else list(codes)
     found = [str(code).strip().upper() for code in given]
     for code, wanted in zip(found, given, strict=True):
         if code not in CODES:
-            known = "`tamiz explain` lists all codes"
-            raise ValueError(f"{name}: there is no code {wanted!r}{suggestion(code, CODES)}; {known}.")
+            known = "`tamiz explain` lists all"
+            raise ValueError(f"There is no code {wanted!r}{suggestion(code, CODES)}; {known}.")
     return frozenset(found)
 
 
 def explain_code(code: str) -> str:
     """Return what a code means: how it is found, why it matters, what to do, and how often it is wrong."""
-    (code,) = check_codes(code, "code")
+    (code,) = check_codes(code)
     text = (files("tamiz") / "verdicts.md").read_text(encoding="utf-8")
     return next(part for part in re.split(r"^## ", text, flags=re.MULTILINE) if part.startswith(code)).strip()

@@ -281,7 +281,6 @@ class RankingRecord:
     at_chance: tuple[ChanceLevelColumn, ...] = ()
     associations: tuple[str, ...] = ()
     interactions: str = ""
-    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for column in self.at_chance:
