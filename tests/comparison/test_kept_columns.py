@@ -206,7 +206,7 @@ def test_sorted_rows_have_shuffled_folds(informative):
 
 
 # scikit-learn before 1.8 makes folds that lack a class.
-@pytest.mark.filterwarnings("ignore:5 nearest neighbours warned")
+@pytest.mark.filterwarnings("ignore:TZ506")
 def test_groups_of_a_source_stay_in_one_fold(rng):
     group = rng.permutation(np.repeat(np.arange(20), 10))
     X = rng.normal(size=(20, 6))[group] + 0.05 * rng.normal(size=(200, 6))
@@ -251,9 +251,10 @@ def test_excluded_columns_are_reported_once():
 def test_a_warning_of_a_map_of_fewer_columns_names_their_number():
     with pytest.warns(TamizWarning) as warned:
         columns_to_drop(WINE.iloc[:60, :4], numbers=[2, 3], reducer=MDS(2, max_iter=2, dissimilarity="seuclidean"))
-    texts = [str(one.message) for one in warned]
+    texts = [one.message.args[0] for one in warned]
     assert len(texts) == 2
     assert texts[1].startswith("Map of 3 columns: ")
+    assert texts[1].code == texts[0].code == "TZ501"
 
 
 def test_many_rows_are_sampled(monkeypatch):

@@ -179,8 +179,9 @@ def test_fits_that_did_not_converge_are_reported_once():
     estimator = MDS(max_iter=2, init="random", random_state=0)
     with pytest.warns(TamizWarning) as told:
         stress_test(X, estimator=estimator, n_permutations=5, random_state=0)
-    sentences = [str(warning.message) for warning in told]
+    sentences = [warning.message.args[0] for warning in told]
     assert len(sentences) == 2
+    assert [sentence.code for sentence in sentences] == ["TZ501", "TZ501"]
     assert sentences[1] == (
         "5 of 5 maps of permuted data did not converge within max_iter iterations, so that their stress is slightly too large; "
         "raise max_iter."

@@ -181,7 +181,7 @@ def test_the_stress_of_few_rows_is_that_of_all_pairs():
 def test_distances_that_are_not_euclidean_are_reported():
     X = np.random.default_rng(0).normal(size=(300, 6))
     sentence = (
-        r"^LandmarkMDS: the distances of the landmarks are not Euclidean: [\d.]+ % of the sum of absolute eigenvalues is negative "
+        r"LandmarkMDS: the distances of the landmarks are not Euclidean: [\d.]+ % of the sum of absolute eigenvalues is negative "
         r"\(smallest -[\d.]+, largest [\d.]+\), and the coordinates do not show this part\.$"
     )
     with pytest.warns(TamizWarning, match=sentence):

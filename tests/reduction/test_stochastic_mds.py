@@ -185,7 +185,7 @@ def test_a_given_start_is_kept_with_few_steps():
 
 def test_a_map_that_is_not_at_its_end_is_reported():
     sentence = (
-        r"^StochasticMDS: not converged after 3 rounds; a further step would lower the stress by [\d.e+]+ %, and the tolerance is "
+        r"StochasticMDS: not converged after 3 rounds; a further step would lower the stress by [\d.e+]+ %, and the tolerance is "
         r"0\.2 %\. Raise the number of rounds \(n_rounds\) or the tolerance \(tol\)\.$"
     )
     with pytest.warns(TamizWarning, match=sentence):

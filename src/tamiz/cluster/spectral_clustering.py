@@ -23,7 +23,7 @@ from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.sources.feature_checks import mixed_table_tags, record_features
 from tamiz.spectral import smallest_eigenpairs
@@ -148,8 +148,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
             components = self.graph_.components
             if len(components) > k:
                 described = components.describe(row_numbers(X))
-                warn_user(
-                    [f"The graph falls into {described}, more than the {k:,} clusters: some components are merged."]
+                warn(
+                    "TZ401",
+                    f"The graph falls into {described}, more than the {k:,} clusters: some components are merged.",
                 )
             # Equal rows share their coordinates, except rows in different components, such as rows of different classes.
             first = self.graph_.first_occurrences()
@@ -163,10 +164,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         found = Components.from_labels(labels)
         if len(found) < k:
             clusters = "cluster was" if len(found) == 1 else "clusters were"
-            warn_user(
-                [
-                    f"{len(found):,} {clusters} found, fewer than the {k:,} requested: too few rows have distinct coordinates."
-                ]
+            warn(
+                "TZ307",
+                f"{len(found):,} {clusters} found, fewer than the {k:,} requested: too few rows have distinct coordinates.",
             )
         self.labels_ = found.labels.astype(np.intp)
         record_features(self, X)

@@ -15,7 +15,7 @@ from tamiz.comparison.stress_permutation import clone_estimator, create_null, fi
 from tamiz.display.stress import StressDisplay
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer
 from tamiz.statistics.base import Floats
 
@@ -168,9 +168,8 @@ def _warn_about_rises(numbers: tuple[int, ...], stress: Floats) -> None:
     """Warn about maps whose stress is above that of a map with fewer dimensions."""
     for (fewer, lower), (more, higher) in pairwise(sorted(zip(numbers, stress.tolist(), strict=True))):
         if higher > lower * (1 + _RELATIVE_TOLERANCE) + _ABSOLUTE_TOLERANCE:
-            warn_user(
-                [
-                    f"The stress in {more} dimensions, {higher:.4g}, is above that in {fewer}, {lower:.4g}: the map is a local "
-                    "minimum. Raise max_iter, or try more starts with init='random' and n_init."
-                ]
+            warn(
+                "TZ402",
+                f"The stress in {more} dimensions, {higher:.4g}, is above that in {fewer}, {lower:.4g}: the map is a local "
+                "minimum. Raise max_iter, or try more starts with init='random' and n_init.",
             )

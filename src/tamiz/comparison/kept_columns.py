@@ -23,6 +23,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
+from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.size_search import SizeSearchCV
 from tamiz.sources.base import Source
@@ -194,7 +195,7 @@ class _FoldRanking(RankSelector):
     Sets of several sizes are compared and none is kept, so that ties have no warning.
     """
 
-    def _tie_warnings(self, schema: Schema) -> list[str]:  # noqa: ARG002
+    def _tie_warnings(self, schema: Schema) -> list[Verdict]:  # noqa: ARG002
         return []
 
     def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
@@ -343,8 +344,8 @@ def _measure_maps(
         table, n = select_rows(table, np.sort(rng.choice(n, max_rows, replace=False))), max_rows
     n_compared = n if n <= _MAX_EXACT_ROWS else _N_COMPARED
     measures = np.full((4, len(sizes)), np.nan)
-    whole: list[str] = []
-    others: list[str] = []
+    whole: list[Verdict] = []
+    others: list[Verdict] = []
     # All columns first: what is wrong with the table is reported of the table.
     for at in progress.track_progress("Maps", range(len(sizes))[::-1], len(sizes)):
         kept = table if sizes[at] == len(ranked) else select_columns(table, ranked[: sizes[at]].tolist())
@@ -368,11 +369,11 @@ def _measure_maps(
                 measures[:, at] = trust.value, trust.error, stress.value, stress.error
         # The ranking has reported the excluded columns of the table.
         known = {*table.schema.excluded_column_notes, *kept.schema.excluded_column_notes, *whole}
-        new = [text for text in captured if text not in known]
+        new = [one for one in captured if one not in known]
         if kept is table:
             whole = list(dict.fromkeys(new))
         else:
-            others += [f"{label}: {text}" for text in new if not isinstance(text, ImputationNote)]
+            others += [one.with_sentence(f"{label}: {one}") for one in new if not isinstance(one, ImputationNote)]
     # Maps of other numbers of columns usually repeat the first warning with other values.
     warn_user([*whole, *others[:1]])
     return measures, n, n_compared

@@ -27,7 +27,7 @@ from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.sources.in_memory import to_raw_column
 from tamiz.sources.kinds import encode_target
 from tamiz.statistics.base import Floats
@@ -303,7 +303,7 @@ def _describe_key(key: Hashable) -> str:
 def _warn_of_components(label: str, reducer: Any, graph: Graph) -> None:
     """Warn of a graph with several components where the map itself neither warns nor raises an error."""
     if len(graph.components) > 1 and reducer.get_params(deep=False).get("disconnected") == "per_component":
-        warn_user([f"{label}: the graph falls into {graph.components.describe()}; each has coordinates of its own."])
+        warn("TZ401", f"{label}: the graph falls into {graph.components.describe()}; each has coordinates of its own.")
 
 
 def _measure_fit(reducer: Any, X: Any) -> tuple[NDArray[Any], float, int]:
@@ -381,10 +381,9 @@ def _warn_of_dimensions(maps: Mapping[str, FittedMap]) -> None:
     numbers = {label: one.embedding.shape[1] for label, one in maps.items()}
     if len(set(numbers.values())) > 1:
         listed = ", ".join(f"{label} {k}" for label, k in numbers.items())
-        warn_user(
-            [
-                f"The maps have different numbers of coordinates ({listed}). More coordinates preserve more; set n_components."
-            ]
+        warn(
+            "TZ402",
+            f"The maps have different numbers of coordinates ({listed}). More coordinates preserve more; set n_components.",
         )
 
 

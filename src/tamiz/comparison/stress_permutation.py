@@ -15,13 +15,12 @@ from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, clone
 
 from tamiz.comparison.null_distribution import draw_null_histogram, lower_p_value
-from tamiz.exceptions import ConvergenceWarning
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.reduction.dissimilarities import read_partial_dissimilarities
 from tamiz.reduction.mds import MDS
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.base import Source
 from tamiz.sources.factory import open_source
@@ -189,12 +188,10 @@ class StressPermutation(ABC):
             done = np.array(list(progress.track_progress("permutations", fits, total=n_permutations)))
         missed = int((done[:, :, 1] == 0).sum())
         if missed:
-            warn_user(
-                [
-                    f"{missed:,} of {done.shape[0] * done.shape[1]:,} maps of permuted data did not converge within max_iter "
-                    "iterations, so that their stress is slightly too large; raise max_iter."
-                ],
-                ConvergenceWarning,
+            warn(
+                "TZ501",
+                f"{missed:,} of {done.shape[0] * done.shape[1]:,} maps of permuted data did not converge within max_iter "
+                "iterations, so that their stress is slightly too large; raise max_iter.",
             )
         return np.asarray(done[:, :, 0])
 

@@ -18,7 +18,7 @@ from tamiz.neighbors.metric_registry import registry
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import RowEncoder, count_rows, row_numbers
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
@@ -90,7 +90,7 @@ class GraphBuilder(BaseEstimator, ABC):
         graph, n_expected = self._build_graph(X, y, fill_missing=fill_missing)
         if len(graph.components) > n_expected:
             described = graph.components.describe(row_numbers(X))
-            warn_user([f"The graph of {graph.n_samples:,} rows falls into {described}."])
+            warn("TZ401", f"The graph of {graph.n_samples:,} rows falls into {described}.")
         return graph
 
     def build_quietly(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Graph:

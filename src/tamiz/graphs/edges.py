@@ -14,7 +14,7 @@ from tamiz.kernels.sparse_graphs import merge_edges, transpose_edges
 from tamiz.neighbors.base import NeighborIndex, Neighbors
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import RowEncoder
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, Nullable, Number
 
@@ -182,10 +182,9 @@ class NeighborRule:
         if not alone.size:
             return near
         rows = "row has" if alone.size == 1 else "rows have"
-        warn_user(
-            [
-                f"{alone.size:,} new {rows} no row of the graph within the radius {self.radius:.6g} and "
-                f"{'is' if alone.size == 1 else 'are'} joined to the nearest."
-            ]
+        warn(
+            "TZ401",
+            f"{alone.size:,} new {rows} no row of the graph within the radius {self.radius:.6g} and "
+            f"{'is' if alone.size == 1 else 'are'} joined to the nearest.",
         )
         return near.fill_rows(alone, self.index.query(1, queries.take(alone)))

@@ -19,7 +19,7 @@ from tamiz.graphs.variation import Variation, as_row_major, check_n_rows, total_
 from tamiz.graphs.weights import Weight
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.spanning_tree import connecting_edges
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.sources.feature_checks import check_graph_columns
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -415,7 +415,7 @@ class EdgeGraph(Graph):
         heads, tails, lengths = connecting_edges(index, self.components.labels)
         several = f"{len(heads):,} edges of lengths {lengths.min():.4g} to {lengths.max():.4g} were"
         edges = several if len(heads) > 1 else f"1 edge of length {lengths[0]:.4g} was"
-        warn_user([f"{edges} added to join the {len(self.components):,} components of the graph."])
+        warn("TZ401", f"{edges} added to join the {len(self.components):,} components of the graph.")
         weights = np.maximum(self.weight.edge_weights(lengths, None), self._adjacency.data.min(initial=1.0))
         radius = None if self.radius is None else max(self.radius, float(lengths.max()))
         rows, columns = np.concatenate([heads, tails]), np.concatenate([tails, heads])

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tamiz.exceptions import DataError
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_real
 from tamiz.statistics.base import Floats
 
@@ -128,8 +128,9 @@ class HeatKernel(Weight):
             raise ValueError(
                 f"t={self.t:g} makes the weight of every edge 0: the shortest is {lengths.min():.4g} long. {remedy}"
             )
-        warn_user(
-            [f"t={self.t:g} makes the weight of {n_zero:,} of {len(weights):,} edges 0, which removes them; {remedy}"]
+        warn(
+            "TZ504",
+            f"t={self.t:g} makes the weight of {n_zero:,} of {len(weights):,} edges 0, which removes them; {remedy}",
         )
 
     def relative_weights(self, lengths: Floats, nearest: Floats) -> Floats:

@@ -17,7 +17,7 @@ from tamiz.neighbors.points import Points
 from tamiz.neighbors.search_rows import DistinctRows
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_real
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Integer, Invariants, Nullable, Number
@@ -188,10 +188,9 @@ class NNDescentIndex(EuclideanIndex):
         if self._result is None or self._result.k != size:
             self._result = result = NNDescentResult(self.distinct, size, self._target, self._seed)
             if not result.needs_brute_force and result.recall(size) < self._target - _RECALL_SLACK:
-                warn_user(
-                    [
-                        f"NNDescent finds about {result.recall(size):.3g} of the nearest neighbours, fewer than the "
-                        f"{self._target:g} requested; BruteForce() finds all."
-                    ]
+                warn(
+                    "TZ404",
+                    f"NNDescent finds about {result.recall(size):.3g} of the nearest neighbours, fewer than the "
+                    f"{self._target:g} requested; BruteForce() finds all.",
                 )
         return self._result

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.exceptions import DataError
 from tamiz.reduction.autoencoding.errors import MAX_COVARIANCE, network_errors, pca_errors, row_errors
 from tamiz.reduction.autoencoding.losses import ReconstructionLoss
 from tamiz.reduction.autoencoding.network import Network
@@ -21,6 +21,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer, check_memory, check_positive, check_real
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import check_features, record_features
@@ -233,7 +234,7 @@ class Autoencoder(Reducer):
         if training.interrupted:
             raise KeyboardInterrupt
         warn_user([*source.schema.excluded_column_notes, *encoder.merged_level_notes(), *self._pca_warnings()])
-        warn_user(_training_warnings(training, settings), ConvergenceWarning)
+        warn_user(_training_warnings(training, settings))
         return self
 
     def _settings(self, n: int, hidden: tuple[int, ...]) -> TrainingSettings:
@@ -261,16 +262,17 @@ class Autoencoder(Reducer):
             raise TypeError(f"hidden_sizes must be a sequence of whole numbers or None, got {self.hidden_sizes!r}.")
         return tuple(check_integer("a size in hidden_sizes", size, low=1) for size in self.hidden_sizes)
 
-    def _pca_warnings(self) -> list[str]:
+    def _pca_warnings(self) -> list[Verdict]:
         """Return a warning if the error is not below that of PCA; a linear autoencoder may exceed it a little."""
         limit = self.pca_error_ * (1.0 if self.hidden_sizes_ else 1.0 + _LINEAR_TOLERANCE)
         if self.error_ < limit or (not self.hidden_sizes_ and self.error_ == limit):
             return []
         rows = f"{self.n_validation_:,} held-out rows" if self.n_validation_ else "the rows of the fit"
-        return [
+        text = (
             f"Autoencoder: it loses {self.error_:.1%} of the variance of {rows}, and PCA with as many components "
             f"{self.pca_error_:.1%}. Prefer PCA, or pass more rows or other numbers of units per hidden layer (hidden_sizes)."
-        ]
+        )
+        return [Verdict("TZ402", text)]
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""
@@ -413,17 +415,17 @@ def _fits(network: Network, encoder: TableEncoder) -> bool:
     return network.weights[0].shape[1] == len(network.biases[-1]) == encoder.n_coordinates
 
 
-def _training_warnings(training: Training, settings: TrainingSettings) -> list[str]:
+def _training_warnings(training: Training, settings: TrainingSettings) -> list[Verdict]:
     """Return warnings of a training that did not converge, or diverged at first."""
-    warnings, n_epochs = [], len(training.curve)
+    texts, n_epochs = [], len(training.curve)
     if training.n_diverged:
-        warnings.append(
+        texts.append(
             f"Autoencoder: training diverged in {training.n_diverged:,} of {n_epochs:,} epochs, and continued with a smaller "
             f"learning rate. Lower the learning rate {settings.learning_rate:g} (learning_rate)."
         )
     if not training.converged:
-        warnings.append(
+        texts.append(
             f"Autoencoder: not converged after {n_epochs:,} epochs: the loss of the held-out rows may decrease further. Raise "
             "the number of epochs (max_epochs)."
         )
-    return warnings
+    return [Verdict("TZ501", text) for text in texts]

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import ConvergenceWarning
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
@@ -17,7 +16,7 @@ from tamiz.reduction.classical.extension import Extension
 from tamiz.reduction.classical.scaling import ClassicalSolution, scale_coordinates, scale_distances
 from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
@@ -225,20 +224,21 @@ class ClassicalMDS(Reducer):
 
     def _warn_about_solution(self, solution: ClassicalSolution) -> None:
         """Warn about missing convergence, zero coordinates and negative eigenvalues."""
-        warn_user((f"ClassicalMDS: {sentence}" for sentence in solution.warnings), ConvergenceWarning)
+        warn_user(one.with_sentence(f"ClassicalMDS: {one}") for one in solution.warnings)
         k, largest = len(self.eigenvalues_), float(self.eigenvalues_[0])
         positive = int((self.eigenvalues_ > 0).sum())
         if positive < k:
             ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
-            warn_user([f"ClassicalMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."])
+            warn(
+                "TZ403", f"ClassicalMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."
+            )
         if self.correction is None and not self.is_euclidean_:
             share = format_negative_share(self.negative_share_, self.negative_share_error_)
-            warn_user(
-                [
-                    f"ClassicalMDS: the distances are not Euclidean: {share} of the sum of absolute eigenvalues is negative "
-                    f"(smallest {self.smallest_eigenvalue_:.4g}, largest {largest:.4g}), and the coordinates do not show this "
-                    "part. correction='cailliez' or correction='lingoes' makes them Euclidean."
-                ]
+            warn(
+                "TZ402",
+                f"ClassicalMDS: the distances are not Euclidean: {share} of the sum of absolute eigenvalues is negative "
+                f"(smallest {self.smallest_eigenvalue_:.4g}, largest {largest:.4g}), and the coordinates do not show this "
+                "part. correction='cailliez' or correction='lingoes' makes them Euclidean.",
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.independent.gaussianity import contrast, gaussian_p_values
 from tamiz.reduction.independent.solvers import SOLVERS, Solution, random_rotation, solve
@@ -22,7 +22,7 @@ from tamiz.reduction.principal.sparse_table import SparseTableRows
 from tamiz.reduction.principal.table_rows import TableRows
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import list_names, warn_user
+from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_positive
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
@@ -267,7 +267,7 @@ class ICA(Reducer):
                 if self.n_iter_ >= self.max_iter
                 else "Rounding allows no further step: raise the tolerance (tol)"
             )
-            warn_user([f"{reached}, and the tolerance is {self.tol:g}. {advice}."], ConvergenceWarning)
+            warn("TZ501", f"{reached}, and the tolerance is {self.tol:g}. {advice}.")
         gaussian = [
             name for name, p in zip(self.axis_names_, self.gaussian_p_values_, strict=True) if p > GAUSSIAN_LEVEL
         ]
@@ -279,11 +279,10 @@ class ICA(Reducer):
             if len(gaussian) > 1
             else "the other components determine its direction"
         )
-        warn_user(
-            [
-                f"ICA: {named} cannot be distinguished from Gaussian noise (p-value above {GAUSSIAN_LEVEL:g}): "
-                f"{consequence}."
-            ]
+        warn(
+            "TZ403",
+            f"ICA: {named} cannot be distinguished from Gaussian noise (p-value above {GAUSSIAN_LEVEL:g}): "
+            f"{consequence}.",
         )
 
     def stability(self, n_starts: int = 20, *, random_state: Seed = None) -> ComponentStability:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import ConvergenceWarning
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import KNearest
@@ -21,7 +20,7 @@ from tamiz.reduction.classical.geodesics import GeodesicExtension, GeodesicScali
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
@@ -250,13 +249,13 @@ class Isomap(GraphReducer):
 
     def _warn_about_solution(self, parts: Sequence[GeodesicScaling]) -> None:
         """Warn about missing convergence, and about zero coordinates in the largest component."""
-        warn_user((f"Isomap: {sentence}" for part in parts for sentence in part.warnings), ConvergenceWarning)
+        warn_user(one.with_sentence(f"Isomap: {one}") for part in parts for one in part.warnings)
         values = max(parts, key=lambda part: len(part.embedding)).eigenvalues
         positive = int((values > 0).sum())
         if positive < len(values):
             ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
             rest = len(values) - positive
-            warn_user([f"Isomap: {positive:,} {ones} above 0, and the other {rest:,} coordinates are 0."])
+            warn("TZ403", f"Isomap: {positive:,} {ones} above 0, and the other {rest:,} coordinates are 0.")
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

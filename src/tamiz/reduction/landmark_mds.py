@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import ConvergenceWarning
 from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder
@@ -29,7 +28,7 @@ from tamiz.reduction.landmarks import (
 from tamiz.reduction.sampled_stress import SampledPairs
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
@@ -229,20 +228,21 @@ class LandmarkMDS(Reducer):
 
     def _warn_about_solution(self, solution: ClassicalSolution) -> None:
         """Warn about missing convergence, zero coordinates and negative eigenvalues."""
-        warn_user((f"LandmarkMDS: {sentence}" for sentence in solution.warnings), ConvergenceWarning)
+        warn_user(one.with_sentence(f"LandmarkMDS: {one}") for one in solution.warnings)
         k, largest = len(solution.eigenvalues), float(solution.eigenvalues[0])
         positive = int((solution.eigenvalues > 0).sum())
         if positive < k:
             ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
-            warn_user([f"LandmarkMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."])
+            warn(
+                "TZ403", f"LandmarkMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."
+            )
         if solution.smallest_eigenvalue < -self._landmark_dissimilarities.rounding_tolerance * largest:
             about = "about " if solution.negative_share.error else ""
-            warn_user(
-                [
-                    f"LandmarkMDS: the distances of the landmarks are not Euclidean: {about}"
-                    f"{100 * solution.negative_share.value:.3g} % of the sum of absolute eigenvalues is negative (smallest "
-                    f"{solution.smallest_eigenvalue:.4g}, largest {largest:.4g}), and the coordinates do not show this part."
-                ]
+            warn(
+                "TZ402",
+                f"LandmarkMDS: the distances of the landmarks are not Euclidean: {about}"
+                f"{100 * solution.negative_share.value:.3g} % of the sum of absolute eigenvalues is negative (smallest "
+                f"{solution.smallest_eigenvalue:.4g}, largest {largest:.4g}), and the coordinates do not show this part.",
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:

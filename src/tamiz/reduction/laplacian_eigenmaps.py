@@ -16,7 +16,7 @@ from tamiz.graphs.laplacian import LAPLACIAN_KINDS
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.spectral import smallest_eigenpairs
@@ -234,10 +234,9 @@ def _warn_of_coincident_rows(embedding: Floats, graph: Graph, numbers: NDArray[n
     if counts[most] < max(_MIN_COINCIDENT, _MIN_COINCIDENT_SHARE * len(rows)):
         return
     row = rows[first[most]] if numbers is None else numbers[rows[first[most]]]
-    warn_user(
-        [
-            f"LaplacianEigenmaps: {counts[most]:,} different rows have the same coordinates up to rounding, the first is row "
-            f"{row}: these coordinates only separate them from other rows. Raise n_components, or use fewer neighbours or "
-            "disconnected='per_component'."
-        ]
+    warn(
+        "TZ402",
+        f"LaplacianEigenmaps: {counts[most]:,} different rows have the same coordinates up to rounding, the first is row "
+        f"{row}: these coordinates only separate them from other rows. Raise n_components, or use fewer neighbours or "
+        "disconnected='per_component'.",
     )

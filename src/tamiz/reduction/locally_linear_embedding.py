@@ -25,7 +25,7 @@ from tamiz.reduction.layouts.affinities import shortest_edges
 from tamiz.reduction.local_linear.alignment import METHODS, alignment_matrix, least_neighbors
 from tamiz.reduction.local_linear.neighborhoods import gram_function, reconstruction_weights
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
 from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.spectral.semidefinite import smallest_semidefinite_eigenpairs
@@ -351,12 +351,11 @@ def _eigenvectors_by_component(
                 undetermined.append(found)
     if undetermined:
         first = undetermined[0]
-        warn_user(
-            [
-                f"LocallyLinearEmbedding: the coordinates are not determined. The eigenvalue {first.values[-1]:.2g} of the last "
-                f"and {first.next_value:.2g} of the following one differ by less than the rounding error {first.rounding:.2g}. "
-                "Change the number of neighbours, or use another method."
-            ]
+        warn(
+            "TZ403",
+            f"LocallyLinearEmbedding: the coordinates are not determined. The eigenvalue {first.values[-1]:.2g} of the last "
+            f"and {first.next_value:.2g} of the following one differ by less than the rounding error {first.rounding:.2g}. "
+            "Change the number of neighbours, or use another method.",
         )
     return embedding, values, residuals
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.exceptions import DataError
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder, row_numbers
 from tamiz.reduction.base import Reducer
@@ -37,7 +37,7 @@ from tamiz.reduction.majorization.transformations import DisparityCurve
 from tamiz.reduction.out_of_sample_stress import FittedMap, MappedRows
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
@@ -292,22 +292,19 @@ class MDS(Reducer):
         """Warn about missing convergence and a degenerate map."""
         if not self.converged_ and self.stress_**2 > NEAR_ZERO_STRESS:
             share = 1 - (self.stress_history_[-1] / self.stress_history_[-2]) ** 2
-            warn_user(
-                [
-                    f"MDS: not converged after {max_iter:,} iterations; the last one lowered the squared stress by "
-                    f"a share of {share:.1g}. Raise the number of iterations (max_iter) or the tolerance (tol)."
-                ],
-                ConvergenceWarning,
+            warn(
+                "TZ501",
+                f"MDS: not converged after {max_iter:,} iterations; the last one lowered the squared stress by "
+                f"a share of {share:.1g}. Raise the number of iterations (max_iter) or the tolerance (tol).",
             )
         if self.kind_ == "ordinal" and self.stress_ < _DEGENERATE_STRESS:
             points = self.embedding_ / self._unit
             n_places = len(np.unique(np.round(points / (_DEGENERATE_TOLERANCE * float(np.abs(points).max()))), axis=0))
             if n_places <= max(3, self.embedding_.shape[1] + 1) < len(points):
-                warn_user(
-                    [
-                        f"MDS: the ordinal map is degenerate: its {len(points):,} points coincide with {n_places} places. Use "
-                        "interval or metric MDS (kind='interval' or kind='metric')."
-                    ]
+                warn(
+                    "TZ402",
+                    f"MDS: the ordinal map is degenerate: its {len(points):,} points coincide with {n_places} places. Use "
+                    "interval or metric MDS (kind='interval' or kind='metric').",
                 )
 
     @property
@@ -377,4 +374,4 @@ def _check_dissimilarities_differ(pairs: CondensedPairs, kind: str) -> None:
     fact = f"All dissimilarities are equal, {float(known[0]) * pairs.unit:.6g}"
     if kind != "metric":
         raise DataError(f"{fact}, so that kind={kind!r} is undefined. Use kind='metric' or other dissimilarities.")
-    warn_user([f"MDS: {fact}, so that the positions on the map have no meaning."])
+    warn("TZ210", f"MDS: {fact}, so that the positions on the map have no meaning.")

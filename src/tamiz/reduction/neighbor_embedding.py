@@ -19,7 +19,7 @@ from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.graph_reducer import GraphReducer
 from tamiz.reduction.layouts.descent import Callback, Descent
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
@@ -78,11 +78,10 @@ class NeighborEmbedding(GraphReducer):
         check_memory(float(_BYTES_PER_EDGE) * n * n_neighbors, f"The {n_neighbors:,} neighbours of {n:,} rows", advice)
         graph = self._read_graph(X, y, quietly=True)
         if len(graph.components) > 1:
-            warn_user(
-                [
-                    f"{type(self).__name__}: the graph falls into {graph.components.describe(row_numbers(X))}. The map "
-                    "separates them, and distances between them have no meaning."
-                ]
+            warn(
+                "TZ401",
+                f"{type(self).__name__}: the graph falls into {graph.components.describe(row_numbers(X))}. The map "
+                "separates them, and distances between them have no meaning.",
             )
         return graph
 

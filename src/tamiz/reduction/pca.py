@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import compress
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,8 +30,9 @@ from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis, Parall
 from tamiz.reduction.principal.sparse_table import SparseTableRows
 from tamiz.reduction.principal.table_rows import TableRows
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import list_names, warn_user
+from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import check_features as compare_columns
 from tamiz.sources.feature_checks import record_features
@@ -221,7 +223,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         self.noise_variance_ = found.noise_variance(max(rows.n_rows, rows.total_weight))
         self._unread_rows = (rows.source, X, rows.weights())
         warn_user(rows.collect_warnings())
-        warn_user(_constant_column_warnings(rows.encoder.names, rows.variances, standardize=self.standardize))
+        warn_user(_constant_column_warnings(rows.encoder, rows.variances, standardize=self.standardize))
         warn_user(decomposition_warnings(found, "" if rows.semidefinite else "; missing='iterative' avoids this"))
         if self.missing != "mean" and self.n_missing_:
             # Projections of incomplete rows have other moments, so that a later change of X could not be recognised.
@@ -349,7 +351,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         embedding = self._compute_embedding()
         if self._moments_differ(embedding, weight):
             text = "X was changed after fit, and embedding_ contains the coordinates of its present rows"
-            warn_user([f"PCA: {text}. Read embedding_ before X is changed, or fit again."])
+            warn("TZ205", f"PCA: {text}. Read embedding_ before X is changed, or fit again.")
         return embedding
 
     def _compute_embedding(self) -> NDArray[Any]:
@@ -462,12 +464,15 @@ def standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
     return np.where(variances > rounding_variance(variances, n_coordinates), np.sqrt(variances), np.inf)
 
 
-def _constant_column_warnings(names: list[str], variances: Floats, *, standardize: bool) -> list[str]:
+def _constant_column_warnings(encoder: CoordinateEncoder, variances: Floats, *, standardize: bool) -> list[Verdict]:
     """Return a warning about constant columns if they matter."""
-    constant = [name for name, variance in zip(names, variances, strict=True) if not variance > 0]
-    if len(constant) == len(names):
-        return ["PCA: all columns are constant, so that every component is 0."]
+    is_constant = ~(variances > 0)
+    constant = list(compress(encoder.names, is_constant))
+    columns = dict.fromkeys(compress(encoder.columns, is_constant))
+    if is_constant.all():
+        return [Verdict("TZ210", "PCA: all columns are constant, so that every component is 0.", columns)]
     if not constant or not standardize:
         return []
     verb = "is" if len(constant) == 1 else "are"
-    return [f"PCA: {list_names(constant)} {verb} constant and cannot be standardised; the coordinates are 0."]
+    text = f"PCA: {list_names(constant)} {verb} constant and cannot be standardised; the coordinates are 0."
+    return [Verdict("TZ210", text, columns)]

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.exceptions import DataError
 from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.extension import principal_axes_rotation
@@ -28,7 +28,7 @@ from tamiz.reduction.stochastic_descent import (
 )
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
@@ -207,13 +207,11 @@ class StochasticMDS(Reducer):
             decrease = descent.relative_decrease()
             self._set_fitted(X, (rows, encoder, sample, first), descent, pairs, decrease, tol)
         if not self.converged_:
-            warn_user(
-                [
-                    f"StochasticMDS: not converged after {n_rounds:,} rounds; a further step would lower the stress by "
-                    f"{100 * decrease:.2g} %, and the tolerance is {100 * tol:.2g} %. Raise the number of rounds "
-                    "(n_rounds) or the tolerance (tol)."
-                ],
-                ConvergenceWarning,
+            warn(
+                "TZ501",
+                f"StochasticMDS: not converged after {n_rounds:,} rounds; a further step would lower the stress by "
+                f"{100 * decrease:.2g} %, and the tolerance is {100 * tol:.2g} %. Raise the number of rounds "
+                "(n_rounds) or the tolerance (tol).",
             )
         return self
 

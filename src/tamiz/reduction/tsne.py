@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.neighbors.base import Neighbors
@@ -20,7 +20,7 @@ from tamiz.reduction.layouts.initialization import initial_layout
 from tamiz.reduction.neighbor_embedding import NeighborEmbedding
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_positive, check_real
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Number
@@ -195,11 +195,10 @@ class TSNE(NeighborEmbedding):
             n = self._count_rows(X)
             perplexity = self._check_perplexity(n)
             if self.perplexity is not None and perplexity < self.perplexity:
-                warn_user(
-                    [
-                        f"TSNE: perplexity={self.perplexity:g} is lowered to (n - 1) / 3 = {perplexity:.4g}, the largest for "
-                        f"{n:,} rows, because each row needs 3 perplexity neighbours."
-                    ]
+                warn(
+                    "TZ307",
+                    f"TSNE: perplexity={self.perplexity:g} is lowered to (n - 1) / 3 = {perplexity:.4g}, the largest for "
+                    f"{n:,} rows, because each row needs 3 perplexity neighbours.",
                 )
             graph = self._build_graph(X, y, n, "Lower perplexity.")
             if self.perplexity is None:
@@ -309,7 +308,7 @@ class TSNE(NeighborEmbedding):
                 f"the last {CHECK_INTERVAL} lowered the divergence by more than {_CONVERGED_DECREASE:.0%}. Raise the number "
                 "of iterations (n_iter), or continue (continue_fit)."
             )
-        warn_user([f"TSNE: not converged after {self.n_iter_:,} iterations: {reason}"], ConvergenceWarning)
+        warn("TZ501", f"TSNE: not converged after {self.n_iter_:,} iterations: {reason}")
 
     def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
         return place_rows(near, self.perplexity_, points)

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.spatial import ConvexHull, QhullError
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.kernels.edge_sampling import Epoch
@@ -26,7 +26,7 @@ from tamiz.reduction.layouts.supervision import intersect_target
 from tamiz.reduction.neighbor_embedding import NeighborEmbedding
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import list_names, warn_user
+from tamiz.runtime.user_warnings import list_names, warn
 from tamiz.runtime.validation import check_integer, check_positive, check_real
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
@@ -331,12 +331,10 @@ class UMAP(NeighborEmbedding):
         decrease = descent.further_decrease(tolerance)
         self.converged_: bool = decrease <= tolerance
         if not self.converged_:
-            warn_user(
-                [
-                    f"UMAP: not converged after {self.n_epochs_:,} epochs: {CHECK_EPOCHS} further ones lower the cross entropy by "
-                    f"{decrease:.1%}. Raise the number of epochs (n_epochs), or continue (continue_fit)."
-                ],
-                ConvergenceWarning,
+            warn(
+                "TZ501",
+                f"UMAP: not converged after {self.n_epochs_:,} epochs: {CHECK_EPOCHS} further ones lower the cross entropy by "
+                f"{decrease:.1%}. Raise the number of epochs (n_epochs), or continue (continue_fit).",
             )
 
     def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
@@ -384,11 +382,10 @@ class UMAP(NeighborEmbedding):
         places = np.asarray(self.embedding_, dtype=np.float64)
         if (outside := np.flatnonzero(_is_outside(z, places))).size:
             are = "point is" if outside.size == 1 else "points are"
-            warn_user(
-                [
-                    f"UMAP.inverse_transform: {outside.size:,} {are} outside the convex hull of the map, where no row was "
-                    f"fitted: {list_names(outside)}."
-                ]
+            warn(
+                "TZ504",
+                f"UMAP.inverse_transform: {outside.size:,} {are} outside the convex hull of the map, where no row was "
+                f"fitted: {list_names(outside)}.",
             )
         k, out = min(self.n_neighbors_, len(places)), np.empty((len(z), rows.shape[1]))
         with parallel.thread_session():
@@ -488,9 +485,8 @@ def _warn_of_isolated_rows(memberships: sparse.csr_array, numbers: NDArray[np.in
     alone = np.flatnonzero(np.diff(memberships.indptr) == 0)
     if alone.size:
         first = alone[0] if numbers is None else numbers[alone[0]]
-        warn_user(
-            [
-                f"UMAP: the target leaves {alone.size:,} of {memberships.shape[0]:,} rows without a neighbour, the first is row "
-                f"{first}; they stay where the initial layout has them. Lower target_weight."
-            ]
+        warn(
+            "TZ401",
+            f"UMAP: the target leaves {alone.size:,} of {memberships.shape[0]:,} rows without a neighbour, the first is row "
+            f"{first}; they stay where the initial layout has them. Lower target_weight.",
         )

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from tamiz.exceptions import ConvergenceWarning
 from tamiz.graphs.laplacian import Laplacian
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer, check_memory, check_real
 from tamiz.spectral.pencil import Pencil
 from tamiz.spectral.rayleigh_ritz import Basis, RitzPairs
@@ -192,12 +191,10 @@ def _warn_unconverged(residuals: Floats, values: Floats, tol: float, rounding: f
     if len(over):
         worst = over[np.argmax(residuals[over] / values[over])]
         others = "" if len(over) == 1 else f", the worst of {len(over)},"
-        warn_user(
-            [
-                f"An eigenvector of the Laplacian{others} has the residual {residuals[worst]:.2g}, above tol = {tol:g} times its "
-                f"eigenvalue {values[worst]:.6g}. The map is approximate; to accept this accuracy, use a larger tol."
-            ],
-            ConvergenceWarning,
+        warn(
+            "TZ501",
+            f"An eigenvector of the Laplacian{others} has the residual {residuals[worst]:.2g}, above tol = {tol:g} times its "
+            f"eigenvalue {values[worst]:.6g}. The map is approximate; to accept this accuracy, use a larger tol.",
         )
 
 

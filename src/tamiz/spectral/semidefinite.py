@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
-from tamiz.exceptions import ConvergenceWarning
 from tamiz.runtime.random import make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
 from tamiz.spectral.cholesky import SparseCholesky
 from tamiz.statistics.base import Floats
@@ -150,12 +149,10 @@ def _max_residuals(values: Floats, rounding: float, share: float) -> Floats:
 def _warn_unconverged(values: Floats, residuals: Floats, rounding: float, *, converged: bool) -> None:
     if not converged or (residuals > _max_residuals(values, rounding, _MAX_RESIDUAL)).any():
         worst = int(np.argmax(residuals))
-        warn_user(
-            [
-                f"An eigenvector has the residual {residuals[worst]:.2g} at the eigenvalue {values[worst]:.3g}: it has not "
-                "converged, and the map is approximate."
-            ],
-            ConvergenceWarning,
+        warn(
+            "TZ501",
+            f"An eigenvector has the residual {residuals[worst]:.2g} at the eigenvalue {values[worst]:.3g}: it has not "
+            "converged, and the map is approximate.",
         )
 
 

@@ -117,8 +117,9 @@ def test_a_covariance_of_no_table_is_reported():
 def test_a_pair_of_less_weight_than_two_rows_has_no_covariance():
     X = np.array([[1.0, 2.0], [2.0, np.nan], [4.0, 3.0], [np.nan, 1.0], [3.0, np.nan], [np.nan, 4.0]])
     weight = np.array([0.5, 1.0, 1.0, 1.0, 1.0, 1.0])
-    with pytest.warns(TamizWarning, match="fewer than two rows have both x0 and x1"):
+    with pytest.warns(TamizWarning, match="fewer than two rows have both x0 and x1") as told:
         pca = PCA(2, missing="pairwise").fit(X, sample_weight=weight)
+    assert told[0].message.args[0].columns == ("x0", "x1")
     np.testing.assert_array_equal(np.sort(np.abs(pca.components_).ravel()), [0, 0, 1, 1])
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import check_has_features, coordinate_moments
 from tamiz.sources.factory import align_to_schema
@@ -225,18 +226,19 @@ class TableEncoder:
         """Number of coordinates of a row."""
         return self.level_spans[-1].stop if self.levels else len(self.mean)
 
-    def merged_level_notes(self) -> list[str]:
+    def merged_level_notes(self) -> list[Verdict]:
         """Return a note on columns whose rarest levels are merged; empty if there are none."""
-        columns = [self.schema.columns[j].name for j in self.schema.categorical]
-        merged = [
-            f"{len(table.merged) - MAX_LEVELS + 1:,} of {len(table.merged):,} levels of {name}"
-            for name, table in zip(columns, self.levels, strict=True)
+        names = [self.schema.columns[j].name for j in self.schema.categorical]
+        merged = {
+            name: f"{len(table.merged) - MAX_LEVELS + 1:,} of {len(table.merged):,} levels of {name}"
+            for name, table in zip(names, self.levels, strict=True)
             if len(table.merged) > len(table.shares)
-        ]
+        }
         if not merged:
             return []
         more = f", and of {len(merged) - _MAX_NAMED_COLUMNS:,} more columns" if len(merged) > _MAX_NAMED_COLUMNS else ""
-        return [f"Autoencoder: the rarest levels are merged: {', '.join(merged[:_MAX_NAMED_COLUMNS])}{more}."]
+        listed = ", ".join(list(merged.values())[:_MAX_NAMED_COLUMNS])
+        return [Verdict("TZ203", f"Autoencoder: the rarest levels are merged: {listed}{more}.", merged)]
 
     def read(self, X: Any) -> Source:
         """Align new rows with the columns of the fit; unknown levels become missing, with a warning."""

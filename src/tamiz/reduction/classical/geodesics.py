@@ -20,6 +20,7 @@ from tamiz.reduction.dissimilarities import PrecomputedDissimilarities
 from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
+from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, Invariants, Number
 
@@ -120,8 +121,8 @@ class GeodesicScaling:
     residual_variances : ndarray of shape (k,)
         1 - R^2 of the geodesic distances between landmarks and rows and their distances in the first 1 to k coordinates.
     negative_share : NegativeShare
-    warnings : tuple of str
-        Warnings about convergence, one sentence each.
+    warnings : tuple of Verdict
+        Warnings about convergence.
     """
 
     extension: GeodesicExtension
@@ -129,7 +130,7 @@ class GeodesicScaling:
     eigenvalues: Floats
     residual_variances: Floats
     negative_share: NegativeShare
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Verdict, ...] = ()
 
     @classmethod
     def fit(cls, paths: ShortestPaths, rows: RowIndices, landmarks: RowIndices, k: int) -> GeodesicScaling:

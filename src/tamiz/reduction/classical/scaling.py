@@ -13,6 +13,7 @@ from tamiz.reduction.classical.inner_products import InnerProducts, SquaredDista
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.krylov import LeadingEigenpairs, Quadrature, leading_eigenpairs, power_of_two
 from tamiz.runtime.validation import check_memory
+from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Floats
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 
@@ -94,8 +95,8 @@ class ClassicalSolution:
     negative_share : NegativeShare
     additive_constant : float
         The constant of the correction.
-    warnings : tuple of str
-        Warnings about convergence, one sentence each.
+    warnings : tuple of Verdict
+        Warnings about convergence.
     """
 
     extension: Extension
@@ -106,7 +107,7 @@ class ClassicalSolution:
     smallest_eigenvalue: float
     negative_share: NegativeShare
     additive_constant: float = 0.0
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Verdict, ...] = ()
 
     @property
     def goodness_of_fit(self) -> Floats:
@@ -168,15 +169,19 @@ def scale_distances(
 
     `tol` is the residual norm, relative to the largest eigenvalue, at which products end. A warning reports residuals above 1e-6.
     """
-    squares, constant, warnings = SquaredDistances.uncorrected(dissimilarities), 0.0, []
+    squares, constant = SquaredDistances.uncorrected(dissimilarities), 0.0
+    warnings: list[Verdict] = []
     B = InnerProducts(dissimilarities, squares)
     top, found = _decompose(B, k, tol)
     if correction is not None and top.smallest_value < -dissimilarities.rounding_tolerance * top.values[0]:
         added = CORRECTIONS[correction](dissimilarities, B, B.n <= _MAX_DENSE_ROWS, top.smallest_value)
         if added.residual > added.tolerance:
             warnings.append(
-                f"the additive constant {added.value:.6g} did not converge: an eigenvector has the residual "
-                f"{added.residual:.2g}, above the tolerance {added.tolerance:.2g}."
+                Verdict(
+                    "TZ501",
+                    f"the additive constant {added.value:.6g} did not converge: an eigenvector has the residual "
+                    f"{added.residual:.2g}, above the tolerance {added.tolerance:.2g}.",
+                )
             )
         constant, squares = added.value, added.squared_distances
         B = InnerProducts(dissimilarities, squares)
@@ -184,7 +189,10 @@ def scale_distances(
     worst = float(top.residuals.max())
     if worst > _TOL * max(abs(float(top.values[0])), abs(top.smallest_value)):
         warnings.append(
-            f"an eigenvector did not converge: its residual is {worst:.2g}, and the largest eigenvalue {top.values[0]:.4g}."
+            Verdict(
+                "TZ501",
+                f"an eigenvector did not converge: its residual is {worst:.2g}, and the largest eigenvalue {top.values[0]:.4g}.",
+            )
         )
     values = _zero_rounding(top.values, top.smallest_value)
     # Gower's formula y = 1/2 L^-1 Z' (r - d^2), with Z = V L^1/2 and the row means r of d^2, reproduces the training rows.

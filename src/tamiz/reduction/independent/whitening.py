@@ -12,7 +12,7 @@ from tamiz.reduction.principal.base import CentredRows
 from tamiz.reduction.principal.decomposition import PrincipalComponents, decompose
 from tamiz.reduction.principal.parallel_analysis import IndependentColumns, compare_with_null
 from tamiz.runtime.random import make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.statistics.base import Floats
 
@@ -101,10 +101,9 @@ def _count_components(rows: CentredRows, found: PrincipalComponents, *, standard
     drawn = null.draw_eigenvalues(len(found.variances), n_draws, make_rng(0))
     n = compare_with_null(found.variances, drawn, None).n_components
     if n == 0:
-        warn_user(
-            [
-                "ICA: no principal component has more variance than in tables of independent columns, so that one component "
-                "is kept. Set n_components to keep more."
-            ]
+        warn(
+            "TZ302",
+            "ICA: no principal component has more variance than in tables of independent columns, so that one component "
+            "is kept. Set n_components to keep more.",
         )
     return max(n, 1)

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
@@ -36,6 +37,11 @@ class CoordinateEncoder(ABC):
     def table_schema(self) -> Schema | None:
         """Return the schema of the fit, None if the input was not a table."""
         return None
+
+    @property
+    def columns(self) -> list[str]:
+        """The column of every coordinate."""
+        return self.names
 
     @abstractmethod
     def read(self, X: Any) -> Any:
@@ -95,7 +101,7 @@ class CentredRows(ABC):
     def variances(self) -> Floats:
         """The variance of every coordinate."""
 
-    def collect_warnings(self) -> list[str]:
+    def collect_warnings(self) -> list[Verdict]:
         """Return warnings about the encoding of the rows."""
         return []
 

@@ -12,6 +12,7 @@ from scipy import linalg
 from tamiz.reduction.krylov import leading_eigenpairs
 from tamiz.reduction.principal.base import CentredRows
 from tamiz.runtime.validation import check_integer, check_memory
+from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
@@ -182,17 +183,24 @@ def _fix_signs(components: PrincipalComponents) -> PrincipalComponents:
     )
 
 
-def decomposition_warnings(components: PrincipalComponents, advice: str = "") -> list[str]:
+def decomposition_warnings(components: PrincipalComponents, advice: str = "") -> list[Verdict]:
     """Return warnings about negative eigenvalues and large residuals of a decomposition."""
-    warnings, largest = [], float(components.variances[0])
+    warnings: list[Verdict] = []
+    largest = float(components.variances[0])
     if components.smallest_eigenvalue < -_EIGENVALUE_TOLERANCE * largest:
         warnings.append(
-            f"PCA: the covariance is not positive semidefinite (smallest eigenvalue {components.smallest_eigenvalue:.3g}), so that "
-            f"ratios of explained variance may sum to more than 1. Negative variances are set to 0{advice}."
+            Verdict(
+                "TZ402",
+                f"PCA: the covariance is not positive semidefinite (smallest eigenvalue {components.smallest_eigenvalue:.3g}), so "
+                f"that ratios of explained variance may sum to more than 1. Negative variances are set to 0{advice}.",
+            )
         )
     worst = float(components.residuals.max(initial=0.0))
     if worst > _LARGE_RESIDUAL * largest:
         warnings.append(
-            f"PCA: a component did not converge: its residual is {worst:.2g}, and the largest variance {largest:.4g}."
+            Verdict(
+                "TZ501",
+                f"PCA: a component did not converge: its residual is {worst:.2g}, and the largest variance {largest:.4g}.",
+            )
         )
     return warnings

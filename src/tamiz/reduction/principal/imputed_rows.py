@@ -14,6 +14,7 @@ from tamiz.reduction.principal.base import CentredRows
 from tamiz.reduction.principal.table_rows import TableCoordinateEncoder, TableRows
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.validation import check_memory
+from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Floats
 
 # Values per task.
@@ -81,13 +82,16 @@ class ImputedRows(CentredRows):
         """The variance of every coordinate after imputation."""
         return np.asarray((self._weighted_values**2).sum(axis=0)) / (self.total_weight - 1)
 
-    def collect_warnings(self) -> list[str]:
+    def collect_warnings(self) -> list[Verdict]:
         """Return warnings on excluded columns, and on an imputation that did not converge."""
         warnings = self._table.collect_warnings()
         if not self.imputation.converged:
             warnings.append(
-                f"PCA: the missing values did not converge in {self.imputation.n_steps:,} steps; the last one moved them by "
-                f"{self.imputation.change:.1g} of their size. Fewer components are easier to find."
+                Verdict(
+                    "TZ501",
+                    f"PCA: the missing values did not converge in {self.imputation.n_steps:,} steps; the last one moved them by "
+                    f"{self.imputation.change:.1g} of their size. Fewer components are easier to find.",
+                )
             )
         return warnings
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.exceptions import DataError
 from tamiz.reduction.principal.base import CoordinateEncoder
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
 from tamiz.sources.feature_checks import check_features
 from tamiz.statistics.base import Floats
@@ -90,11 +90,10 @@ class LikelihoodMixin:
             )
         along, beside, which = self._model_variances()
         if which:
-            warn_user(
-                [
-                    f"PCA: {which} no variance but rounding, and the likelihood of rows has no limit; it is computed with what "
-                    "rounding leaves. Take fewer components, or leave columns out that others determine."
-                ]
+            warn(
+                "TZ504",
+                f"PCA: {which} no variance but rounding, and the likelihood of rows has no limit; it is computed with what "
+                "rounding leaves. Take fewer components, or leave columns out that others determine.",
             )
         constant = float(np.log(2.0 * np.pi * np.append(along, beside)).sum())
         with parallel.thread_session():

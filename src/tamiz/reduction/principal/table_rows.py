@@ -15,7 +15,8 @@ from scipy import linalg
 from tamiz.kernels.matrix_products import multiply_indicators, multiply_indicators_transposed, project_rows
 from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import ImputationNote, warn_user
+from tamiz.runtime.user_warnings import ImputationNote, warn
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import (
     INDICATOR_MEANS,
@@ -81,6 +82,12 @@ class TableCoordinateEncoder(CoordinateEncoder):
         return self.encoding.names
 
     @property
+    def columns(self) -> list[str]:
+        """The column of every coordinate."""
+        levels = (one.column for one in self.encoding.indicators for _ in range(one.n_levels))
+        return [self.schema.columns[j].name for j in (*self.encoding.numeric, *levels)]
+
+    @property
     def mean(self) -> Floats:  # type: ignore[override]
         """The centre."""
         return self.encoding.centre
@@ -108,11 +115,13 @@ class TableCoordinateEncoder(CoordinateEncoder):
     def read(self, X: Any) -> Source:
         """Align new rows with the columns of the fit; warn about missing values and unknown levels that count as the mean."""
         rows = align_to_schema(X, self.schema)
-        n = sum(rows.schema.columns[j].n_missing for j in rows.schema.used.tolist())
+        incomplete = [one for one in map(rows.schema.columns.__getitem__, rows.schema.used.tolist()) if one.n_missing]
+        n = sum(column.n_missing for column in incomplete)
         if n and self.fill:
             values = "missing value or unknown level" if n == 1 else "missing values or unknown levels"
             verb = "counts" if n == 1 else "count"
-            warn_user([f"{self.method}: {n:,} {values} of new rows {verb} as the mean of the column."])
+            text = f"{self.method}: {n:,} {values} of new rows {verb} as the mean of the column."
+            warn("TZ207", text, [column.name for column in incomplete])
         return rows
 
     def coordinates(self, rows: Source) -> Iterator[Floats]:
@@ -276,7 +285,7 @@ class TableRows(CentredRows):
             return np.asarray(self._pairwise_covariance[0].diagonal()) / self.encoding.scale**2
         return self._moments.squared_deviations / self.encoding.scale**2 / (self._moments.total_weight - 1)
 
-    def collect_warnings(self) -> list[str]:
+    def collect_warnings(self) -> list[Verdict]:
         """Return notes on excluded columns and the treatment of missing values."""
         warnings = list(self.source.schema.excluded_column_notes)
         if self.n_missing and self._missing == "mean":
@@ -290,10 +299,12 @@ class TableRows(CentredRows):
             apart = np.argwhere(self._pairwise_covariance[1] < 2)
             if len(apart):
                 i, j = apart[0].tolist()
-                warnings.append(
+                text = (
                     f"{self._method}: fewer than two rows have both {self.encoding.names[i]} and "
                     f"{self.encoding.names[j]}; the covariance of such pairs is set to 0."
                 )
+                owners = self.encoder.columns
+                warnings.append(Verdict("TZ307", text, dict.fromkeys(owners[k] for k in np.unique(apart).tolist())))
         return warnings
 
     def covariance(self) -> Floats:
