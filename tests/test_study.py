@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, make_blobs
+from tests.sentences import sentences
 
 import tamiz
 from tamiz import RankSelector, SubsetSelector, open_source, selection_report
@@ -189,13 +190,13 @@ def test_an_assessment_that_takes_long_is_left_out_and_reported_unless_it_is_ask
     monkeypatch.setattr("tamiz.selection.permutation_null._DEFAULT_PERMUTATIONS", 3)
     result = study(source, assess=None, **usual).to_dict()
     assert result["assessment"] is None
-    (told,) = [w for w in result["warnings"] if w.startswith("The search was not repeated inside folds: 6 ")]
+    (told,) = [w for w in sentences(result) if w.startswith("The search was not repeated inside folds: 6 ")]
     assert told.endswith(" s take more than 0 s. Ask for it with assess=True (--assess).")
     assert result["recommendation"] is None
-    assert any(w.startswith("Selections were not compared: 6 searches of ") for w in result["warnings"])
+    assert any(w.startswith("Selections were not compared: 6 searches of ") for w in sentences(result))
     asked = study(source, assess=True, **usual).to_dict()
     assert len(asked["assessment"]["null"]["merits"]) == 3
-    assert not any("searched for again" in w for w in asked["warnings"])
+    assert not any("searched for again" in w for w in sentences(asked))
 
 
 def test_an_assessment_that_cannot_be_made_is_reported_and_one_that_was_asked_for_is_an_error():
@@ -204,7 +205,7 @@ def test_an_assessment_that_cannot_be_made_is_reported_and_one_that_was_asked_fo
     result = study(X, y, groups=groups, relevances=[], maps=[], assess=None).to_dict()
     assert result["subset"]["columns"] == ["a"]
     assert result["assessment"] is None
-    (told,) = [w for w in result["warnings"] if w.startswith("The comparison of selections was not computed: ")]
+    (told,) = [w for w in sentences(result) if w.startswith("The comparison of selections was not computed: ")]
     with pytest.raises(DataError, match=re.escape(told.partition(": ")[2])):
         study(X, y, groups=groups, relevances=[], maps=[], assess=True)
     with pytest.raises(DataError, match=r"^assess=True .* the table has no target"):
@@ -226,7 +227,7 @@ def test_dates_take_part_by_their_parts_and_the_script_repeats_it():
             "when (weekday)",
             "when (hour)",
         }
-        assert any("sorted by 'when'" in sentence for sentence in result["warnings"])
+        assert any("sorted by 'when'" in sentence for sentence in sentences(result))
         columns = {column["name"]: column for column in result["table"]["columns"]}
         assert "are used instead" in columns["when"]["exclusion"]
         assert columns["when (weekday)"]["kind_suggestion"] is None
@@ -251,7 +252,7 @@ def test_a_group_counts_as_one_row_where_the_target_is_constant_per_group_and_th
     assert all(by_rows["ranking"]["cut_points"][name] for name in "abcdef")
     assert by_groups["ranking"]["cut_points"] == {name: [] for name in "abcdef"}
     assert by_groups["subset"]["columns"] == []
-    (told,) = [sentence for sentence in by_groups["warnings"] if "each group counts once" in sentence]
+    (told,) = [sentence for sentence in sentences(by_groups) if "each group counts once" in sentence]
     assert "40 groups" in told
     selected = RankSelector(InformationGain()).fit(open_source(X, ill, groups=who))
     assert by_groups["ranking"]["scores"]["information_gain"] == selected.scores_.tolist()
@@ -433,16 +434,16 @@ def test_a_frame_and_a_source_give_the_numbers_of_the_file_and_the_graph_is_buil
 
 
 def test_warnings_are_in_the_result_once(found):
-    assert len(set(found["warnings"])) == len(found["warnings"])
-    assert sum("missing values" in sentence for sentence in found["warnings"]) == 1
-    assert any("species" in sentence and "3 classes" in sentence for sentence in found["warnings"])
+    assert len(set(sentences(found))) == len(sentences(found))
+    assert sum("missing values" in sentence for sentence in sentences(found)) == 1
+    assert any("species" in sentence and "3 classes" in sentence for sentence in sentences(found))
 
 
 def test_rows_without_a_target_are_reported(penguins):
     frame = penguins.assign(species=penguins["species"].where(np.arange(344) % 50 > 0))
     result = study(frame, "species", maps=["pca"]).to_dict()
     assert (result["table"]["n_rows"], result["table"]["n_rows_used"]) == (344, 337)
-    assert any("7 rows without a target were left out" in sentence for sentence in result["warnings"])
+    assert any("7 rows without a target were left out" in sentence for sentence in sentences(result))
     assert result["maps"][0]["rows"] == [k for k in range(344) if k % 50 > 0]
 
 
@@ -703,7 +704,7 @@ def test_the_same_class_graph_ranks_as_fishers_score_and_has_no_map():
     F = fisher_score(iris.data, iris.target)
     np.testing.assert_allclose(result["ranking"]["scores"]["laplacian_score"], F / (1 + F), rtol=1e-12)
     assert [drawn["id"] for drawn in result["maps"]] == ["pca", "mds:metric", "mds:ordinal"]
-    assert any(told.startswith("No map is drawn on the graph: ") for told in result["warnings"])
+    assert any(told.startswith("No map is drawn on the graph: ") for told in sentences(result))
     facts = result["graph"]
     assert (facts["n_edges"], facts["components"]) == (3 * 50 * 49 / 2, {"n": 3, "sizes": [50, 50, 50]})
     assert (facts["by_class"], facts["n_joining_edges"], facts["parameters"]) == (True, None, "")
@@ -743,8 +744,8 @@ def test_a_graph_in_pieces_is_reported_and_joined_for_its_map():
     result = study(X, maps=["laplacian-eigenmaps", "umap"]).to_dict()
     assert result["graph"]["components"] == {"n": 3, "sizes": [60, 40, 30]}
     assert result["graph"]["n_joining_edges"] == 2
-    assert any("falls into 3 components of 60, 40 and 30 rows" in told for told in result["warnings"])
-    assert any("2 edges of lengths" in told and "3 components" in told for told in result["warnings"])
+    assert any("falls into 3 components of 60, 40 and 30 rows" in told for told in sentences(result))
+    assert any("2 edges of lengths" in told and "3 components" in told for told in sentences(result))
     assert len(result["maps"][-1]["points"]) == 130
 
 
@@ -768,7 +769,7 @@ def test_a_study_of_equal_rows_goes_on_without_a_graph_and_states_the_reason():
     result = study(EQUAL).to_dict()
     assert result["graph"] is None
     assert any(
-        told.startswith("The graph of the rows is left out: All 20 rows are equal") for told in result["warnings"]
+        told.startswith("The graph of the rows is left out: All 20 rows are equal") for told in sentences(result)
     )
     assert list(result["ranking"]["scores"]) == ["entropy", "variance"]
     assert [drawn["id"] for drawn in result["maps"]] == ["pca"]
@@ -786,7 +787,7 @@ def test_a_study_without_a_usable_column_states_what_was_left_out():
     frame = pd.DataFrame({"id": [f"r{i}" for i in range(30)], "empty": [None] * 30})
     result = study(frame).to_dict()
     assert (result["graph"], result["maps"]) == (None, [])
-    assert any(told.startswith("PCA is left out: No column can be used") for told in result["warnings"])
+    assert any(told.startswith("PCA is left out: No column can be used") for told in sentences(result))
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -810,7 +811,7 @@ def test_a_numeric_target_with_too_few_rows_for_the_default_search_is_studied_wi
     assert (found["subset"], found["recommendation"], found["assessment"]) == (None, None, None)
     assert (
         f"The subset of columns is left out: The table has {n} rows; cross-validation needs at least 4."
-        in found["warnings"]
+        in sentences(found)
     )
     # A requested search, or its evaluation, is an error.
     with pytest.raises(DataError, match=f"^The table has {n} rows; cross-validation needs at least 4"):
@@ -880,7 +881,7 @@ def test_a_long_table_is_joined_by_a_sample_that_the_seed_decides(long_table):
     assert first["ranking"]["scores"] != other["ranking"]["scores"]
     assert first["graph"]["n_rows"] == 250
     told = "The graph joins 250 of the 600 rows, drawn at random. A graph that is requested (graph=, --graph) joins all rows."
-    assert told in first["warnings"]
+    assert told in sentences(first)
     pca, *on_graph = first["maps"]
     for drawn in on_graph:
         assert pca["rows"] == drawn["rows"] == sorted(set(pca["rows"]))
@@ -898,7 +899,7 @@ def test_of_rows_of_many_levels_fewer_are_joined(long_table, monkeypatch):
     assert any(
         "The graph joins 200 of the 600 rows, drawn at random: a row has 45 numbers, an indicator for every level"
         in told
-        for told in result["warnings"]
+        for told in sentences(result)
     )
     # Never fewer than the maps draw.
     monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_VALUES", 45)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import spatial
 from sklearn.datasets import make_swiss_roll
+from tests.sentences import sentences
 
 import tamiz
 from tamiz import open_source
@@ -343,7 +344,7 @@ def test_a_map_without_quality_is_reported_and_the_others_have_theirs(source):
     result = study(source, relevances=[], maps=[Flat(), PCA()]).to_dict()
     assert any(
         told.startswith("The quality of Flat is left out: All rows of the embedding have the same coordinates")
-        for told in result["warnings"]
+        for told in sentences(result)
     )
     judged = result["quality"]
     assert all(measure["values"][0] is None and measure["values"][1] is not None for measure in judged["measures"])
@@ -357,7 +358,7 @@ def test_a_map_without_quality_is_reported_and_the_others_have_theirs(source):
 def test_without_any_quality_there_is_no_card():
     result = study(pd.DataFrame({"a": [1.0] * 20, "b": [2.0] * 20})).to_dict()
     assert result["quality"] is None
-    left_out = [told.partition(":")[0] for told in result["warnings"] if "left out" in told]
+    left_out = [told.partition(":")[0] for told in sentences(result) if "left out" in told]
     assert left_out == [
         "The graph of the rows is left out",
         "Metric MDS is left out",
@@ -371,7 +372,7 @@ def test_a_weighted_table_has_no_maps_of_pairs_and_states_the_reason(source):
     result = study(weighted, relevances=[]).to_dict()
     assert list(by_id(result)) == ["pca", "laplacian_eigenmaps", "umap"]
     assert any(
-        told.startswith("Metric MDS is left out: MDS does not support sample weights") for told in result["warnings"]
+        told.startswith("Metric MDS is left out: MDS does not support sample weights") for told in sentences(result)
     )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.sentences import sentences
 
 import tamiz
 from tamiz import SubsetSelector
@@ -140,7 +141,7 @@ def test_rows_of_which_no_folds_can_be_made_are_reported_and_an_error_where_it_w
     assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
     assert any(
         w.startswith("The comparison of selections was not computed: All rows are in one group")
-        for w in found["warnings"]
+        for w in sentences(found)
     )
     with pytest.raises(DataError, match="All rows are in one group"):
         study(X, y, groups=["one"] * 20, assess=True)
@@ -212,7 +213,7 @@ def test_with_few_rows_no_columns_are_added_with_a_note():
     assert found["noise_experiment"] is None
     assert (
         "The noise experiment was not computed: A noise experiment needs at least 20 rows, and there are 16."
-        in found["warnings"]
+        in sentences(found)
     )
 
 
@@ -222,4 +223,4 @@ def test_a_requested_search_that_fails_in_folds_of_few_rows_is_shown_without_a_c
     found = study(frame, y, merit=CrossValidated("ridge", cv=2), search=Forward())
     assert found["subset"]["columns"]
     assert found["recommendation"] is found["model_effect"] is None
-    assert any(w.startswith("The comparison of selections was not computed: ") for w in found["warnings"])
+    assert any(w.startswith("The comparison of selections was not computed: ") for w in sentences(found))

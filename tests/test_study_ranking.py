@@ -66,7 +66,7 @@ def test_intervals_of_criteria_that_count_are_those_of_tables_of_repeated_rows(m
     assert found["criteria"] == ["r0", "r1", "r2"]
 
 
-@pytest.mark.filterwarnings("ignore:Criteria that fit a model")
+@pytest.mark.filterwarnings("ignore:.*Criteria that fit a model")
 @pytest.mark.slow
 def test_intervals_of_models_are_close_to_those_of_tables_of_repeated_rows(mixed):
     models = [TreeImportance(), LinearCoefficient()]

@@ -112,7 +112,7 @@ def test_merits_of_cfs_equal_weka(name):
 
 
 @pytest.mark.parametrize("name", [*SHARED_TABLES, "mixed_missing", "mixed_numeric_target", "cpu", "supermarket"])
-@pytest.mark.filterwarnings("ignore:CFS finds no column")
+@pytest.mark.filterwarnings("ignore:.*CFS finds no column")
 def test_searches_by_cfs_choose_the_subsets_of_weka(name):
     source, weka = weka_case(name)
     compared = 0

@@ -42,7 +42,7 @@ def _scores(done: Result) -> dict[str, float]:
     return {column["column"]: column["score"] for column in json.loads(done.stdout)["columns"]}
 
 
-@pytest.mark.filterwarnings("ignore:The graph of 150 rows falls")
+@pytest.mark.filterwarnings("ignore:.*The graph of 150 rows falls")
 @pytest.mark.parametrize(
     ("options", "graph"),
     [

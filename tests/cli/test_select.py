@@ -419,7 +419,7 @@ def test_a_patient_number_is_selected_with_a_note_and_not_with_the_correction(
         assert "merits of mutual information" in done.stderr
 
 
-@pytest.mark.filterwarnings("ignore:1 of 4 columns is excluded")
+@pytest.mark.filterwarnings("ignore:.*1 of 4 columns is excluded")
 def test_the_convention_of_cfs_is_that_of_python(tamiz: Callable[..., Result], iris: Path) -> None:
     shown = {}
     for convention in ("hall", "weka"):

@@ -206,7 +206,7 @@ def test_sorted_rows_have_shuffled_folds(informative):
 
 
 # scikit-learn before 1.8 makes folds that lack a class.
-@pytest.mark.filterwarnings("ignore:TZ506")
+@pytest.mark.filterwarnings("ignore:.*TZ506")
 def test_groups_of_a_source_stay_in_one_fold(rng):
     group = rng.permutation(np.repeat(np.arange(20), 10))
     X = rng.normal(size=(20, 6))[group] + 0.05 * rng.normal(size=(200, 6))

@@ -81,7 +81,7 @@ def test_a_selector_of_a_frame_gathers_its_columns():
     np.testing.assert_array_equal(outputs(selector, NAMED)[0], NAMED.loc[:, selector.get_support()].to_numpy())
 
 
-@pytest.mark.filterwarnings("ignore:(ICA|PCA)")
+@pytest.mark.filterwarnings("ignore:.*(ICA|PCA)")
 @pytest.mark.parametrize(
     "estimator",
     [PCA(3), PCA(3, standardize=True), PCA(2, whiten=True), PCA(2, missing="pairwise"), ICA(3, random_state=0)],

@@ -232,7 +232,7 @@ def test_a_loaded_map_is_the_same_to_the_bit(name, request, tmp_path):
         load(put_together(tmp_path / "later.tamiz", later))
 
 
-@pytest.mark.filterwarnings("ignore:TZ402")
+@pytest.mark.filterwarnings("ignore:.*TZ402")
 def test_the_training_curve_has_a_row_for_each_epoch(curve):
     assert curve.training_curve_.shape == (curve.n_epochs_, 2)
     assert curve.training_curve_[0, 1] > 2 * curve.training_curve_[-1, 1]
@@ -274,7 +274,7 @@ def test_an_interrupt_keeps_the_best_parameters():
     assert not hasattr(unfitted, "embedding_")
 
 
-@pytest.mark.filterwarnings("ignore:TZ501")
+@pytest.mark.filterwarnings("ignore:.*TZ501")
 def test_independent_columns_are_better_described_by_pca_and_a_warning_reports_it():
     with pytest.warns(
         TamizWarning,

@@ -138,7 +138,7 @@ def given(dissimilarity, X, new):
     return X, new
 
 
-@pytest.mark.filterwarnings("ignore:TZ402")
+@pytest.mark.filterwarnings("ignore:.*TZ402")
 @pytest.mark.parametrize("correction", [None, *RULES])
 @pytest.mark.parametrize("dissimilarity", ["euclidean", "gower", "precomputed", "similarity"])
 def test_transform_maps_rows_of_fit_to_their_coordinates_and_each_row_independently(dissimilarity, correction):

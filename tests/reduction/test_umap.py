@@ -361,7 +361,7 @@ def test_each_point_is_inverted_alone_also_after_loading(half, tmp_path):
     assert half.inverse_transform(points.astype(np.float32)).dtype == np.float32
 
 
-@pytest.mark.filterwarnings("ignore:(TZ207|TZ401)")
+@pytest.mark.filterwarnings("ignore:.*(TZ207|TZ401)")
 @pytest.mark.parametrize("metric", ["euclidean", "seuclidean", "cityblock"])
 def test_rows_have_the_units_of_the_table_and_no_missing_values(metric):
     X = make_blobs(120, 5, centers=3, random_state=0)[0] * [1, 10, 100, 1, 1] + 1000
@@ -381,7 +381,7 @@ def test_points_outside_the_map_are_named_and_their_rows_stay_near_the_data(half
     assert found.max() < 32
 
 
-@pytest.mark.filterwarnings("ignore:TZ401")
+@pytest.mark.filterwarnings("ignore:.*TZ401")
 def test_rows_without_numbers_cannot_be_returned():
     X = make_blobs(60, 4, random_state=0)[0]
     mixed = pd.DataFrame(X, columns=list("abcd")).assign(kind=pd.Categorical(np.arange(60) % 3))

@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from tamiz.report.records.study import FORMAT
+from tamiz.runtime.verdicts import Verdict
 
 from . import sample_model_effect
 
@@ -633,7 +634,6 @@ def _build(
             "at_chance": [],
             "associations": ["proline: highest where class is 1 (eta 0.82, 0.76 to 0.86)"],
             "interactions": "",
-            "remarks": [],
             "constant": [],
             "mean_rank": mean_rank([gain, with_class, fisher]),
         },
@@ -652,6 +652,10 @@ def _build(
             *(color(name, x[:, j].tolist(), []) for j, name in enumerate(names)),
         ],
     }
+
+
+def warning(code: str, sentence: str, *columns: str) -> dict[str, Any]:
+    return Verdict(code, sentence, columns).to_dict()
 
 
 def color(name: str, values: list[Any], levels: list[str]) -> dict[str, Any]:
@@ -698,8 +702,10 @@ def wine() -> dict[str, Any]:
     result["colors"].append(clusters | {"role": "cluster", "silhouette": 0.2849})
     result["colors"][4]["values"][10:14] = [None] * 4
     result["warnings"] = [
-        "2 rows without a target were left out.",
-        "4 gaps in alcalinity_of_ash were filled with the column's mean for the map.",
+        warning("TZ206", "2 rows without a target were left out."),
+        warning(
+            "TZ207", "4 gaps in alcalinity_of_ash were filled with the column's mean for the map.", "alcalinity_of_ash"
+        ),
     ]
     return result
 
@@ -747,7 +753,7 @@ def hostile() -> dict[str, Any]:
         ],
         "sums": HOSTILE[:2],
     }
-    result["warnings"] = [*HOSTILE]
+    result["warnings"] = [warning("TZ101", text, text) for text in HOSTILE]
     result["interruption"] = HOSTILE[0]
     scores = {"model": HOSTILE[1], "scoring": "roc_auc", "with_leaks": 1.0, "without_leaks": 0.8}
     result["leakage_exclusion"] = {"columns": [HOSTILE[0], HOSTILE[2]], **scores}
@@ -822,7 +828,6 @@ def bare() -> dict[str, Any]:
         "at_chance": [],
         "associations": [],
         "interactions": "",
-        "remarks": [],
     }
     result["subset"] = None
     result["recommendation"] = None

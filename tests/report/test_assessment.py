@@ -105,7 +105,7 @@ def test_the_permutation_null_is_drawn_as_a_histogram_and_stated_in_words(wine: 
 
 
 def test_a_note_shown_above_is_not_repeated(wine: dict[str, Any]) -> None:
-    wine["assessment"]["notes"] = [wine["warnings"][0], "5 folds in place of 10."]
+    wine["assessment"]["notes"] = [wine["warnings"][0]["sentence"], "5 folds in place of 10."]
     assert collected(wine)["notes"] == ["5 folds in place of 10."]
 
 

@@ -133,7 +133,11 @@ def test_small_rates_have_a_decimal_and_none_is_rounded_to_0(false: dict[str, fl
 
 def test_the_section_names_the_columns_that_are_often_false_and_repeats_no_note(wine: dict[str, Any]) -> None:
     found = wine["assessment"]["error_rates"]
-    found["notes"] = [wine["warnings"][0], "5 folds in place of 10.", "Some targets have fewer true columns."]
+    found["notes"] = [
+        wine["warnings"][0]["sentence"],
+        "5 folds in place of 10.",
+        "Some targets have fewer true columns.",
+    ]
     wine["assessment"]["notes"] = ["5 folds in place of 10."]
     shown = collect_error_rates(record_of(wine))
     assert shown is not None

@@ -326,7 +326,7 @@ def test_either_half_is_shown_without_the_other(wine: dict[str, Any], bare: dict
 
 
 def test_a_note_shown_above_is_not_repeated(wine: dict[str, Any]) -> None:
-    wine["model_effect"]["notes"] = [wine["warnings"][0], "5 folds in place of 10."]
+    wine["model_effect"]["notes"] = [wine["warnings"][0]["sentence"], "5 folds in place of 10."]
     wine["noise_experiment"]["notes"] = ["5 folds in place of 10.", "100 of 900 rows, drawn at random."]
     shown = collected(wine)
     assert shown["notes"] == ["5 folds in place of 10."]

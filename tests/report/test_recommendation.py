@@ -188,7 +188,7 @@ def test_a_requested_search_is_recommended_with_what_it_costs() -> None:
 
 def test_folds_and_notes_are_shown_without_those_shown_above(wine: dict[str, Any]) -> None:
     assert collected(wine)["design"].startswith("178 rows, 10 stratified folds. Every selection is")
-    wine["recommendation"]["notes"] = [wine["warnings"][0], "CFS is left out of the comparison: it failed."]
+    wine["recommendation"]["notes"] = [wine["warnings"][0]["sentence"], "CFS is left out of the comparison: it failed."]
     assert collected(wine)["notes"] == ["CFS is left out of the comparison: it failed."]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.sentences import sentences
 
 from tamiz import SubsetSelector, open_source, study
 from tamiz.assessment import recommend_columns
@@ -81,7 +82,7 @@ def test_a_study_selects_one_of_equivalent_columns_and_states_the_others(kind):
     assert {name for name, same_as in reasons.items() if same_as} == COPIES
     assert (reasons["lin"], reasons["sexcode"]) == ("x", "sex")
     assert "'lin' is equivalent to 'x'" in found["subset"]["notes"][0]
-    assert not any("equivalent" in warning for warning in found["warnings"])
+    assert not any("equivalent" in warning for warning in sentences(found))
     # The code of the selection alone selects the same columns.
     assert "excluded=['lin', 'noisy', 'exp', 'sexcode']" in found["reproduction"]["python"]
     fixed = study(X.assign(y=y), "y", search=Forward(fixed=["lin"]), merit=CFS(), relevances=[], maps=[], assess=False)

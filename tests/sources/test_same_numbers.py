@@ -233,9 +233,9 @@ def relevances():
 
 
 @pytest.mark.filterwarnings(
-    "ignore:Criteria that fit a model",
-    "ignore:(LinearCoefficient|ReliefF|MultiSURF) reads [12],000 of",
-    "ignore:IndependenceTest",
+    "ignore:.*Criteria that fit a model",
+    "ignore:.*(LinearCoefficient|ReliefF|MultiSURF) reads [12],000 of",
+    "ignore:.*IndependenceTest",
 )
 @pytest.mark.parametrize("relevance", list(relevances()))
 def test_every_relevance_scores_a_file_piece_by_piece_as_the_table_in_memory(both, relevance):

@@ -161,7 +161,7 @@ def test_numbers_as_levels_are_known_by_their_value(tmp_path):
         assert whole_values(open_source(path, schema=schema))["grade"].tolist() == [1]
 
 
-@pytest.mark.filterwarnings("ignore:Column (code|grade)")
+@pytest.mark.filterwarnings("ignore:.*Column (code|grade)")
 @pytest.mark.parametrize(
     ("levels", "word", "code"),
     [

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, load_wine
+from tests.sentences import sentences
 
 from tamiz import open_source, study
 from tamiz._study import budget as budgets
@@ -110,7 +111,7 @@ def test_when_time_is_over_optional_steps_are_skipped_with_a_note():
     assert found["subset"]["stopped"].startswith("stopped after") or found["subset"]["columns"]
     assert found["maps"] == []
     assert found["quality"] is found["recommendation"] is found["assessment"] is found["noise_experiment"] is None
-    (note,) = [one for one in found["warnings"] if one.startswith("Left out")]
+    (note,) = [one for one in sentences(found) if one.startswith("Left out")]
     assert note.startswith(
         "Left out, because the 1e-06 seconds of max_seconds (--max-seconds) are over, or too few are left: "
     )
@@ -132,8 +133,8 @@ def test_infinite_seconds_take_all_rows(monkeypatch):
         drawn = study(X, Y, points=50, maps=["pca"], assess=False).to_dict()
     whole = study(X, Y, points=50, maps=["pca"], assess=False, max_seconds=np.inf).to_dict()
     assert (drawn["graph"]["n_rows"], whole["graph"]["n_rows"]) == (100, 150)
-    assert any("The graph joins" in note for note in drawn["warnings"])
-    assert not any("The graph joins" in note for note in whole["warnings"])
+    assert any("The graph joins" in note for note in sentences(drawn))
+    assert not any("The graph joins" in note for note in sentences(whole))
 
 
 def test_the_search_ends_when_its_share_of_the_seconds_is_over():

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.reference.records import shared
+from tests.sentences import sentences
 
 import tamiz
 from tamiz import SubsetSelector
@@ -172,7 +173,7 @@ def test_an_interruption_keeps_the_assessment(monkeypatch, studied):
     monkeypatch.setattr("tamiz.assessment.nested_cv.selection_report", interrupt)
     found = study(*table(), semi_synthetic=5).to_dict()
     assert found["assessment"] is None
-    assert not any("error rates" in warning for warning in found["warnings"])
+    assert not any("error rates" in warning for warning in sentences(found))
 
 
 def test_rates_that_do_not_fit_the_seconds_are_left_out_with_the_reason():

@@ -86,7 +86,7 @@ def test_a_frame_of_float32_is_taken_as_the_array_is():
     np.testing.assert_array_equal(frame.embedding_, array.embedding_)
 
 
-@pytest.mark.filterwarnings("ignore:TZ208")
+@pytest.mark.filterwarnings("ignore:.*TZ208")
 @pytest.mark.parametrize("factor", [1e-25, 1e-15, 1e12, 1e20])
 def test_float32_beyond_the_range_of_its_squares_is_multiplied_in_float64(factor):
     X = (load_wine().data[:, :3] * factor).astype(np.float32)

@@ -267,7 +267,7 @@ class RankingRecord:
     """The ranking: the scores of every column by every criterion; an excluded column has none.
 
     `at_chance` has those of the first columns, by the mean rank and by each criterion, whose information is not above chance.
-    `associations` are sentences on the first columns, `interactions` is one on pairs, and `remarks` are on the table.
+    `associations` are sentences on the first columns, and `interactions` is one on pairs.
     """
 
     criteria: tuple[CriterionInfo, ...]
