@@ -234,7 +234,7 @@ def of_any_scale(seed, p=7):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Selected columns are copies or recodings")
+@pytest.mark.filterwarnings("ignore:.*Selected columns are copies or recodings")
 def test_branch_and_bound_of_wekas_convention_works_whatever_the_scales():
     for seed in range(24):
         X, y = of_any_scale(seed)

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tamiz import RankSelector, open_source
 from tamiz.criteria import LinearCoefficient, linear_coefficient
-from tamiz.exceptions import DataError, TamizWarning
+from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 
 
 def scores_of(X, y, *, sample_weight=None, **parameters):
@@ -95,7 +95,7 @@ def mostly_missing(seed=0, n=600):
     return X, number.to_numpy()
 
 
-@pytest.mark.filterwarnings("ignore:Criteria that fit a model")
+@pytest.mark.filterwarnings("ignore:.*Criteria that fit a model")
 @pytest.mark.parametrize("missing", ["distribute", "category"])
 @pytest.mark.parametrize("target", ["classes", "number"])
 def test_noise_with_96_percent_missing_is_ranked_as_noise_without(target, missing):
@@ -107,7 +107,7 @@ def test_noise_with_96_percent_missing_is_ranked_as_noise_without(target, missin
     assert 0.7 < sparse / dense < (1.3 if missing == "distribute" else 2.0)
 
 
-@pytest.mark.filterwarnings("ignore:Criteria that fit a model")
+@pytest.mark.filterwarnings("ignore:.*Criteria that fit a model")
 def test_a_column_with_missing_values_is_scored_by_the_spread_of_what_it_adds():
     X, y = mostly_missing()
     X["level"] = pd.cut(X.pop("m0"), [-9, 0, 1, 9], labels=["a", "b", "c"]).astype(object)
@@ -123,7 +123,7 @@ def test_a_column_with_missing_values_is_scored_by_the_spread_of_what_it_adds():
     np.testing.assert_allclose(scores_of(X, y), added, rtol=0.025)
 
 
-@pytest.mark.filterwarnings("ignore:Criteria that fit a model")
+@pytest.mark.filterwarnings("ignore:.*Criteria that fit a model")
 @pytest.mark.slow
 def test_the_square_of_a_score_is_the_fall_of_r2_without_the_column():
     X, y = mostly_missing()
@@ -148,6 +148,8 @@ def test_a_model_that_has_not_converged_is_reported_and_nothing_else():
     with pytest.warns(TamizWarning, match="did not converge in max_iter = 2 steps; the scores are those") as recorded:
         scores_of(*load_iris(return_X_y=True), max_iter=2)
     assert len(recorded) == 1
+    assert issubclass(recorded[0].category, ConvergenceWarning)
+    assert str(recorded[0].message).startswith("TZ501: ")
     assert "Raise max_iter, or alpha." in str(recorded[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

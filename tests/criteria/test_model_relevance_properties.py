@@ -22,7 +22,7 @@ SEEDS = range(12)
 
 pytestmark = [
     pytest.mark.parametrize("relevance", RELEVANCES, ids=repr),
-    pytest.mark.filterwarnings("ignore:Criteria that fit a model"),
+    pytest.mark.filterwarnings("ignore:.*Criteria that fit a model"),
 ]
 
 

@@ -18,7 +18,7 @@ from tamiz.sources.views import with_target
 
 from ..statistics.mixed_tables import make_mixed
 
-quiet = pytest.mark.filterwarnings("ignore:ReliefF. .* fewer than")
+quiet = pytest.mark.filterwarnings("ignore:.*ReliefF. .* fewer than")
 BOTH = pytest.mark.parametrize("relevance", [ReliefF(3), MultiSURF()], ids=["ReliefF", "MultiSURF"])
 WEKA = json.loads((HERE / "weka_relief.json").read_text())["datasets"]
 
@@ -271,7 +271,7 @@ DEGENERATE = {
 @pytest.mark.filterwarnings("ignore:.*the values differ by less than 1e-150")
 @BOTH
 @quiet
-@pytest.mark.filterwarnings("ignore:.* excluded: ", "ignore:ReliefF. the table has")
+@pytest.mark.filterwarnings("ignore:.* excluded: ", "ignore:.*ReliefF. the table has")
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_scores_of_degenerate_tables_are_finite(relevance, name):
     frame, y = DEGENERATE[name]

@@ -149,7 +149,7 @@ def test_checks_find_rows_that_no_normal_distribution_has():
     assert checks["fourth moments"].value > checks["fourth moments"].limit
 
 
-@pytest.mark.filterwarnings("ignore:No column is selected")
+@pytest.mark.filterwarnings("ignore:.*No column is selected")
 def test_checks_report_groups_and_few_rows():
     X, y, _ = regression(6, n=30)
     source = open_source(X, y, groups=np.arange(30) % 5)

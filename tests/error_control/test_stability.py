@@ -206,7 +206,7 @@ def test_more_columns_of_a_half_than_the_table_has_are_refused():
         assert StabilitySelector(n_features=3, n_pairs=2, random_state=0).fit(X, y).n_features_per_half_ == 2
 
 
-@pytest.mark.filterwarnings("ignore:The bound on false selections")
+@pytest.mark.filterwarnings("ignore:.*The bound on false selections")
 @pytest.mark.parametrize("selector", ["information-gain", SelectKBest(k=4)], ids=["relevance", "selector"])
 def test_copies_that_halves_select_are_named_with_their_frequencies(selector):
     rng = np.random.default_rng(0)

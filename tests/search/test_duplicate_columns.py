@@ -35,7 +35,7 @@ def searched(search, **more):
     return SubsetSelector(CFS(), search, **more).fit(TABLE, Y)
 
 
-@pytest.mark.filterwarnings("ignore:Selected columns are copies or recodings")
+@pytest.mark.filterwarnings("ignore:.*Selected columns are copies or recodings")
 @pytest.mark.parametrize("search", [Forward(), BestFirst(direction="backward"), Exhaustive(), BranchAndBound()])
 def test_equal_columns_are_not_chosen_together_and_are_named(search):
     with pytest.warns(TamizWarning, match=NOTE):

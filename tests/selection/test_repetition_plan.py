@@ -107,7 +107,7 @@ def clock_of(monkeypatch, seconds):
     monkeypatch.setattr(repetition_plan.time, "monotonic", lambda: left.pop(0) if len(left) > 1 else left[0])
 
 
-@pytest.mark.filterwarnings("ignore:8 columns are tentative", "ignore:The bound on false selections")
+@pytest.mark.filterwarnings("ignore:.*8 columns are tentative", "ignore:.*The bound on false selections")
 def test_a_time_limit_ends_repetitions_with_what_is_done(monkeypatch):
     boruta = BorutaSelector(FisherScore(), max_iter=30, max_seconds=10, random_state=0)
     clock_of(monkeypatch, [0, 3, 6, 11])
