@@ -10,7 +10,7 @@ from tamiz.criteria import registry as criteria
 from tamiz.exceptions import DataError
 from tamiz.models import registry as wrappers
 from tamiz.runtime.registry import Entry, command_name, suggestion
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.search import registry as searches
 
 if TYPE_CHECKING:
@@ -200,11 +200,10 @@ def choose_merit_and_search(
         n_coordinates = schema.n_coordinates
         if n_coordinates <= _MAX_COORDINATES and schema.n_rows * n_coordinates <= _MAX_RIDGE_VALUES:
             return CrossValidated("ridge"), search or Forward()
-        warn_user(
-            [
-                "CFS selects the columns, because ridge regression, the default merit for a numeric target, would need much memory "
-                f"or time for {schema.n_rows:,} rows of {n_coordinates:,} numbers (an indicator for every level). Use "
-                "merit=CrossValidated('ridge') (--merit wrapper:ridge) for ridge regression."
-            ]
+        warn(
+            "TZ505",
+            "CFS selects the columns, because ridge regression, the default merit for a numeric target, would need much memory "
+            f"or time for {schema.n_rows:,} rows of {n_coordinates:,} numbers (an indicator for every level). Use "
+            "merit=CrossValidated('ridge') (--merit wrapper:ridge) for ridge regression.",
         )
     return merit or CFS(missing=missing), search or BestFirst()

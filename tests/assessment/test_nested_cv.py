@@ -219,7 +219,7 @@ def test_rows_of_no_weight_and_without_a_target_take_no_part_and_are_reported():
         "1 row without a target was left out.",
         "12 rows of weight 0 left out where models are scored.",
     )
-    assert tuple(str(one.message) for one in told) == weighted.notes
+    assert tuple(one.message.args[0] for one in told) == weighted.notes
     left[1] = False
     without = selection_report(SelectFromModel(LogisticRegression()), X[left], y[left], n_permutations=2, n_splits=3)
     assert weighted.n_samples == left.sum()

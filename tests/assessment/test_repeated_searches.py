@@ -9,7 +9,7 @@ from sklearn import config_context, get_config
 from tamiz.assessment.repeated_searches import run_with_progress
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.sources.factory import as_source
 
 
@@ -29,7 +29,7 @@ def test_items_side_by_side_have_their_own_results_messages_and_one_thread():
             # Both run at the same time, or the barrier breaks.
             meeting.wait(timeout=30)
         threads.add(threading.current_thread())
-        warn_user([f"message {item}"])
+        warn("TZ206", f"message {item}")
         return item**2, get_config()["assume_finite"], parallel.n_session_threads()
 
     with (

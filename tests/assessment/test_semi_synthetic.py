@@ -461,7 +461,7 @@ def test_a_large_table_is_sampled_and_weights_of_0_are_left_out():
         "20 rows of weight 0 left out where models are scored.",
         "60 of 180 rows, drawn at random.",
     )
-    assert tuple(str(one.message) for one in warned) == rates.notes[:2]
+    assert tuple(one.message.args[0] for one in warned) == rates.notes[:2]
 
 
 def test_targets_for_which_nothing_is_selected_are_counted():

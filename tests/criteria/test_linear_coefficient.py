@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tamiz import RankSelector, open_source
 from tamiz.criteria import LinearCoefficient, linear_coefficient
-from tamiz.exceptions import DataError, TamizWarning
+from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 
 
 def scores_of(X, y, *, sample_weight=None, **parameters):
@@ -148,6 +148,8 @@ def test_a_model_that_has_not_converged_is_reported_and_nothing_else():
     with pytest.warns(TamizWarning, match="did not converge in max_iter = 2 steps; the scores are those") as recorded:
         scores_of(*load_iris(return_X_y=True), max_iter=2)
     assert len(recorded) == 1
+    assert issubclass(recorded[0].category, ConvergenceWarning)
+    assert str(recorded[0].message).startswith("TZ501: ")
     assert "Raise max_iter, or alpha." in str(recorded[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

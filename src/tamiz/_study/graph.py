@@ -159,7 +159,7 @@ def build_row_graph(
     joined = source if sample is None else select_rows(source, sample)
     builder = study_graph_builder(joined.schema.n_rows) if requested is None else requested
     graph = builder.build_quietly(joined, fill_missing=True)
-    connected = _connect_components(graph, joined.row_numbers) if connect else None
+    connected = _connect_components(graph) if connect else None
     return RowGraph(source, builder, graph, connected, joined, sample)
 
 
@@ -189,7 +189,7 @@ def sample_graph_rows(source: Source) -> Source:
     return source if sample is None else select_rows(source, sample)
 
 
-def _connect_components(graph: Graph, row_numbers: NDArray[np.intp] | None) -> Graph | None:
+def _connect_components(graph: Graph) -> Graph | None:
     """Return the connected graph, None if it cannot be connected; its record describes the components and the added edges."""
     try:
         with capture_warnings():

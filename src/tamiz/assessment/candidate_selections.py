@@ -22,6 +22,7 @@ from tamiz.exceptions import DataError
 from tamiz.models.folds import Folds
 from tamiz.models.named_models import Model
 from tamiz.models.scoring import Scoring
+from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import SetSize, size_range
 from tamiz.search.forward import Forward
 from tamiz.selection.rank_selector import RankSelector
@@ -180,7 +181,9 @@ class CandidateComparison:
         used[0, self.source.schema.used] = True
         return SearchedSets("All columns", used, np.tile(used, (1, len(self.folds), 1)))
 
-    def search_candidates(self, selectors: Mapping[str, SelectorAdapter]) -> tuple[dict[str, SearchedSets], list[str]]:
+    def search_candidates(
+        self, selectors: Mapping[str, SelectorAdapter]
+    ) -> tuple[dict[str, SearchedSets], list[Verdict]]:
         """Return the columns of every candidate on all rows and in every fold, and a note for each candidate that failed."""
         found = {ALL_COLUMNS: self.all_columns()}
         failure_notes = []
@@ -188,7 +191,8 @@ class CandidateComparison:
             try:
                 found[name] = self._search_candidate(one, _LABELS.get(name), side_by_side=name in _KERNEL_SEARCHES)
             except (DataError, MemoryError) as error:
-                failure_notes.append(f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}")
+                sentence = f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}"
+                failure_notes.append(Verdict("TZ503", sentence))
         return found, failure_notes
 
     def _search_candidate(self, selector: SelectorAdapter, label: str | None, *, side_by_side: bool) -> SearchedSets:
@@ -219,7 +223,7 @@ class CandidateComparison:
             np.stack([[sets[size] for sets in in_folds] for size in sizes]),
         )
 
-    def score_sets(self, models: Sequence[str], fold_sets: NDArray[np.bool_]) -> tuple[Floats, list[str]]:
+    def score_sets(self, models: Sequence[str], fold_sets: NDArray[np.bool_]) -> tuple[Floats, list[Verdict]]:
         """Return the scores of models on sets, of shape (n_models, n_scorings, n_sets, n_folds), and the warnings of fits."""
         values, notes = score_models(
             {name: self.models[name] for name in models}, self.source, self.folds, self.scorings, fold_sets, self.seed

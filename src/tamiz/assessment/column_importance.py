@@ -26,6 +26,7 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer
+from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import column_mask
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
@@ -459,24 +460,28 @@ class _Losses:
         return self._of_probabilities(np.broadcast_to(shares, (1, len(part.test), len(shares))), fold)[0]
 
 
-def _power_notes(losses: _Losses, own: float, baseline: float) -> list[str]:
+def _power_notes(losses: _Losses, own: float, baseline: float) -> list[Verdict]:
     """Return a warning where the model is no better than no column."""
     if own < baseline:
         return []
     return [
-        f"The {losses.name.replace('_', ' ')} of the {losses.task.label} is {own:.4g}, and {baseline:.4g} without any column: "
-        "columns that this model does not learn from are not found. Use another model."
+        Verdict(
+            "TZ302",
+            f"The {losses.name.replace('_', ' ')} of the {losses.task.label} is {own:.4g}, and {baseline:.4g} without any column: "
+            "columns that this model does not learn from are not found. Use another model.",
+        )
     ]
 
 
-def _row_notes(n_coefficients: float, n: float) -> list[str]:
+def _row_notes(n_coefficients: float, n: float) -> list[Verdict]:
     """Return a warning where there are too few rows for the regressions of columns on each other."""
     if n - 1 - n_coefficients >= n * _MIN_FREE_SHARE:
         return []
-    return [
+    sentence = (
         f"There are {n:,.0f} independent rows for regressions of a column on the others with {n_coefficients:,.0f} coefficients: "
         "p-values are too small. Use more rows or fewer columns."
-    ]
+    )
+    return [Verdict("TZ307", sentence)]
 
 
 class _Refits:

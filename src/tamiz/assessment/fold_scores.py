@@ -17,6 +17,7 @@ from tamiz.models.folds import Folds
 from tamiz.models.named_models import Model
 from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring
 from tamiz.runtime import progress
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.views import target_array
 from tamiz.statistics.base import Floats
@@ -85,7 +86,7 @@ class FoldScores:
 
 def resolve_scorings(
     requested: Sequence[str] | None, source: Source, folds: Folds, models: Iterable[Model]
-) -> tuple[list[Scoring], list[str]]:
+) -> tuple[list[Scoring], list[Verdict]]:
     """Return the scorers, the deciding one first, and a note if ROC AUC cannot be computed.
 
     Accuracy is not the deciding score: if 5 of 100 rows are in a class, it may be .95 for informative columns and for none. ROC AUC
@@ -94,7 +95,7 @@ def resolve_scorings(
     schema = source.schema
     if isinstance(requested, str) or (requested is not None and not len(requested)):
         raise ValueError(f"scoring must be a list of names such as ['roc_auc', 'f1_macro'], got {requested!r}.")
-    names, notes = list(requested or ("r2",)), []
+    names, notes = list(requested or ("r2",)), list[Verdict]()
     if requested is None and schema.has_classes:
         names = ["balanced_accuracy", "accuracy"]
         codes = target_array(source)
@@ -102,15 +103,19 @@ def resolve_scorings(
         classes, lacking = np.unique(codes[folds.used_rows]), _first_missing_class(codes, folds)
         without = [model.label for model in models if not model.supports_roc_auc(len(classes))]
         if without:
-            notes = [f"The area under the ROC curve is left out: {without[0]} provides no probabilities."]
+            sentence = f"The area under the ROC curve is left out: {without[0]} provides no probabilities."
+            notes = [Verdict("TZ503", sentence)]
         elif lacking is None:
             names.insert(0, ROC_AUC_SCORES[len(classes) > 2])
         else:
             number, code = lacking
             assert schema.target is not None
             notes = [
-                f"The area under the ROC curve is left out: fold {number} has no training rows, or no test rows, of class "
-                f"{schema.target.levels[code]!r}."
+                Verdict(
+                    "TZ202",
+                    f"The area under the ROC curve is left out: fold {number} has no training rows, or no test rows, of class "
+                    f"{schema.target.levels[code]!r}.",
+                )
             ]
     scorings = []
     for name in names:
@@ -129,13 +134,13 @@ def score_models(
     scorings: Sequence[Scoring],
     sets: NDArray[np.bool_],
     seed: int,
-) -> tuple[dict[str, Floats], list[str]]:
+) -> tuple[dict[str, Floats], list[Verdict]]:
     """Return the scores of models on column sets by name, of shape (n_scorings, n_sets, n_folds), and the warnings of their fits.
 
     The parameters are those of `tamiz.models.fold_scorer.score_folds`.
     """
     found: dict[str, Floats] = {}
-    notes: list[str] = []
+    notes: list[Verdict] = []
     for name in progress.track_progress("Models", models, len(models)):
         scores = score_folds(models[name], source, folds, scorings, sets=sets, seed=seed)
         found[name] = scores.values

@@ -33,6 +33,7 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
+from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.permutation_null import PermutationNull, default_n_permutations, target_shuffle
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
@@ -192,7 +193,7 @@ def selection_report(
     input_notes = [*table.schema.dropped_row_notes, *weight_notes]
     messages = list(dict.fromkeys([*input_notes, *search_warnings, *folds.fold_warnings, *scoring_notes, *fit_notes]))
     warn_user(messages)
-    notes = [*messages, *folds.fold_notes, *adapter.notes, *_count_messages(fold_messages, set(messages))]
+    notes: list[str] = [*messages, *folds.fold_notes, *adapter.notes, *_count_messages(fold_messages, set(messages))]
     if n_permutations is None:
         notes.append(
             f"{n_shuffles} shuffled targets, by the size of the table; n_permutations of selection_report sets another number."
@@ -252,7 +253,7 @@ class _Assessment:
 
     def score_roles(
         self, support: NDArray[np.bool_], fold_sets: NDArray[np.bool_]
-    ) -> tuple[dict[str, RoleScores], list[str]]:
+    ) -> tuple[dict[str, RoleScores], list[Verdict]]:
         """Return the scores by scorer, and the warnings of the fits.
 
         Scored are the columns selected in each fold, those selected on all rows, none, and all, unless these do not fit in memory.
@@ -313,9 +314,9 @@ class _Assessment:
         return PermutationNull(null_values, statistic(source, self.folds, choice), name, shuffle.description)
 
 
-def _count_messages(fold_messages: Sequence[Sequence[str]], known_messages: set[str]) -> list[str]:
+def _count_messages(fold_messages: Sequence[Sequence[Verdict]], known_messages: set[Verdict]) -> list[Verdict]:
     """Return messages of the searches in folds that are not known from the whole table, each with the number of folds."""
     counts = Counter(
         message for messages in fold_messages for message in dict.fromkeys(messages) if message not in known_messages
     )
-    return [f"In {n} of {len(fold_messages)} folds: {message}" for message, n in counts.items()]
+    return [one.with_sentence(f"In {n} of {len(fold_messages)} folds: {one}") for one, n in counts.items()]

@@ -26,6 +26,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
+from tamiz.runtime.verdicts import Verdict
 from tamiz.search.best_first import BestFirst
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.appended_columns import AppendedColumns
@@ -297,7 +298,8 @@ def run_noise_experiment(
     n_added_selected = chosen[:, :, noise_table.n_own :].sum(axis=2).reshape(-1, len(selection_sizes), n_folds)
     messages += [*model_notes, *scoring_notes, *dict.fromkeys([*fit_notes, *selected_notes])]
     if best is None:
-        messages.append(f"No column of at most {_MAX_LEVELS} levels has a positive merit, so none was copied.")
+        sentence = f"No column of at most {_MAX_LEVELS} levels has a positive merit, so none was copied."
+        messages.append(Verdict("TZ503", sentence))
     warn_user(messages)
     return NoiseExperiment(
         n_added=sizes,

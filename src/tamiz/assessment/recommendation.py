@@ -28,6 +28,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, quote_name, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
+from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.equivalent_columns import describe_equivalents, leave_out_equivalents
 from tamiz.sources.factory import as_source
 from tamiz.sources.views import with_metadata
@@ -320,7 +321,7 @@ def recommend_columns(
         whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("recommend_columns requires a target, but the target y is None.")
-        same, equivalence_notes = dict[int, int](), list[str]()
+        same, equivalence_notes = dict[int, int](), list[Verdict]()
         if candidates is None:
             same = leave_out_equivalents(whole)[1]
             equivalence_notes = describe_equivalents(same, whole.schema.names)
@@ -345,17 +346,21 @@ def recommend_columns(
         made = _score_candidates(comparison, found, pool, chosen, list(rejected))
         sets = pool.chosen_without_each_fold(chosen, list(rejected))
     rejection_notes = [
-        f"{found[pool.names[at]].label} with {pool.sizes[at]} column{'s' * int(pool.sizes[at] != 1)} is not recommended: the "
-        "columns that it selects on all rows differ from those in the folds, and are not shown to be as good."
+        Verdict(
+            "TZ304",
+            f"{found[pool.names[at]].label} with {pool.sizes[at]} column{'s' * int(pool.sizes[at] != 1)} is not recommended: the "
+            "columns that it selects on all rows differ from those in the folds, and are not shown to be as good.",
+        )
         for at, model in rejected.items()
         if model == pool.model
     ]
     if others := list(dict.fromkeys(named_models[model].label for model in rejected.values() if model != pool.model)):
         n = sum(model != pool.model for model in rejected.values())
-        rejection_notes.append(
+        sentence = (
             f"{n} smaller selection{'s are' if n > 1 else ' is'} not recommended, because on them {list_names(others)} loses more, "
             "which may be the best model on all columns."
         )
+        rejection_notes.append(Verdict("TZ303", sentence))
     notes = (
         *table.schema.dropped_row_notes,
         *weight_notes,
@@ -497,7 +502,7 @@ class _Pool:
 
 def _score_pool(
     comparison: CandidateComparison, searched: Mapping[str, SearchedSets]
-) -> tuple[_Pool, dict[str, FoldScores], list[str]]:
+) -> tuple[_Pool, dict[str, FoldScores], list[Verdict]]:
     """Return all sets with their scores, the baseline scores by scorer, and the warnings of fits."""
     factor, models = comparison.folds.variance_factor, list(comparison.models)
     every = searched[ALL_COLUMNS]

@@ -16,6 +16,7 @@ from tamiz.exceptions import DataError
 from tamiz.models.folds import Folds
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.views import as_training_source, select_rows
 
@@ -31,7 +32,7 @@ _HIGH_COST = 1000.0
 
 def select_in_folds(
     selector: SelectorAdapter, source: Source, folds: Folds
-) -> tuple[NDArray[np.bool_], list[list[str]]]:
+) -> tuple[NDArray[np.bool_], list[list[Verdict]]]:
     """Return the columns selected on the training rows of every fold, of shape (n_folds, n_columns), and the messages of each."""
     results = run_with_progress(
         "Folds",
@@ -53,7 +54,7 @@ def run_with_progress(
     *,
     evaluation_cost: float,
     side_by_side: bool = False,
-) -> list[tuple[OutputType, list[str]]]:
+) -> list[tuple[OutputType, list[Verdict]]]:
     """Return the result of the work for every item, with its warnings; errors name the item.
 
     `evaluation_cost` is the approximate number of microseconds per column set. `side_by_side` means that most of the work is in
@@ -64,7 +65,7 @@ def run_with_progress(
     # scikit-learn's configuration is local to this thread.
     config = get_config()
 
-    def run(numbered: tuple[int, ItemType]) -> tuple[OutputType, list[str]]:
+    def run(numbered: tuple[int, ItemType]) -> tuple[OutputType, list[Verdict]]:
         at, item = numbered
         # The progress of the work itself is not shown, only the number of finished items.
         with (
@@ -78,7 +79,7 @@ def run_with_progress(
 
     numbered = enumerate(items)
     # Side by side, the first one still runs alone, so that the time limit of its search is not shared.
-    results: Iterator[tuple[OutputType, list[str]]] = map(run, numbered)
+    results: Iterator[tuple[OutputType, list[Verdict]]] = map(run, numbered)
     if side_by_side and not use_threads:
         results = chain(map(run, islice(numbered, 1)), parallel.map_blocks(run, numbered))
     return list(progress.track_progress(label, results, total=len(items)))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from tamiz.exceptions import DataError
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
@@ -119,7 +120,7 @@ class Relevance(Criterion):
             return None
         return self
 
-    def selection_warnings(self, tables: Sequence[Source], columns: Sequence[int]) -> list[str]:  # noqa: ARG002 - most have none
+    def selection_warnings(self, tables: Sequence[Source], columns: Sequence[int]) -> list[Verdict]:  # noqa: ARG002 - most have none
         """Return warnings on columns that are selected by their scores.
 
         Parameters
@@ -161,7 +162,7 @@ class StatisticRelevance(Relevance):
         """Return the test of independence of every column and the target, None where `offers_p_values` is false."""
         return None
 
-    def test_warnings(self, tests: ColumnTests, schema: Schema) -> list[str]:  # noqa: ARG002 - most have none
+    def test_warnings(self, tests: ColumnTests, schema: Schema) -> list[Verdict]:  # noqa: ARG002 - most have none
         """Return warnings on tests that were not possible or are inaccurate, which name the columns."""
         return []
 

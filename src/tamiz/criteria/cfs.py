@@ -17,6 +17,7 @@ from tamiz.criteria.entropy_relevance import MISSING_RULES, EntropyRelevance, Mi
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.criteria.weka_association import WekaCorrelation, WekaUncertainty
 from tamiz.runtime.validation import check_choice
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.schema import Schema
@@ -153,7 +154,7 @@ class _CFSEvaluator(Evaluator):
             "merits on the same table."
         ]
 
-    def subset_warnings(self, mask: Masks, free: Masks) -> list[str]:
+    def subset_warnings(self, mask: Masks, free: Masks) -> list[Verdict]:
         """Return warnings on columns without association with the target, and on those of many values that have it by chance."""
         unrelated = np.flatnonzero(free & (self._sums.relevances == 0)).tolist()
         found = uninformative_warnings("CFS", mask, unrelated, self._source.schema)

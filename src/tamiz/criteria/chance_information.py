@@ -15,6 +15,7 @@ from tamiz.kernels.contingency import entropies
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import list_names
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 
@@ -131,7 +132,9 @@ class ExpectedInformation:
         return out
 
 
-def uninformative_warnings(label: str, mask: NDArray[np.bool_], unrelated: Sequence[int], schema: Schema) -> list[str]:
+def uninformative_warnings(
+    label: str, mask: NDArray[np.bool_], unrelated: Sequence[int], schema: Schema
+) -> list[Verdict]:
     """Return a warning where some but not all columns without association with the target are selected.
 
     Parameters
@@ -149,15 +152,20 @@ def uninformative_warnings(label: str, mask: NDArray[np.bool_], unrelated: Seque
     n_selected, n_others = int(mask.sum()), len(varied) - len(selected)
     if not selected or not n_others:
         return []
-    named = list_names([schema.names[j] for j in selected], as_text=repr)
+    names = [schema.names[j] for j in selected]
+    named = list_names(names, as_text=repr)
     n_related = n_selected - len(selected)
     advice = (
         f"Select at most {n_related:,} column{'s' * (n_related > 1)}." if n_related else "No selected column has one."
     )
     return [
-        f"{label} finds no association of {named} with the target, {len(selected):,} of {n_selected:,} selected "
-        f"column{'s' * (n_selected > 1)}, nor of {n_others:,} other{'s' * (n_others > 1)}: the choice among them is "
-        f"arbitrary. {advice}"
+        Verdict(
+            "TZ302",
+            f"{label} finds no association of {named} with the target, {len(selected):,} of {n_selected:,} selected "
+            f"column{'s' * (n_selected > 1)}, nor of {n_others:,} other{'s' * (n_others > 1)}: the choice among them is "
+            f"arbitrary. {advice}",
+            names,
+        )
     ]
 
 
@@ -186,7 +194,9 @@ def find_chance_level_columns(tables: dict[int, list[Floats]]) -> list[ChanceLev
     return [level for j, outputs in tables.items() if (level := _chance_level(j, outputs)) is not None]
 
 
-def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Sequence[str], remedy: str) -> list[str]:
+def chance_level_warnings(
+    label: str, tables: dict[int, list[Floats]], names: Sequence[str], remedy: str
+) -> list[Verdict]:
     """Return a warning on columns of many values whose information with the target is not above chance; none without such columns.
 
     Parameters
@@ -211,8 +221,12 @@ def chance_level_warnings(label: str, tables: dict[int, list[Floats]], names: Se
         as_text=str,
     )
     return [
-        f"{label}: the information about the target of {described} is not above chance, the 95 % point under "
-        f"independence. Information from counts is high for columns of many values: exclude such columns, or {remedy}."
+        Verdict(
+            "TZ302",
+            f"{label}: the information about the target of {described} is not above chance, the 95 % point under "
+            f"independence. Information from counts is high for columns of many values: exclude such columns, or {remedy}.",
+            [names[one.column] for one in found],
+        )
     ]
 
 

@@ -14,6 +14,7 @@ from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, Equa
 from tamiz.kernels.contingency import table_entropies
 from tamiz.runtime.parallel import n_threads
 from tamiz.runtime.validation import check_choice, check_memory
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.schema import Schema
@@ -86,7 +87,7 @@ class EntropyRelevance(StatisticRelevance):
         scores[schema.used] = self._score(*entropies.T)
         return scores
 
-    def selection_warnings(self, tables: Sequence[Source], columns: Sequence[int]) -> list[str]:
+    def selection_warnings(self, tables: Sequence[Source], columns: Sequence[int]) -> list[Verdict]:
         """Return a warning on selected categories of many values whose information about the target is not above chance."""
         remedy = "select by the merit MIM with correction='chance' (tamiz select --merit mim --correction chance)"
         return chance_level_warnings(

@@ -10,6 +10,7 @@ import numpy as np
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_choice
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.contingency import Coding, ContingencyTables
@@ -194,34 +195,46 @@ class IndependenceTest(StatisticRelevance):
             return _CONTINGENCY_TESTS[self.contingency_test]
         return (_GROUP_TESTS if schema.has_classes or not is_number else _CORRELATION_TESTS)[self.test]
 
-    def test_warnings(self, tests: ColumnTests, schema: Schema) -> list[str]:
+    def test_warnings(self, tests: ColumnTests, schema: Schema) -> list[Verdict]:
         """Return warnings on columns that cannot be tested, and on tests whose approximation is inaccurate."""
         used = schema.used.tolist()
         untested = [j for j in used if not tests.is_tested[j] and not schema.columns[j].constant]
         few = [j for j in used if tests.few_expected[j]]
         uncertain = [j for j in used if tests.uncertain_variance[j]]
         separated = [j for j in used if tests.no_variance_within[j]]
-        warnings = []
+        warnings: list[Verdict] = []
+
+        def add(code: str, sentence: str, columns: list[int]) -> None:
+            warnings.append(Verdict(code, sentence, [schema.names[j] for j in columns]))
+
         if untested:
-            warnings.append(
+            add(
+                "TZ210",
                 f"IndependenceTest cannot test {_name_columns(untested, schema)}: the rows with a value have only one value of the "
-                "column or the target, are too few, or differ by less than 1e-150 (use another unit). The p-value is 1."
+                "column or the target, are too few, or differ by less than 1e-150 (use another unit). The p-value is 1.",
+                untested,
             )
         if few:
-            warnings.append(
+            add(
+                "TZ307",
                 f"IndependenceTest: more than 20 % of the expected counts of {_name_columns(few, schema)} are below 5, so "
-                "the chi-squared approximation of the p-value is inaccurate. Merge rare levels."
+                "the chi-squared approximation of the p-value is inaccurate. Merge rare levels.",
+                few,
             )
         if uncertain:
-            warnings.append(
+            add(
+                "TZ307",
                 f"IndependenceTest: the p-values of {_name_columns(uncertain, schema)} may be far too small, because Welch's test "
-                "has groups of fewer than 10 rows or of equal values. Merge rare levels, or use test='rank' or 'parametric'."
+                "has groups of fewer than 10 rows or of equal values. Merge rare levels, or use test='rank' or 'parametric'.",
+                uncertain,
             )
         if separated:
-            warnings.append(
+            add(
+                "TZ101",
                 f"IndependenceTest: the values of {_name_columns(separated, schema)} are equal within each class (of a categorical "
                 "column, those of the target within each level), as in a copy of the target. F is then infinite and the p-value 0, "
-                "however few rows there are; the p-value of test='rank' depends on their number."
+                "however few rows there are; the p-value of test='rank' depends on their number.",
+                separated,
             )
         return warnings
 

@@ -13,7 +13,7 @@ from scipy.special import digamma
 
 from tamiz.exceptions import DataError
 from tamiz.kernels import mutual_information as kernels
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer
 from tamiz.sources.in_memory import column_loader, is_frame, to_numpy, to_raw_column
 from tamiz.sources.kinds import encode_target
@@ -365,17 +365,16 @@ def _information(arguments: dict[str, Any], n_neighbors: int, caller: str) -> fl
         found = neighbor_information(
             used[0], used[1], used[2] if len(used) > 2 else None, n_neighbors, digamma_table(n)
         )
-    warnings = []
     if found.has_small_classes and not any(variable.codes.any() for variable in used):
-        warnings.append(f"{caller}: with n_neighbors={n_neighbors} each of the {n} rows has all others as neighbours.")
+        warn("TZ307", f"{caller}: with n_neighbors={n_neighbors} each of the {n} rows has all others as neighbours.")
     elif found.has_small_classes:
-        warnings.append(
+        warn(
+            "TZ307",
             f"{caller}: categories or combinations of them with at most n_neighbors={n_neighbors} rows use their other rows as "
-            "neighbours, and those with one row are left out."
+            "neighbours, and those with one row are left out.",
         )
     if found.exceeds_limit:
-        warnings.append(f"{caller}: the estimate exceeds the entropy of {found.limit:.3g} bits and is set to it.")
-    warn_user(warnings)
+        warn("TZ504", f"{caller}: the estimate exceeds the entropy of {found.limit:.3g} bits and is set to it.")
     return found.bits
 
 

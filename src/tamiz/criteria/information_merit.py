@@ -31,6 +31,7 @@ from tamiz.kernels.greedy_merits import greedy_merits
 from tamiz.models.multioutput import MultiOutputTarget
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.sources.schema import Schema
@@ -244,7 +245,7 @@ class InformationEvaluator(Evaluator):
         self.count_classes: Callable[[Sequence[int]], dict[int, list[Floats]]] | None = None
         self.schema: Schema | None = None
 
-    def subset_warnings(self, mask: Masks, free: Masks) -> list[str]:
+    def subset_warnings(self, mask: Masks, free: Masks) -> list[Verdict]:
         """Return warnings on columns of one interval, and on those of many values whose information is not above chance."""
         if self.information is None or self.schema is None:
             return []

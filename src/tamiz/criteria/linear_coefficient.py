@@ -9,10 +9,10 @@ import numpy as np
 from tamiz.criteria.base import ReweightedScorer
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
-from tamiz.exceptions import ConvergenceWarning
 from tamiz.runtime.random import Seed
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn, warn_user
 from tamiz.runtime.validation import check_integer, check_real
+from tamiz.runtime.verdicts import NOT_CONVERGED
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -201,15 +201,13 @@ def _squared_logistic_coefficients(rows: TrainingData, alpha: float, max_iter: i
     with fit_warnings.capture(), fit_warnings.record_fit():
         model.fit(rows.features, rows.target, sample_weight=rows.weight)
     if model.n_iter_.max() >= max_iter:
-        warn_user(
-            [
-                f"LinearCoefficient: logistic regression did not converge in max_iter = {max_iter:,} steps; the scores are "
-                "those of the last step. Raise max_iter, or alpha."
-            ],
-            ConvergenceWarning,
+        warn(
+            NOT_CONVERGED,
+            f"LinearCoefficient: logistic regression did not converge in max_iter = {max_iter:,} steps; the scores are "
+            "those of the last step. Raise max_iter, or alpha.",
         )
     else:
-        warn_user(f"LinearCoefficient: {message}" for message in fit_warnings.messages())
+        warn_user(one.with_sentence(f"LinearCoefficient: {one}") for one in fit_warnings.messages())
     coefficients: Any = model.coef_
     if rows.n_classes == 2:
         return np.asarray(coefficients[0] ** 2)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import ImputationNote, list_names, warn_user
+from tamiz.runtime.user_warnings import ImputationNote, list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import (
@@ -164,17 +165,18 @@ def _affordable_rows(schema: Schema, max_values: int, max_levels: int | None) ->
     return max_rows if schema.n_rows > max_rows else None
 
 
-def _merged_level_warnings(schema: Schema, max_levels: int, caller: str) -> list[str]:
+def _merged_level_warnings(schema: Schema, max_levels: int, caller: str) -> list[Verdict]:
     """Return a warning that names the columns whose rare levels are merged."""
     wide = {schema.columns[j].name: n for j, n in schema.n_levels.items() if n > max_levels}
     if not wide:
         return []
     names = list_names(list(wide), as_text=repr)
     columns = f"column {names} has" if len(wide) == 1 else f"columns {names} have up to"
-    return [
+    sentence = (
         f"{caller}: {columns} {max(wide.values()):,} levels; the {max_levels - 1:,} most frequent are kept, and all others are one "
         "level. Set max_levels, or leave a column out by declaring it text with --kinds or kinds=."
-    ]
+    )
+    return [Verdict("TZ203", sentence, wide)]
 
 
 def repeat_frequencies(source: Source) -> Source:
@@ -190,7 +192,7 @@ def draw_rows(source: Source, max_rows: int | None, random_state: Seed, caller: 
     """Return the rows of weight above 0, at most `max_rows` of them drawn at random with a warning, and their numbers."""
     present = positive_weight_row_numbers(source)
     if max_rows is not None and check_integer("max_rows", max_rows, low=2) < len(present):
-        warn_user([f"{caller} reads {max_rows:,} of the {len(present):,} rows, drawn at random."])
+        warn("TZ502", f"{caller} reads {max_rows:,} of the {len(present):,} rows, drawn at random.")
         present = np.sort(make_rng(random_state).choice(present, max_rows, replace=False))
     return (source if len(present) == source.schema.n_rows else select_rows(source, present)), present
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.sources.views import target_array
@@ -205,33 +206,37 @@ def _column_blocks(source: Source) -> Iterator[list[tuple[int, NDArray[Any]]]]:
         ]
 
 
-def _describe_estimates(found: dict[int, Estimate], schema: Schema, n_neighbors: int) -> list[str]:
+def _describe_estimates(found: dict[int, Estimate], schema: Schema, n_neighbors: int) -> list[Verdict]:
     """Return warnings about estimates above the entropy, and about classes with too few rows."""
     warnings = []
     if above := _select_names(found, schema, lambda one: one.exceeds_limit):
-        warnings.append(
-            f"MutualInformation: the estimates of {above} exceed the entropy of the target or of the column, and are set to it. "
-            "Classes with few rows cause this; merge them, or use InformationGain."
+        sentence = (
+            f"MutualInformation: the estimates of {_list_columns(above)} exceed the entropy of the target or of the column, and "
+            "are set to it. Classes with few rows cause this; merge them, or use InformationGain."
         )
+        warnings.append(Verdict("TZ504", sentence, above))
     of_numbers = {j: one for j, one in found.items() if not schema.has_classes and schema.columns[j].is_number}
     if short := _select_names(of_numbers, schema, lambda one: one.has_small_classes):
-        warnings.append(
-            f"MutualInformation: {short} with at most n_neighbors={n_neighbors} values: each row has all others as neighbours. Use "
-            "a smaller n_neighbors."
+        sentence = (
+            f"MutualInformation: {_list_columns(short)} with at most n_neighbors={n_neighbors} values: each row has all others as "
+            "neighbours. Use a smaller n_neighbors."
         )
+        warnings.append(Verdict("TZ307", sentence, short))
     with_classes = {j: one for j, one in found.items() if j not in of_numbers}
     if small := _select_names(with_classes, schema, lambda one: one.has_small_classes):
         kind = "classes of the target" if schema.has_classes else "levels of the column"
-        warnings.append(
-            f"MutualInformation: in {small}, {kind} with at most n_neighbors={n_neighbors} rows use their other rows as "
-            "neighbours, and those with one row are left out. Merge them, or use a smaller n_neighbors."
+        sentence = (
+            f"MutualInformation: in {_list_columns(small)}, {kind} with at most n_neighbors={n_neighbors} rows use their other "
+            "rows as neighbours, and those with one row are left out. Merge them, or use a smaller n_neighbors."
         )
+        warnings.append(Verdict("TZ307", sentence, small))
     return warnings
 
 
-def _select_names(found: dict[int, Estimate], schema: Schema, concerns: Callable[[Estimate], bool]) -> str:
-    """Return the names of the columns concerned, "" if there are none."""
-    names: Sequence[str] = [schema.columns[j].name for j, one in found.items() if concerns(one)]
-    if not names:
-        return ""
+def _select_names(found: dict[int, Estimate], schema: Schema, concerns: Callable[[Estimate], bool]) -> list[str]:
+    """Return the names of the columns concerned."""
+    return [schema.columns[j].name for j, one in found.items() if concerns(one)]
+
+
+def _list_columns(names: list[str]) -> str:
     return f"{'column' if len(names) == 1 else 'columns'} {list_names(names)}"

@@ -11,6 +11,7 @@ from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -141,7 +142,7 @@ class PermutationImportance(RowRelevance):
         return scores, std
 
 
-def _baseline_warnings(evaluator: WrapperEvaluator, score: float, schema: Schema) -> list[str]:
+def _baseline_warnings(evaluator: WrapperEvaluator, score: float, schema: Schema) -> list[Verdict]:
     """Return a warning where the model with all columns scores below the baseline: a loss then says little about a column."""
     no_columns = Candidates.from_masks(np.zeros((1, schema.n_columns), dtype=bool))
     baseline = (
@@ -151,7 +152,10 @@ def _baseline_warnings(evaluator: WrapperEvaluator, score: float, schema: Schema
         return []
     scoring = ", a score of ranks such as scoring='roc_auc'," if schema.has_classes else ""
     return [
-        f"PermutationImportance: the {evaluator.name} is {score:.4g} with all columns, below the {baseline:.4g} of a constant "
-        f"prediction, so a column that predicts the target can have an importance below 0. Use another estimator{scoring} or "
-        "another relevance."
+        Verdict(
+            "TZ302",
+            f"PermutationImportance: the {evaluator.name} is {score:.4g} with all columns, below the {baseline:.4g} of a constant "
+            f"prediction, so a column that predicts the target can have an importance below 0. Use another estimator{scoring} or "
+            "another relevance.",
+        )
     ]

@@ -16,8 +16,9 @@ from tamiz.criteria.row_comparison import (
 )
 from tamiz.kernels.relief import add_neighbor_differences, distance_block, nearest_by_group
 from tamiz.runtime.random import Seed
-from tamiz.runtime.user_warnings import list_names, warn_user
+from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_integer, check_positive
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -134,23 +135,24 @@ class ReliefF(RowComparison):
             warn_user([*_small_class_warnings(rows, schema, k), *_imbalance_warnings(rows, schema)])
             return _class_scores(rows, queries, influence)
         if n <= k:
-            warn_user([f"ReliefF: the table has {n:,} rows, so each row has {n - 1:,} neighbours instead of {k:,}."])
+            warn("TZ307", f"ReliefF: the table has {n:,} rows, so each row has {n - 1:,} neighbours instead of {k:,}.")
         return _regression_scores(rows, queries, influence)
 
 
-def _small_class_warnings(rows: ComparedRows, schema: Schema, k: int) -> Iterator[str]:
+def _small_class_warnings(rows: ComparedRows, schema: Schema, k: int) -> Iterator[Verdict]:
     starts = rows.class_starts()
     assert schema.target is not None
     small = [schema.target.levels[rows.target[start]] for start in starts[:-1][np.diff(starts) <= k].tolist()]
     if small:
         verb, subject = ("has", "class") if len(small) == 1 else ("have", "classes")
-        yield (
+        yield Verdict(
+            "TZ307",
             f"ReliefF: {len(small):,} {subject} of the target {verb} fewer than {k + 1:,} rows ({list_names(small)}), so fewer "
-            f"than {k:,} neighbours there. Choose a smaller n_neighbors to give all classes equally many."
+            f"than {k:,} neighbours there. Choose a smaller n_neighbors to give all classes equally many.",
         )
 
 
-def _imbalance_warnings(rows: ComparedRows, schema: Schema) -> Iterator[str]:
+def _imbalance_warnings(rows: ComparedRows, schema: Schema) -> Iterator[Verdict]:
     """Yield a warning where the misses of the largest class are drawn from far fewer rows than its hits."""
     starts = rows.class_starts()
     sizes = np.diff(starts)
@@ -161,10 +163,11 @@ def _imbalance_warnings(rows: ComparedRows, schema: Schema) -> Iterator[str]:
         return
     assert schema.target is not None
     level = schema.target.levels[rows.target[starts[largest]]]
-    yield (
+    yield Verdict(
+        "TZ302",
         f"ReliefF: class {level!r} has {sizes[largest]:,} of the {rows.n_rows:,} rows, so rows of other classes are farther "
         "from it in every column than its own rows, and columns of noise, categories most of all, score above 0. Compare the "
-        "scores with those of permuted columns (BorutaSelector, --method boruta), or use MultiSURF."
+        "scores with those of permuted columns (BorutaSelector, --method boruta), or use MultiSURF.",
     )
 
 

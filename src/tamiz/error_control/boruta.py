@@ -20,6 +20,7 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
+from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
 from tamiz.selection.selector import Selector
 from tamiz.sources.appended_columns import AppendedColumns
@@ -303,16 +304,17 @@ class _TableScorer:
         return np.concatenate([scores[columns], scores[self._schema.n_columns :]])
 
 
-def _describe_tentative(schema: Schema, sign: NDArray[np.int8], n_iter: int) -> list[str]:
+def _describe_tentative(schema: Schema, sign: NDArray[np.int8], n_iter: int) -> list[Verdict]:
     tentative = np.flatnonzero(sign == 0)
     if not len(tentative):
         return []
-    names = list_names([schema.names[j] for j in tentative.tolist()])
+    names = [schema.names[j] for j in tentative.tolist()]
     are = "column is" if len(tentative) == 1 else "columns are"
-    return [
-        f"{len(tentative):,} {are} tentative after {n_iter:,} iterations and not selected: {names}. Increase max_iter "
+    sentence = (
+        f"{len(tentative):,} {are} tentative after {n_iter:,} iterations and not selected: {list_names(names)}. Increase max_iter "
         "(--max-iter), or decide by medians with BorutaSelector(rough_fix=True)."
-    ]
+    )
+    return [Verdict("TZ501", sentence, names)]
 
 
 @dataclass
@@ -360,7 +362,7 @@ class _Search:
         sign = np.full(schema.n_columns, -1, dtype=np.int8)
         sign[schema.used] = 0
         found = _Decisions(sign, np.zeros(schema.n_columns, dtype=np.int64), [], [])
-        messages: list[str] = []
+        messages: list[Verdict] = []
         while (
             (found.sign == 0).any()
             and len(found.history) < self.max_iter

@@ -18,6 +18,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_memory
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.in_memory import eager_frame, is_frame
@@ -220,15 +221,16 @@ class KnockoffSampler:
             permutations[j] = permutation
         return permutations
 
-    def collinearity_warnings(self) -> list[str]:
+    def collinearity_warnings(self) -> list[Verdict]:
         """Return a sentence that lists the collinear columns; empty if there are none."""
         if not len(self.collinear):
             return []
-        named = list_names([self._names[j] for j in self.collinear.tolist()])
-        return [
-            f"Columns {named} are exactly collinear: their knockoffs equal them, so they can never be selected. Leave out "
-            "those that the others determine."
-        ]
+        names = [self._names[j] for j in self.collinear.tolist()]
+        sentence = (
+            f"Columns {list_names(names)} are exactly collinear: their knockoffs equal them, so they can never be selected. Leave "
+            "out those that the others determine."
+        )
+        return [Verdict("TZ301", sentence, names)]
 
 
 def matrix_bytes(n_rows: int, n_columns: int) -> float:

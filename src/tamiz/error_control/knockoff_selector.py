@@ -29,6 +29,7 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
+from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
 from tamiz.selection.selector import Selector
 from tamiz.sources.appended_columns import AppendedColumns
@@ -244,14 +245,14 @@ class KnockoffSelector(Selector):
         self.s_[sampler.columns] = sampler.s
         self._select(sampler.columns)
         failed = [check.sentence for check in self.checks_ if check.passed is False and check.name != "collinearity"]
-        doubts = ["The false discovery rate may exceed its bound, because assumptions are doubtful:", *failed]
+        doubts = "The false discovery rate may exceed its bound, because assumptions are doubtful:"
         warn_user(
             [
                 *schema.fit_notes,
                 *limit.describe(len(results), self.n_draws, "draws of knockoffs"),
                 *sampler.collinearity_warnings(),
                 *dict.fromkeys(message for _, messages in results for message in messages),
-                *([" ".join(doubts)] if failed else []),
+                *([Verdict("TZ504", " ".join([doubts, *failed]))] if failed else []),
                 *self._empty_warnings(sampler.columns),
             ]
         )
@@ -297,7 +298,7 @@ class KnockoffSelector(Selector):
             self.support_[columns] = statistics >= self.threshold_[0]
         self._support = self.support_
 
-    def _empty_warnings(self, columns: NDArray[np.intp]) -> list[str]:
+    def _empty_warnings(self, columns: NDArray[np.intp]) -> list[Verdict]:
         """Return a sentence on the least possible bound if no column is selected."""
         if self.support_.any():
             return []
@@ -314,7 +315,8 @@ class KnockoffSelector(Selector):
         selection, needed = ("selection", 1) if self.n_draws == 1 else ("selection of a draw", 2)
         least_size = math.ceil(needed / self.fdr - 1e-9)
         rule = f" A {selection} at this bound has at least {least_size:,} columns; {len(columns):,} have knockoffs."
-        return [f"No column is selected at fdr={self.fdr:g}: {reached}.{rule if self.offset else ''}"]
+        sentence = f"No column is selected at fdr={self.fdr:g}: {reached}.{rule if self.offset else ''}"
+        return [Verdict("TZ305", sentence)]
 
 
 @dataclass(frozen=True)
@@ -326,7 +328,7 @@ class _Draws:
     sampler: KnockoffSampler
     importance: Relevance
 
-    def statistics(self, seed: int) -> tuple[Floats, list[str]]:
+    def statistics(self, seed: int) -> tuple[Floats, list[Verdict]]:
         """Return W of the columns with knockoffs, and the messages of the importance."""
         rng = np.random.default_rng(seed)
         permutations = self.sampler.draw(rng)

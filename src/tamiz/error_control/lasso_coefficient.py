@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
-from tamiz.exceptions import ConvergenceWarning, DataError
+from tamiz.exceptions import DataError
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer
+from tamiz.runtime.verdicts import NOT_CONVERGED
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -121,6 +122,6 @@ class LassoCoefficient(ModelRelevance):
             model.fit(rows.features, outputs)
         if model.n_iter_ >= _MAX_ITERATIONS:
             message = f"the lasso did not converge in {_MAX_ITERATIONS:,} steps; the scores are those of the last step."
-            warn_user([f"LassoCoefficient: {message}"], ConvergenceWarning)
+            warn(NOT_CONVERGED, f"LassoCoefficient: {message}")
         coefficients: Any = np.atleast_2d(model.coef_)
         return np.asarray((coefficients**2).sum(axis=0))

@@ -23,6 +23,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_n_features, check_positive, check_real
+from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.redundancy_filter import RedundancyFilter
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
 from tamiz.selection.selector import Selector
@@ -255,9 +256,9 @@ class StabilitySelector(Selector):
         record_features(self, X)
         self.schema_ = schema
         ended = limit.describe(self.n_pairs_, n_pairs, "pairs of halves")
-        ended += [f"The bound on false selections is {self.expected_false_selections_:.3g}."] * bool(ended)
-        limits = [" ".join(ended)] if ended else []
-        warn_user([*schema.fit_notes, *limits, *self._describe_weak_bound(n_columns), *of_copies])
+        bound = f"The bound on false selections is {self.expected_false_selections_:.3g}."
+        ended = [one.with_sentence(f"{one} {bound}") for one in ended]
+        warn_user([*schema.fit_notes, *ended, *self._describe_weak_bound(n_columns), *of_copies])
         return self
 
     def plan(self, X: Any, y: Any = None, *, groups: Any = None) -> RepetitionPlan:
@@ -347,7 +348,7 @@ class StabilitySelector(Selector):
     def _bound(self, n_columns: int, threshold: float) -> float:
         return false_selection_bound(self.n_features_per_half_, n_columns, threshold, self.n_pairs_, self.assumption)
 
-    def _describe_copies(self, source: Source, masks: Masks) -> list[str]:
+    def _describe_copies(self, source: Source, masks: Masks) -> list[Verdict]:
         """Return warnings about groups of copies of which a half selects one with at least the threshold's frequency."""
         frequencies, used = self.selection_frequencies_, source.schema.used
         often = used[np.argsort(-frequencies[used], kind="stable")[:_MAX_COMPARED]]
@@ -365,15 +366,16 @@ class StabilitySelector(Selector):
             together = float(masks[:, columns].any(axis=1).mean())
             if together < self.threshold_:
                 continue
-            warnings.append(
+            sentence = (
                 f"Columns {list_names(group)} are nearly copies of the first of them (association of at least 0.95): halves select "
                 f"them with frequency {list_names(frequencies[columns], as_text='{:.2g}'.format)}, and any of them with "
                 f"{together:.2g}. Copies replace each other or take places of other columns; keep one (RedundancyFilter, --method "
                 "redundancy)."
             )
+            warnings.append(Verdict("TZ301", sentence, group))
         return warnings
 
-    def _describe_weak_bound(self, n_columns: int) -> list[str]:
+    def _describe_weak_bound(self, n_columns: int) -> list[Verdict]:
         q, bound = self.n_features_per_half_, self.expected_false_selections_
         if q == 0 or bound < q:
             return []
@@ -381,8 +383,11 @@ class StabilitySelector(Selector):
         remedies += ["select fewer columns from each half"] * (q > 1)
         advice = f": {', or '.join(remedies)}" if remedies else ""
         return [
-            f"The bound on false selections, {bound:.3g}, is not smaller than the {q:g} of {n_columns:,} columns that a half "
-            f"selects, so it excludes nothing{advice}."
+            Verdict(
+                "TZ504",
+                f"The bound on false selections, {bound:.3g}, is not smaller than the {q:g} of {n_columns:,} columns that a half "
+                f"selects, so it excludes nothing{advice}.",
+            )
         ]
 
 

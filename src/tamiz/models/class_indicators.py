@@ -13,6 +13,7 @@ from tamiz.models.evaluator import WrapperEvaluator
 from tamiz.models.linear import RidgeBackend
 from tamiz.models.refits import choose_backend
 from tamiz.models.scoring import resolve_scoring
+from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import Evaluator
@@ -85,7 +86,7 @@ class ClassIndicatorEvaluator(Evaluator):
         """Return what the scores depend on beyond the columns and the data."""
         return self._evaluators[0].identity_fields()
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Verdict]:
         """Return the warnings of refits, and notes about the folds and the encoding."""
         return list(dict.fromkeys(note for part in self._evaluators for note in part.notes()))
 

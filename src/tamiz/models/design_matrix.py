@@ -14,6 +14,7 @@ from tamiz.models.native_table import column_to_floats, is_number_like
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import ImputationNote
 from tamiz.runtime.validation import check_memory
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.encoding import Encoding, check_has_features, level_indicators
 from tamiz.sources.views import weight_array
@@ -120,7 +121,7 @@ class EncodedMatrix:
             values[block.rows.start : block.rows.stop] = design_matrix(block, schema.numeric, levels, np.float64)
         return values
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Verdict]:
         """Return a note on the imputation of missing values."""
         schema = self._schema
         of_numbers, of_levels = (

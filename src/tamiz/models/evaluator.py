@@ -27,6 +27,7 @@ from tamiz.models.scoring import PREDICTION_SCORER
 from tamiz.models.task import overlap_warnings
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import quote_name
+from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Floats, is_missing
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import Evaluator, ImportanceGetter, MeritProperties, Unit
@@ -65,7 +66,7 @@ class WrapperEvaluator(Evaluator):
         self._scorer = FoldScorer(task, backend)
         # The error of the first set without a score, and the number of such sets.
         self._first_unscored, self._n_unscored = "", 0
-        self._unit_notes: list[str] = []
+        self._unit_notes: list[Verdict] = []
         self._has_no_importances = False
 
     @property
@@ -147,7 +148,7 @@ class WrapperEvaluator(Evaluator):
         """Return notes about the score of a set and about the folds."""
         return [*(self.backend.subset_notes(np.flatnonzero(mask)) if mask.any() else []), *self.task.folds.fold_notes]
 
-    def subset_warnings(self, mask: Masks, free: Masks) -> list[str]:  # noqa: ARG002 - the accuracy concerns the set as a whole
+    def subset_warnings(self, mask: Masks, free: Masks) -> list[Verdict]:  # noqa: ARG002 - the accuracy concerns the set as a whole
         """Return why no column raises the accuracy, for the empty set where one of two classes has nearly all rows."""
         task = self.task
         if mask.any() or not task.has_target or len(task.classes) != 2 or task.scoring.name != "accuracy":
@@ -155,18 +156,19 @@ class WrapperEvaluator(Evaluator):
         share = (np.bincount(task.codes, task.weight_or_ones, 2) / task.weight_or_ones.sum()).max()
         if share < _LARGE_CLASS_SHARE:
             return []
-        return [
+        sentence = (
             f"The accuracy of a constant prediction is {share:.4g}, the share of the larger class: a column can predict the target "
             "and not raise the accuracy. Use scoring='roc_auc' (--scoring roc_auc)."
-        ]
+        )
+        return [Verdict("TZ305", sentence)]
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Verdict]:
         """Return warnings about the folds, notes on the encoding, warnings of refits, and the number of sets without a score."""
         encoding_notes = self.task.matrix.notes() if self.task.is_encoded else []
         unscored = []
         if self._n_unscored:
             sets = "1 set has" if self._n_unscored == 1 else f"{self._n_unscored:,} sets have"
-            unscored = [f"{sets} no score and cannot be selected. {self._first_unscored}"]
+            unscored = [Verdict("TZ503", f"{sets} no score and cannot be selected. {self._first_unscored}")]
         return [
             *self.task.folds.fold_warnings,
             *overlap_warnings(self.task.folds),
@@ -253,7 +255,7 @@ class FoldImportances(MeritProperties):
     fold : int
     fit_warnings : FitWarnings
         Warnings of the fits are added.
-    notes : list of str
+    notes : list of Verdict
         A note on the units of columns is added once.
     scorer : FoldScorer, default=None
         Scores each model for whose set importances are computed.
@@ -269,7 +271,7 @@ class FoldImportances(MeritProperties):
         backend: RefitBackend,
         fold: int,
         fit_warnings: FitWarnings,
-        notes: list[str],
+        notes: list[Verdict],
         scorer: FoldScorer | None = None,
     ) -> None:
         self._backend, self._fold, self._notes, self._scorer = backend, fold, notes, scorer
@@ -326,7 +328,7 @@ class FoldImportances(MeritProperties):
         return fitted
 
 
-def _unit_notes(task: CVTask) -> list[str]:
+def _unit_notes(task: CVTask) -> list[Verdict]:
     """Return a note where the columns of a table have very different standard deviations."""
     schema = task.source.schema
     numbers = [j for j in schema.used.tolist() if schema.columns[j].is_number]
@@ -338,12 +340,14 @@ def _unit_notes(task: CVTask) -> list[str]:
     if not len(std) or std.max() <= _MAX_STD_RATIO * std.min():
         return []
     (smallest, at_least), (largest, at_most) = (
-        (quote_name(schema.names[numbers[k]]), float(std[k])) for k in (int(std.argmin()), int(std.argmax()))
+        (schema.names[numbers[k]], float(std[k])) for k in (int(std.argmin()), int(std.argmax()))
     )
-    return [
-        f"Coefficients are per unit of a column, and standard deviations range from {at_least:.3g} ({smallest}) to {at_most:.3g} "
-        f"({largest}): in other units other columns are dropped. Standardise with encode=True or a StandardScaler in a pipeline."
-    ]
+    sentence = (
+        f"Coefficients are per unit of a column, and standard deviations range from {at_least:.3g} ({quote_name(smallest)}) to "
+        f"{at_most:.3g} ({quote_name(largest)}): in other units other columns are dropped. Standardise with encode=True or a "
+        "StandardScaler in a pipeline."
+    )
+    return [Verdict("TZ211", sentence, (smallest, largest))]
 
 
 def _task_identity_fields(task: CVTask) -> dict[str, Any]:

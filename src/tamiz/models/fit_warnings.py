@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from tamiz.runtime.verdicts import Verdict
+
 # Longer first lines of warnings are cut.
 _MAX_CHARACTERS = 200
 
@@ -105,11 +107,14 @@ class FitWarnings:
                 self._counts[category] = self._counts.get(category, 0) + 1
                 self._texts[category] = min(text, self._texts.get(category, text))
 
-    def messages(self) -> list[str]:
+    def messages(self) -> list[Verdict]:
         """Return every category with its text, whatever the user's filters."""
-        return [f"{kind.__name__}: {_first_line(self._texts[kind])}" for kind in sorted(self._counts, key=str)]
+        return [
+            Verdict("TZ506", f"{kind.__name__}: {_first_line(self._texts[kind])}")
+            for kind in sorted(self._counts, key=str)
+        ]
 
-    def notes(self, name: str) -> list[str]:
+    def notes(self, name: str) -> list[Verdict]:
         """Return a sentence for every category that the user's filters show."""
         kinds = sorted(filter(self._is_shown, self._counts), key=lambda kind: kind.__name__)
         fits = f"{self._n_fits:,} fit{'s' * (self._n_fits != 1)}"
@@ -124,14 +129,15 @@ class FitWarnings:
         return bool(shown)
 
 
-def _describe_warning(name: str, text: str, kind: type[Warning], where: str) -> str:
+def _describe_warning(name: str, text: str, kind: type[Warning], where: str) -> Verdict:
     """Return a sentence on a warning; numpy's floating-point warnings are explained."""
     met = _NUMPY_WARNING.match(text)
     if met is None or not issubclass(kind, RuntimeWarning):
-        return f"{name} warned in {where}: {kind.__name__}: {_first_line(text)}"
-    return (
+        return Verdict("TZ506", f"{name} warned in {where}: {kind.__name__}: {_first_line(text)}")
+    return Verdict(
+        "TZ504",
         f"{name} {_NUMPY_ACTIONS[met[1]]} in {where}, as for columns that are constant in training rows or have very large or "
-        "very small values; scores of sets with such columns may be unreliable."
+        "very small values; scores of sets with such columns may be unreliable.",
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.runtime.user_warnings import list_names
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.duplicate_detection import DuplicateRows, find_duplicate_rows
 
@@ -146,7 +147,7 @@ def find_rare_classes(counts: NDArray[Any], n_splits: int) -> NDArray[np.bool_]:
     return left_out
 
 
-def describe_rare_classes(counts: NDArray[Any], rare: NDArray[np.bool_], levels: Sequence[str]) -> tuple[str, ...]:
+def describe_rare_classes(counts: NDArray[Any], rare: NDArray[np.bool_], levels: Sequence[str]) -> tuple[Verdict, ...]:
     """Return a sentence on the classes that are left out of the folds, empty if there are none."""
     found = np.flatnonzero(rare)
     if not len(found):
@@ -155,13 +156,13 @@ def describe_rare_classes(counts: NDArray[Any], rare: NDArray[np.bool_], levels:
     why = "of the folds: too few rows for training and test rows in every fold."
     named = [f"{levels[c]!r} ({_row_count(int(counts[c]))})" for c in found.tolist()]
     if len(found) == 1:
-        return (f"Class {named[0]} is left out {why}",)
+        return (Verdict("TZ307", f"Class {named[0]} is left out {why}"),)
     too_many = len(named) > _MAX_NAMED
     listed = (
         list_names(named, limit=_MAX_NAMED, as_text=str) if too_many else f"{', '.join(named[:-1])} and {named[-1]}"
     )
     total = f"{int(counts[found].sum()):,} of {int(counts.sum()):,} rows"
-    return (f"{len(found):,} classes, {total}, are left out {why} They are {listed}.",)
+    return (Verdict("TZ307", f"{len(found):,} classes, {total}, are left out {why} They are {listed}."),)
 
 
 def _row_count(n: int) -> str:

@@ -36,6 +36,7 @@ from tamiz.models.score_functions import (
 from tamiz.models.scoring import Scoring, score_fitted
 from tamiz.models.task import make_task
 from tamiz.runtime import parallel, progress
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.views import select_columns
 from tamiz.statistics.base import Floats, is_missing
@@ -53,12 +54,12 @@ class SetScores:
     Attributes
     ----------
     values : ndarray of shape (n_scorings, n_sets, n_folds)
-    notes : tuple of str
+    notes : tuple of Verdict
         Warnings of the fits.
     """
 
     values: Floats
-    notes: tuple[str, ...]
+    notes: tuple[Verdict, ...]
 
 
 def score_folds(

@@ -23,6 +23,7 @@ from tamiz.models.fold_constraints import (
     tie_repeated_rows,
 )
 from tamiz.runtime.validation import check_integer
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.views import positive_weight_rows, select_rows, target_array
 
@@ -62,7 +63,7 @@ class Folds(Sequence[Fold]):
     splits : tuple of Fold
     description : str
         How they were drawn, in words.
-    fewer_folds_warnings, rare_class_warnings, other_warnings : tuple of str
+    fewer_folds_warnings, rare_class_warnings, other_warnings : tuple of Verdict
         Warnings: there are fewer folds than requested, classes are left out of all folds, and those of a splitter or about the
         order of the rows.
     fold_notes : tuple of str
@@ -75,9 +76,9 @@ class Folds(Sequence[Fold]):
 
     splits: tuple[Fold, ...]
     description: str
-    fewer_folds_warnings: tuple[str, ...] = ()
-    rare_class_warnings: tuple[str, ...] = ()
-    other_warnings: tuple[str, ...] = ()
+    fewer_folds_warnings: tuple[Verdict, ...] = ()
+    rare_class_warnings: tuple[Verdict, ...] = ()
+    other_warnings: tuple[Verdict, ...] = ()
     fold_notes: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     table_seed: int = 0
@@ -95,7 +96,7 @@ class Folds(Sequence[Fold]):
         return self.splits[at]
 
     @property
-    def fold_warnings(self) -> tuple[str, ...]:
+    def fold_warnings(self) -> tuple[Verdict, ...]:
         """All warnings about the folds."""
         return (*self.fewer_folds_warnings, *self.rare_class_warnings, *self.other_warnings)
 
@@ -133,16 +134,17 @@ def draw_folds(source: Source, n_splits: int, rng: np.random.Generator) -> Folds
     return replace(folds, seeds=tuple(rng.integers(0, 2**31, len(folds)).tolist()), table_seed=whole)
 
 
-def drop_zero_weights(source: Source) -> tuple[Source, list[str]]:
+def drop_zero_weights(source: Source) -> tuple[Source, list[Verdict]]:
     """Return the rows of positive weight, and a note on the number of others."""
     rows = positive_weight_rows(source)
     n = source.schema.n_rows - rows.schema.n_rows
-    return rows, [f"{n:,} row{'s' * (n > 1)} of weight 0 left out where models are scored."] if n else []
+    sentence = f"{n:,} row{'s' * (n > 1)} of weight 0 left out where models are scored."
+    return rows, [Verdict("TZ206", sentence)] if n else []
 
 
 def sample_rows(
     source: Source, max_rows: int | None, n_splits: int, rng: np.random.Generator
-) -> tuple[Source, list[str]]:
+) -> tuple[Source, list[Verdict]]:
     """Return a random sample of at most max_rows rows, and a note on it; of every class at least two rows per fold, if it has them.
 
     Nothing is drawn from `rng` if no row is left out.
@@ -158,7 +160,7 @@ def sample_rows(
         for code in np.unique(codes):
             in_sample[rows[np.flatnonzero(codes == code)[: 2 * n_splits]]] = True
     table = select_rows(source, np.flatnonzero(in_sample))
-    return table, [f"{table.schema.n_rows:,} of {n_rows:,} rows, drawn at random."]
+    return table, [Verdict("TZ502", f"{table.schema.n_rows:,} of {n_rows:,} rows, drawn at random.")]
 
 
 def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = True) -> Folds:
@@ -273,7 +275,7 @@ def _group_folds(source: Source, n_splits: int, seed: int, *, has_classes: bool)
     )
 
 
-def _drop_rare_classes(source: Source, y: NDArray[Any], n_splits: int) -> tuple[RowIndices, tuple[str, ...]]:
+def _drop_rare_classes(source: Source, y: NDArray[Any], n_splits: int) -> tuple[RowIndices, tuple[Verdict, ...]]:
     """Return the rows of the classes that are frequent enough, and a sentence on the others."""
     target = source.schema.target
     assert target is not None
@@ -373,5 +375,5 @@ def _smallest_class(source: Source, y: NDArray[Any]) -> tuple[int, str]:
     return int(counts[smallest]), target.levels[smallest]
 
 
-def _fewer_folds_warning(n: int, requested: int, why: str) -> tuple[str, ...]:
-    return () if n == requested else (f"{n} folds in place of {requested}: {why}.",)
+def _fewer_folds_warning(n: int, requested: int, why: str) -> tuple[Verdict, ...]:
+    return () if n == requested else (Verdict("TZ307", f"{n} folds in place of {requested}: {why}."),)

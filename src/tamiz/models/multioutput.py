@@ -71,7 +71,7 @@ class MultiOutputTarget:
             # No value is missing: all rows are present.
             target, _, _ = present_target(raw, encode_target(raw, None, lambda at: f"row {at}"))
             assert target.values is not None
-            warn_user(list(target.warnings))
+            warn_user(target.warnings)
             tables.append(with_target(source, target.values[source.row_numbers], target.column))
         return tables
 

@@ -22,6 +22,7 @@ from tamiz.models.estimators import (
     unwrap_estimator,
 )
 from tamiz.runtime.validation import check_choice
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.schema import Schema
 
 # The default models of an assessment.
@@ -128,7 +129,7 @@ def default_models(schema: Schema) -> tuple[str, ...]:
     return names if schema.weight is None else tuple(name for name in names if name != "knn")
 
 
-def resolve_models(names: Sequence[str] | None, schema: Schema) -> tuple[dict[str, Model], list[str]]:
+def resolve_models(names: Sequence[str] | None, schema: Schema) -> tuple[dict[str, Model], list[Verdict]]:
     """Return models by name (None: the default models), and a note if one is left out."""
     if isinstance(names, str) or (names is not None and not len(names)):
         raise ValueError(f"models must be a list of names such as ['naive_bayes', 'forest'], got {names!r}.")
@@ -137,7 +138,7 @@ def resolve_models(names: Sequence[str] | None, schema: Schema) -> tuple[dict[st
         for name in (default_models(schema) if names is None else names)
     }
     without = names is None and schema.weight is not None
-    return models, ["Nearest neighbours accept no weights, and are left out."] if without else []
+    return models, [Verdict("TZ503", "Nearest neighbours accept no weights, and are left out.")] if without else []
 
 
 def make_naive_bayes(schema: Schema) -> Model:

@@ -28,6 +28,7 @@ from tamiz.models.multioutput import MultiOutputTarget
 from tamiz.models.named_models import Model
 from tamiz.models.scoring import check_scoring_target, resolve_scoring, resolve_unsupervised_scoring
 from tamiz.runtime.validation import check_integer
+from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.row_order import describe_row_order
 from tamiz.sources.views import (
@@ -144,7 +145,8 @@ def _resolve_folds(
         groups = "" if source.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
         raise DataError(f"cv={cv!r} cannot split this table: {str(error).rstrip('.')}{groups}.") from error
     parts = tuple(Fold(np.sort(train), np.sort(test), np.asarray(train)) for train, test in splits)
-    return Folds(parts, f"the folds of {cv!r}", other_warnings=tuple(f"cv={cv!r}: {one.message}" for one in caught))
+    warned = tuple(Verdict("TZ202", f"cv={cv!r}: {one.message}") for one in caught)
+    return Folds(parts, f"the folds of {cv!r}", other_warnings=warned)
 
 
 def _note_row_order(folds: Folds, source: Source) -> Folds:
@@ -153,7 +155,7 @@ def _note_row_order(folds: Folds, source: Source) -> Folds:
     if order is None:
         return folds
     if order.is_doubtful:
-        return replace(folds, other_warnings=(order.message,))
+        return replace(folds, other_warnings=(Verdict("TZ204", order.message),))
     return replace(folds, fold_notes=(*folds.fold_notes, order.message))
 
 
@@ -216,13 +218,16 @@ def _check_folds(folds: Folds, estimator: Any, labels: NDArray[Any]) -> None:
             raise DataError(f"Fold {number} of {len(folds)} has training rows of class {only!r} only; use other folds.")
 
 
-def overlap_warnings(folds: Sequence[Fold]) -> list[str]:
+def overlap_warnings(folds: Sequence[Fold]) -> list[Verdict]:
     """Return a warning on folds whose training and test rows overlap, empty if there are none."""
     shared = [np.intersect1d(fold.train, fold.test).size for fold in folds]
     if not any(shared):
         return []
     first = int(np.flatnonzero(shared)[0])
     return [
-        f"{sum(map(bool, shared)):,} of {len(folds):,} folds have test rows that are also training rows (fold {first + 1} has "
-        f"{shared[first]:,}): their scores are not those of unseen rows."
+        Verdict(
+            "TZ202",
+            f"{sum(map(bool, shared)):,} of {len(folds):,} folds have test rows that are also training rows (fold {first + 1} has "
+            f"{shared[first]:,}): their scores are not those of unseen rows.",
+        )
     ]

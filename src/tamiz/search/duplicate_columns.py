@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Problem
 from tamiz.sources.base import Source
 from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
@@ -46,17 +47,20 @@ def unsearched_duplicates(source: Source, problem: Problem) -> dict[int, int]:
     return dict(sorted(duplicates.items()))
 
 
-def describe_duplicate_columns(duplicates: Mapping[int, int], names: Sequence[str]) -> list[str]:
+def describe_duplicate_columns(duplicates: Mapping[int, int], names: Sequence[str]) -> list[Verdict]:
     """Return a note on the columns that are not searched, in a list that is empty where there are none."""
     pairs = [(names[j], names[kept]) for j, kept in duplicates.items()]
     if not pairs:
         return []
+    columns = dict.fromkeys(name for pair in pairs for name in pair)
     if len(pairs) == 1:
         ((name, kept),) = pairs
-        return [f"{name!r} duplicates {kept!r} exactly and is not searched; use {ALLOW_DUPLICATES} to search both."]
+        sentence = f"{name!r} duplicates {kept!r} exactly and is not searched; use {ALLOW_DUPLICATES} to search both."
+        return [Verdict("TZ301", sentence, columns)]
     listed = ", ".join(f"{name!r} duplicates {kept!r}" for name, kept in pairs[:_MAX_LISTED])
     more = f", and {len(pairs) - _MAX_LISTED:,} more" if len(pairs) > _MAX_LISTED else ""
-    return [
+    sentence = (
         f"{len(pairs):,} columns duplicate another exactly and are not searched: {listed}{more}; use {ALLOW_DUPLICATES} to search "
         "them as well."
-    ]
+    )
+    return [Verdict("TZ301", sentence, columns)]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from tamiz.criteria.kind_associations import EQUIVALENT, associate_columns, one_sided_associations
+from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Problem
 from tamiz.sources.base import Source
 from tamiz.sources.views import select_columns, select_rows
@@ -106,7 +107,7 @@ def leave_out_equivalents(
     return select_columns(source, [j for j in schema.used.tolist() if j not in same], reasons), same
 
 
-def describe_equivalents(same: Mapping[int, int], names: Sequence[str]) -> list[str]:
+def describe_equivalents(same: Mapping[int, int], names: Sequence[str]) -> list[Verdict]:
     """Return a note on columns that are left out because others are equivalent, in a list that is empty if there are none."""
     if not same:
         return []
@@ -114,5 +115,9 @@ def describe_equivalents(same: Mapping[int, int], names: Sequence[str]) -> list[
     more = f", and {len(pairs) - _MAX_NAMED:,} more" if len(pairs) > _MAX_NAMED else ""
     number = "1 column is" if len(pairs) == 1 else f"{len(pairs):,} columns are"
     return [
-        f"{number} not searched, as a copy or a one-to-one recoding of another one: {', '.join(pairs[:_MAX_NAMED])}{more}."
+        Verdict(
+            "TZ301",
+            f"{number} not searched, as a copy or a one-to-one recoding of another one: {', '.join(pairs[:_MAX_NAMED])}{more}.",
+            [names[j] for j in sorted({*same, *same.values()})],
+        )
     ]

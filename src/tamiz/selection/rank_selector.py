@@ -20,8 +20,9 @@ from tamiz.method_lookup import (
 from tamiz.models.estimators import check_metadata
 from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import list_names, warn_user
+from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_n_features, check_real
+from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.selector import Selector, estimator_readers
 from tamiz.sources.base import Source
 from tamiz.sources.feature_checks import record_features
@@ -191,7 +192,7 @@ class RankSelector(Selector):
             warn_user(self.relevance_.selection_warnings(tables, selected) + self._tie_warnings(source.schema))
         return self
 
-    def _tie_warnings(self, schema: Schema) -> list[str]:
+    def _tie_warnings(self, schema: Schema) -> list[Verdict]:
         """Return a warning where selected columns have the same score as columns that are not selected."""
         if self.n_features is None or not self._support.any():
             return []
@@ -205,10 +206,11 @@ class RankSelector(Selector):
         others = "column that is" if n_left_out == 1 else "columns that are"
         n_better = int(self._support.sum() - chosen.sum())
         sizes = f"{n_better:,} or {n_better + tied.sum():,}" if n_better else f"{tied.sum():,}"
-        return [
+        sentence = (
             f"{type(self.relevance_).__name__}: {named} and {n_left_out:,} {others} not selected have the same score, {least:.6g}: "
             f"only the place in the table decided. Select {sizes} columns, or use another relevance."
-        ]
+        )
+        return [Verdict("TZ306", sentence, [schema.names[j] for j in np.flatnonzero(tied).tolist()])]
 
     def _check_testable(self, source: Source) -> str:
         """Return why p-values are not valid, "" where they are or the relevance has none; an error with `fdr`, else a warning."""
@@ -221,9 +223,8 @@ class RankSelector(Selector):
                 "Use n_features or threshold."
             )
         if reason:
-            warn_user(
-                [f"{type(self.relevance_).__name__}: the scores rank the columns, but there are no p-values: {reason}."]
-            )
+            name = type(self.relevance_).__name__
+            warn("TZ503", f"{name}: the scores rank the columns, but there are no p-values: {reason}.")
         return reason
 
     def _store_tests(self, tests: ColumnTests | None, schema: Schema) -> None:
@@ -262,7 +263,7 @@ class RankSelector(Selector):
             kept &= self.scores_ >= threshold
             best = float(self.scores_[schema.used].max(initial=-np.inf))
             if -np.inf < best < threshold:
-                warn_user([f"No column scores at least threshold={threshold:g}: the highest score is {best:.6g}."])
+                warn("TZ305", f"No column scores at least threshold={threshold:g}: the highest score is {best:.6g}.")
         if self.fdr is not None:
             kept &= self._is_significant(schema)
         return kept
@@ -274,5 +275,5 @@ class RankSelector(Selector):
         significant = self.adjusted_p_values_ <= fdr
         if len(schema.used) and not significant.any():
             least = float(self.adjusted_p_values_[schema.used].min())
-            warn_user([f"No column has an adjusted p-value of at most fdr={fdr:g}: the smallest is {least:.6g}."])
+            warn("TZ305", f"No column has an adjusted p-value of at most fdr={fdr:g}: the smallest is {least:.6g}.")
         return significant

@@ -26,6 +26,7 @@ from tamiz.method_lookup import resolve_relevance
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_memory, check_positive, check_real
+from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
 from tamiz.selection.selector import Selector
@@ -269,7 +270,7 @@ def _chance_warnings(
     n_common: list[int],
     measure: str,
     threshold: float,
-) -> list[str]:
+) -> list[Verdict]:
     """Return warnings where kept numeric columns may determine a column of noise: one of them, or several together."""
     if measure == "kinds":
         # Chance is part of the rule.
@@ -288,8 +289,11 @@ def _chance_warnings(
         dropped = "1 dropped column is" if n_by_one == 1 else f"{n_by_one:,} dropped columns are"
         of_kept = "the kept numeric column" if n_numeric == 1 else f"one of the {n_numeric:,} kept numeric columns"
         warnings.append(
-            f"A column of noise has {_ASSOCIATIONS[measure]} of at least {threshold:g} with {of_kept} with probability "
-            f"{by_one:.2g}, because there are {rows}; {dropped} determined by one kept column. Use more rows."
+            Verdict(
+                "TZ302",
+                f"A column of noise has {_ASSOCIATIONS[measure]} of at least {threshold:g} with {of_kept} with probability "
+                f"{by_one:.2g}, because there are {rows}; {dropped} determined by one kept column. Use more rows.",
+            )
         )
     n_free = n_rows - 1 - n_numeric
     # R2 of independent normal columns has a beta distribution with these degrees of freedom, halved.
@@ -300,10 +304,11 @@ def _chance_warnings(
         # Of few rows a single correlation is large by chance too.
         by_pairs = _pair_chance("pearson", n_rows, n_numeric, threshold) > _MAX_CHANCE
         remedy = "Use more rows." if by_pairs else "Use measure='pearson' (--measure pearson), or more rows."
-        warnings.append(
+        sentence = (
             f"A column of noise has an R2 of at least {threshold:g} with probability {by_all:.2g}, because {n_numeric:,} numeric "
             f"columns are kept and there are {n_rows:,} rows; {explained} explained by several kept ones together. {remedy}"
         )
+        warnings.append(Verdict("TZ302", sentence))
     return warnings
 
 

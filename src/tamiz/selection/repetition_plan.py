@@ -14,6 +14,7 @@ from tamiz.runtime import progress
 from tamiz.runtime.memory import format_bytes
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.runtime.validation import check_positive
+from tamiz.runtime.verdicts import Verdict
 from tamiz.search.runner import format_duration
 from tamiz.sources.base import Source
 from tamiz.sources.views import select_columns
@@ -145,11 +146,14 @@ class TimeLimit:
                 return
             yield item
 
-    def describe(self, n_done: int, n_planned: int, unit: str) -> list[str]:
-        """Return a sentence if fewer repetitions were done than planned."""
+    def describe(self, n_done: int, n_planned: int, unit: str) -> list[Verdict]:
+        """Return a warning if fewer repetitions were done than planned."""
         return (
             [
-                f"max_seconds={self.seconds:g} (--max-seconds) ended the selection after {n_done:,} of {n_planned:,} {unit}."
+                Verdict(
+                    "TZ503",
+                    f"max_seconds={self.seconds:g} (--max-seconds) ended the selection after {n_done:,} of {n_planned:,} {unit}.",
+                )
             ]
             if n_done < n_planned
             else []

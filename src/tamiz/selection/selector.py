@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.permutation_importance import PermutationImportance
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import warn
 from tamiz.sources.base import Source
 from tamiz.sources.factory import as_source
 from tamiz.sources.feature_checks import check_features, mixed_table_tags
@@ -96,7 +96,7 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check_features(self, X)
         if not selected:
             # scikit-learn warns likewise for arrays.
-            warn_user(["No features were selected: the returned table has no columns."])
+            warn("TZ305", "No features were selected: the returned table has no columns.")
         if isinstance(X, Source):
             return self._to_output_container(X.frame(selected))
         return self._to_output_container(frame_columns_at(eager_frame(X).to_native(), selected))

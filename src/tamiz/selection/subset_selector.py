@@ -27,7 +27,8 @@ from tamiz.models.estimators import check_metadata
 from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import capture_warnings, captures_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, captures_warnings, warn, warn_user
+from tamiz.runtime.verdicts import Verdict
 from tamiz.search.archive import Archive, Certificate
 from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.duplicate_columns import describe_duplicate_columns, unsearched_duplicates
@@ -283,7 +284,7 @@ class SubsetSelector(Selector):
         with parallel.thread_session(self.n_jobs):
             return self._find_chance(self._make_job(source, None, None, None, copy.deepcopy(self.random_state), {})[0])
 
-    def _equivalence_warnings(self, job: SearchJob, selected: NDArray[np.intp]) -> list[str]:
+    def _equivalence_warnings(self, job: SearchJob, selected: NDArray[np.intp]) -> list[Verdict]:
         """Return a warning on selected columns that are copies or recodings of each other, unless they had to be selected."""
         if len(selected) < 2:
             return []
@@ -295,8 +296,12 @@ class SubsetSelector(Selector):
             return []
         more = f", and {len(pairs) - _MAX_PAIRS:,} more" if len(pairs) > _MAX_PAIRS else ""
         return [
-            f"Selected columns are copies or recodings of each other: {', '.join(pairs[:_MAX_PAIRS])}{more}. One of a pair is "
-            "enough; RedundancyFilter(threshold=0.99) before the search keeps one."
+            Verdict(
+                "TZ301",
+                f"Selected columns are copies or recodings of each other: {', '.join(pairs[:_MAX_PAIRS])}{more}. One of a pair is "
+                "enough; RedundancyFilter(threshold=0.99) before the search keeps one.",
+                [names[j] for j in sorted({*same, *same.values()})],
+            )
         ]
 
     def _without_equivalents(self, source: Source) -> tuple[Source, dict[int, int]]:
@@ -321,11 +326,11 @@ class SubsetSelector(Selector):
             return
         n = int(self.support_.sum())
         columns = f"The {n:,} columns selected" if n > 1 else "The column selected"
-        warn_user(
-            [
-                f"{columns} by {self.merit_name_} may be chance. {null.sentence} Do not rely on the merit: assess the selection by "
-                "selection_report (--assess), or collect more rows."
-            ]
+        warn(
+            "TZ302",
+            f"{columns} by {self.merit_name_} may be chance. {null.sentence} Do not rely on the merit: assess the selection by "
+            "selection_report (--assess), or collect more rows.",
+            [self.schema_.names[j] for j in np.flatnonzero(self.support_).tolist()],
         )
 
     def _find_chance(self, job: SearchJob) -> PermutationNull | None:
@@ -560,7 +565,9 @@ class SubsetSelector(Selector):
             raise KeyboardInterrupt
         if not self.support_.any():
             name = self.merit_name_[:1].upper() + self.merit_name_[1:]
-            warn_user([f"{name} finds no column worth keeping: the best set is the empty one ({archive.stop_reason})."])
+            warn(
+                "TZ305", f"{name} finds no column worth keeping: the best set is the empty one ({archive.stop_reason})."
+            )
         return self
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import list_names
+from tamiz.runtime.verdicts import Verdict
 from tamiz.subsets.candidates import Candidates, Masks
 
 Floats = NDArray[np.float64]
@@ -78,7 +79,7 @@ class MeritProperties:
         """
         return {}
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Verdict]:
         """Return notes for the user at the end of a search, one sentence each."""
         return []
 
@@ -86,7 +87,7 @@ class MeritProperties:
         """Return notes on the merit of one set, one sentence each."""
         return []
 
-    def subset_warnings(self, mask: Masks, free: Masks) -> list[str]:  # noqa: ARG002 - most merits have no warnings on a set
+    def subset_warnings(self, mask: Masks, free: Masks) -> list[Verdict]:  # noqa: ARG002 - most merits have no warnings on a set
         """Return warnings on the columns of the set that a search selected; the `free` columns are neither fixed nor excluded."""
         return []
 
@@ -183,7 +184,7 @@ class NaNCheckEvaluator(Evaluator):
         """Return what the merits depend on beyond columns, data and name."""
         return self._evaluator.identity_fields()
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Verdict]:
         """Return notes for the user at the end of a search."""
         return self._evaluator.notes()
 
@@ -191,6 +192,6 @@ class NaNCheckEvaluator(Evaluator):
         """Return notes on the merit of one set."""
         return self._evaluator.subset_notes(mask)
 
-    def subset_warnings(self, mask: Masks, free: Masks) -> list[str]:
+    def subset_warnings(self, mask: Masks, free: Masks) -> list[Verdict]:
         """Return warnings on the columns of the set that a search selected."""
         return self._evaluator.subset_warnings(mask, free)
