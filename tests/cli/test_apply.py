@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import Result
+from tests.sentences import sentences
 
 from tamiz import RankSelector, SubsetSelector, load, open_source, save
 from tamiz._study import table_embedding
@@ -126,7 +127,7 @@ def test_columns_that_the_model_does_not_know_are_reported_in_one_note(
 ) -> None:
     done = tamiz("apply", mapped, new(flowers().assign(extra=1, other="x")))
     assert output_lines(done) == output_lines(tamiz("apply", mapped, table))
-    assert "note: 2 columns that the model does not know are not read: extra and other." in done.stderr
+    assert "note TZ203: 2 columns that the model does not know are not read: extra and other." in done.stderr
 
 
 def test_the_target_and_ids_need_not_be_there(
@@ -155,7 +156,10 @@ def test_a_column_that_is_not_there_may_count_as_missing(
     done = tamiz("apply", mapped, new(flowers().drop(columns=["width", "colour"])), "--fill-missing")
     empty = tamiz("apply", mapped, new(flowers().assign(width=None, colour=None)))
     assert output_lines(done) == output_lines(empty)
-    assert "note: 2 columns are absent and filled with missing values in all 90 rows: 'width', 'colour'." in done.stderr
+    assert (
+        "to check TZ205: 2 columns are absent and filled with missing values in all 90 rows: 'width', 'colour'."
+        in done.stderr
+    )
     assert "missing values or unknown levels of new rows count as the mean of the column." in done.stderr
 
 
@@ -166,7 +170,8 @@ def test_new_levels_are_reported_and_count_as_missing(
     rows.loc[:4, "colour"] = ["violet", "violet", "mauve", "red", None]
     done = tamiz("apply", mapped, new(rows))
     assert (
-        "note: Column colour: 2 levels in 3 rows were not present in fit: 'mauve', 'violet'; these values are treated as missing."
+        "to check TZ205: Column colour: 2 levels in 3 rows were not present in fit: 'mauve', 'violet'; these values are "
+        "treated as missing."
     ) in done.stderr
     rows.loc[:2, "colour"] = None
     assert output_lines(done) == output_lines(tamiz("apply", mapped, new(rows)))
@@ -258,7 +263,7 @@ def test_json_describes_the_run(
     found = json.loads(done.stdout)
     assert (found["model"], found["table"], found["rows"]) == ("map.tamiz", "new.csv", 90)
     assert (found["map"], found["coordinates"]) == ("PCA", ["pca0", "pca1"])
-    assert "1 column that the model does not know is not read: extra." in found["notes"]
+    assert "1 column that the model does not know is not read: extra." in sentences(found)
     assert done.stderr == ""
 
 
@@ -290,7 +295,7 @@ def test_columns_that_a_selection_does_not_keep_need_not_be_there(
 ) -> None:
     done = tamiz("apply", chosen, new(flowers().drop(columns=["kind", "plot", "key"])))
     assert output_lines(done)[0] == "length\tcolour\tpicked"
-    assert "note: 1 column not in the table is not needed: plot." in done.stderr
+    assert "note TZ203: 1 column not in the table is not needed: plot." in done.stderr
     done = tamiz("apply", chosen, new(flowers().drop(columns=["colour"])))
     assert done.exit_code == 1
     assert "There is no column 'colour', which fit had." in done.stderr
@@ -515,5 +520,5 @@ def test_long_codes_are_carried_with_every_digit(
     for command in (("rank", path, "-t", "code"), ("rank", path, "-t", "y", *kind, "--group", "code")):
         done = tamiz(*command)
         assert done.exit_code == 0, done.stderr
-        assert "as 6 classes" in done.stderr or "6 groups" in done.stderr, done.stderr
+        assert "has 6 whole numbers" in done.stderr or "6 groups" in done.stderr, done.stderr
     assert "code: its 6 different values become 1 as float64" in tamiz("rank", path, "-t", "y").stderr

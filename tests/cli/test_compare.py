@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import Result
+from tests.sentences import sentences
 
 from tamiz.metrics import quality
 from tamiz.reduction import PCA, ClassicalMDS
@@ -45,7 +46,7 @@ def test_all_maps_have_the_same_sampled_rows(tamiz: Callable[..., Result], write
     found = json.loads(done.stdout)
     assert [one["label"] for one in found["maps"]] == ["PCA", "Metric MDS"]
     assert [one["n_samples"] for one in found["maps"]] == [50, 50]
-    assert "50 of the 120 rows are mapped and compared, drawn at random." in found["notes"]
+    assert "50 of the 120 rows are mapped and compared, drawn at random." in sentences(found)
     assert np.shape(found["procrustes_distances"]) == (2, 2)
 
 
@@ -117,4 +118,4 @@ def test_a_sample_is_noted_before_the_maps_are_fitted(
 
     monkeypatch.setattr("tamiz.comparison.compare_maps", interrupted)
     done = tamiz("compare", iris, "--map-rows", 100)
-    assert "note: 100 of the 150 rows are mapped and compared, drawn at random." in done.stderr
+    assert "note TZ502: 100 of the 150 rows are mapped and compared, drawn at random." in done.stderr

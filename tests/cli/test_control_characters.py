@@ -45,7 +45,7 @@ ANSWERS = [
     ("reduce", NAME, "-t", TARGET, "--keep", KIND),
     ("methods",),
 ]
-SHOWS_NO_NAME = (("study", NAME, "-t", TARGET, "--dry-run"), ("methods",))
+SHOWS_NO_NAME = (*((one, NAME, "-t", TARGET, "--dry-run") for one in ("select", "study")), ("methods",))
 REFUSALS = [
     ("rank", NAME, "-t", f"other{SIGNS}"),
     ("rank", f"other{SIGNS}.csv"),

@@ -71,12 +71,14 @@ def test_columns_left_out_are_noted_and_not_ranked(tamiz: Callable[..., Result],
     rows = "".join(f"{i},{i % 2},{'ab'[i % 2]}\n" for i in range(20))
     done = tamiz("rank", write(f"row_id,x,y\n{rows}"), "-t", "y")
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["column", "x"]
-    assert "note: 1 of 2 columns is excluded: row_id (it is a row number)." in done.stderr
+    assert "note TZ203: 1 of 2 columns is excluded: row_id (it is a row number)." in done.stderr
 
 
-def test_the_kind_of_the_target_is_printed_and_quiet_hides_it(tamiz: Callable[..., Result], iris: Path) -> None:
-    arguments = ["rank", iris, "-t", "species"]
-    assert "note: The target 'species' is treated as 3 classes" in tamiz(*arguments).stderr
+def test_a_target_that_may_be_a_number_is_noted_and_quiet_hides_it(
+    tamiz: Callable[..., Result], write: Callable[..., Path]
+) -> None:
+    arguments = ["rank", write("x,y\n" + "".join(f"{k * k % 11},{k % 6}\n" for k in range(60))), "-t", "y"]
+    assert "to check TZ103: The target 'y' has 6 whole numbers" in tamiz(*arguments).stderr
     quiet = tamiz(*arguments, "--quiet")
     assert quiet.stderr == ""
     assert quiet.stdout == tamiz(*arguments).stdout

@@ -98,7 +98,7 @@ def test_output_keeps_rows_without_a_target_and_the_weights(
     done = tamiz("select", write(f"x,z,w,y\n{rows}"), "-t", "y", "--weight", "w", "-o", "s.csv")
     written = pd.read_csv(folder / "s.csv")
     assert done.stdout.splitlines() == ["x"]
-    assert "note: 1 row without a target was left out." in done.stderr
+    assert "note TZ206: 1 row without a target was left out." in done.stderr
     assert list(written.columns) == ["x", "w", "y"]
     assert len(written) == 30
     assert written["y"].isna().tolist() == [True] + [False] * 29
@@ -150,7 +150,7 @@ def test_no_column_worth_keeping_is_noted_once(tamiz: Callable[..., Result], wri
     rows = "".join(f"{i // 2 % 2},{'ab'[i % 2]}\n" for i in range(40))
     done = tamiz("select", write(f"x,y\n{rows}"), "-t", "y")
     assert (done.exit_code, done.stdout) == (0, "")
-    assert done.stderr.count("note: CFS finds no column worth keeping") == 1
+    assert done.stderr.count("to check TZ305: CFS finds no column worth keeping") == 1
 
 
 def shown(done: Result) -> dict[str, Any]:
@@ -453,7 +453,7 @@ def test_an_empty_set_of_highest_accuracy_is_explained_by_a_rare_class(
     command = ("select", "rare.csv", "-t", "y", "--merit", "wrapper:gaussian-nb")
     done = tamiz(*command)
     assert done.stdout == ""
-    assert "note: The accuracy of a constant prediction is 0.97" in done.stderr
+    assert "to check TZ305: The accuracy of a constant prediction is 0.97" in done.stderr
     assert "--scoring roc_auc" in done.stderr
     done = tamiz(*command, "--scoring", "roc_auc")
     assert done.stdout == "x\n"

@@ -116,7 +116,7 @@ def test_the_selection_is_printed_written_saved_and_applied(
 def test_an_empty_selection_is_an_answer(select: Callable[..., Result]) -> None:
     done = select("--method", "knockoffs", "--fdr", 0.01)
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "note: No column is selected at fdr=0.01" in done.stderr
+    assert "to check TZ305: No column is selected at fdr=0.01" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_models_are_fitted_to_as_many_rows_as_in_a_study(
     options = ["--max-iter", 1] if method == "boruta" else []
     done = select("--method", method, *options)
     assert done.exit_code == 0, done.stderr
-    assert done.stderr.count(f"note: {relevance} reads 60 of the 245 rows, drawn at random.") == 1
+    assert done.stderr.count(f"note TZ502: {relevance} reads 60 of the 245 rows, drawn at random.") == 1
 
 
 def test_methods_lists_the_selections(tamiz: Callable[..., Result]) -> None:

@@ -39,10 +39,11 @@ def test_the_summary_on_stderr_names_the_recommended_columns(studied: tuple[Path
     assert "Subset: " not in studied[1].stderr
 
 
-def test_every_note_is_reported_once(studied: tuple[Path, Result]) -> None:
-    lines = studied[1].stderr.splitlines()
-    notes = [line for line in lines if line.startswith("note: ")]
-    assert len(notes) == len(set(notes)) >= 1
+def test_every_note_is_reported_once(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:
+    rows = "".join(f"{k * k % 17},{'' if k % 9 == 0 else k % 5},{'ab'[k % 3 > 1]},{k}\n" for k in range(60))
+    lines = tamiz("study", write(f"x,z,y,row_id\n{rows}"), "-t", "y").stderr.splitlines()
+    notes = [line for line in lines if re.match(r"(problem|to check|note) TZ\d+: ", line)]
+    assert len(notes) == len(set(notes)) >= 2
     assert not any("Warning" in line for line in lines)
 
 
@@ -184,7 +185,7 @@ def test_the_seconds_of_a_study_leave_out_steps_and_are_in_the_command_that_repe
 ) -> None:
     done = tamiz("study", iris, "-t", "species", "--max-seconds", "0.001", "--json", "r.json")
     assert done.exit_code == 0
-    assert "note: Left out, because the 0.001 seconds of max_seconds (--max-seconds) are over" in done.stderr
+    assert "note TZ503: Left out, because the 0.001 seconds of max_seconds (--max-seconds) are over" in done.stderr
     found = json.loads((folder / "r.json").read_text(encoding="utf-8"))
     assert found["maps"] == []
     assert "--max-seconds 0.001" in found["reproduction"]["command"]

@@ -48,7 +48,6 @@ def test_a_terminal_gets_an_aligned_table_and_progress(iris: Path) -> None:
     assert len(lines) == 5
     assert "\t" not in stdout
     assert "\x1b[" in stderr
-    assert "note: The target 'species' is treated as 3 classes" in stderr
 
 
 @pytest.mark.slow

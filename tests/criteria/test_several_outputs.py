@@ -204,7 +204,7 @@ def test_p_values_are_the_smallest_of_the_outputs_times_their_number(Y):
     X, n_outputs = table_with_an_untestable_column(), Y.shape[1]
     selector = RankSelector(IndependenceTest()).fit(X, Y)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "TZ307")
+        warnings.filterwarnings("ignore", "TZ210")
         single = [RankSelector(IndependenceTest()).fit(X, y) for y in Y.T]
     p_values = np.stack([one.p_values_ for one in single])
     np.testing.assert_allclose(selector.p_values_, np.minimum(n_outputs * p_values.min(axis=0), 1.0), rtol=1e-12)

@@ -146,7 +146,7 @@ def test_the_plain_text_states_the_answer_in_a_few_lines(wine: dict[str, Any]) -
     )
     assert lines[11] == "  Graph: 1,802 edges join 178 rows, in one component"
     assert lines[12] == "  Maps: PCA and Laplacian eigenmaps"
-    assert lines[-1] == "  Warning: 4 gaps in alcalinity_of_ash were filled with the column's mean for the map."
+    assert lines[-1] == "  Note TZ207: 4 gaps in alcalinity_of_ash were filled with the column's mean for the map."
 
 
 def test_the_plain_form_of_a_bare_result_has_no_empty_lines(bare: dict[str, Any]) -> None:

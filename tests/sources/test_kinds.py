@@ -195,13 +195,20 @@ def test_a_column_without_values_is_left_out():
 def test_integers_of_up_to_20_values_are_classes_as_a_target():
     schema = target_of(np.arange(N) % 20)
     assert schema.target.levels == tuple(map(str, range(20)))
-    assert "The target 'y' is treated as 20 classes; change this with --kinds or kinds=." in schema.notes
+    (note,) = schema.notes
+    assert (note.code, note.columns) == ("TZ103", ("y",))
+    assert note.startswith("The target 'y' has 20 whole numbers, which are treated as classes.")
+
+
+def test_codes_of_few_classes_and_names_of_classes_are_not_doubted():
+    assert target_of(np.arange(N) % 4).notes == ()
+    assert target_of([f"class {k % 20}" for k in range(N)]).notes == ()
 
 
 def test_integers_of_more_values_are_a_number_as_a_target():
     schema = target_of(np.arange(42) % 21)
     assert schema.target.kind == "numeric"
-    assert "The target 'y' is treated as a number; change this with --kinds or kinds=." in schema.notes
+    assert schema.notes == ()
 
 
 def test_numbers_with_fractions_are_a_number_as_a_target():

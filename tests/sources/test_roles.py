@@ -59,7 +59,7 @@ def test_a_column_of_an_array_can_be_the_target_or_the_weight():
 
 
 def test_one_column_is_not_both_target_and_weight():
-    with pytest.raises(ValueError, match=r"^Column 'x2' cannot be both the target and the weight"):
+    with pytest.raises(ValueError, match=r"Column 'x2' cannot be both the target and the weight"):
         open_source(TABLE, "x2", weight="x2")
 
 
@@ -197,7 +197,7 @@ def test_long_codes_stay_different_whatever_they_are_used_as(way, wide, tmp_path
 
 @pytest.mark.parametrize("way", WAYS)
 def test_numbers_that_float64_cannot_distinguish_are_warned_of_by_name(way, tmp_path):
-    message = r"^Column code: its 6 different values become 1 as float64"
+    message = r"Column code: its 6 different values become 1 as float64"
     with pytest.warns(TamizWarning, match=message):
         open_source(WAYS[way](tmp_path, CODES), kinds={"code": "numeric"})
     # Rounding to float64 keeps the order of distant numbers.
@@ -285,7 +285,7 @@ def test_a_class_for_every_row_and_columns_of_one_value_are_noted():
     (alone,) = open_source(frame[["a"]]).schema.notes
     assert alone == "Column 'a' is constant, so that rows cannot be distinguished."
     usual = open_source(frame.assign(a=[1.0, 2, 3, 4])[["a", "b", "y"]], "y").schema.notes
-    assert len(usual) == 1
+    assert usual == ()
 
 
 def test_target_values_are_those_of_the_rows_that_count():

@@ -27,7 +27,7 @@ def read(X, y=HALVES):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         open_source(X, y)
-    return [str(one.message) for one in found]
+    return [one.message.args[0] for one in found]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -21,7 +21,9 @@ def ranking_of(X, y, **options):
         random_folds=True,
         relevances=[FisherScore() if y is not None else Variance()],
     )
-    return result.to_dict()["ranking"], collect_ranking(result.record)
+    found = result.to_dict()
+    remarks = {one["code"]: one for one in found["warnings"] if one["code"] in ("TZ204", "TZ211")}
+    return found["ranking"], collect_ranking(result.record), remarks
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +37,14 @@ def table():
 
 
 def test_the_first_columns_interactions_and_remarks(table):
-    ranking, shown = ranking_of(*table)
+    ranking, shown, remarks = ranking_of(*table)
     assert ranking["associations"][0].startswith("x0: higher where target is yes (+")
     assert len(ranking["associations"]) == 5
     assert "x3 and x5: together beyond the sum of the two on the log-odds scale" in ranking["interactions"]
-    assert [one.split(":")[0] for one in ranking["remarks"]] == ["Heavy tails"]
+    assert remarks.keys() == {"TZ211"}
+    assert remarks["TZ211"]["columns"] == ["pay"]
     assert shown["associations"][0] == ranking["associations"][0] + "."
-    assert shown["notes"] == [ranking["interactions"], *ranking["remarks"]]
+    assert shown["notes"] == [ranking["interactions"]]
 
 
 def test_rows_of_a_group_have_wider_intervals(table):
@@ -59,8 +62,16 @@ def test_rows_of_a_group_have_wider_intervals(table):
 
 def test_without_a_target_or_with_few_rows_there_is_less_to_state(table):
     X, y = table
-    ranking, _ = ranking_of(X, None)
-    assert (ranking["associations"], ranking["interactions"], len(ranking["remarks"])) == ([], "", 1)
-    ranking, _ = ranking_of(X.head(20), y[:20])
+    ranking, _, remarks = ranking_of(X, None)
+    assert (ranking["associations"], ranking["interactions"], list(remarks)) == ([], "", ["TZ211"])
+    ranking, _, _ = ranking_of(X.head(20), y[:20])
     assert len(ranking["associations"]) == 5
     assert ranking["interactions"] == ""
+
+
+def test_drift_is_warned_of_where_folds_depend_on_it(table):
+    X, y = table
+    rng = np.random.default_rng(1)
+    X = X.assign(x1=X["x1"] + np.linspace(0, 3, len(X)) + rng.normal(size=len(X)))
+    assert ranking_of(X, y)[2]["TZ204"]["columns"] == ["x1"]
+    assert "TZ204" not in ranking_of(X, None)[2]

@@ -10,8 +10,9 @@ import pytest
 import tamiz
 from tamiz import SubsetSelector, open_source
 from tamiz._study import models
-from tamiz._study.model_descriptions import describe_recommendation, perfect_score_warnings
+from tamiz._study.model_descriptions import describe_recommendation
 from tamiz._study.models import prepare_evaluation
+from tamiz._study.selection_verdicts import perfect_score_warnings
 from tamiz.assessment import recommend_columns
 from tamiz.criteria import CFS, MRMR
 from tamiz.report import registry

@@ -35,8 +35,9 @@ def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> Ra
     # Imported late, as it loads much that a table without a target does not need.
     from tamiz.assessment import describe_associations, find_interactions, table_remarks
 
-    # A target of ordered levels has a note from the time when it was read.
-    remarks = [one for one in table_remarks(_sample(source, _MAX_ROWS, seed)) if one.kind in _CODES]
+    # A target of ordered levels has a note from the time when it was read. Drift concerns the folds of models.
+    wanted = ("heavy tails", "drift") if source.schema.target is not None else ("heavy tails",)
+    remarks = [one for one in table_remarks(_sample(source, _MAX_ROWS, seed)) if one.kind in wanted]
     warn_user(Verdict(_CODES[one.kind], one.sentence, one.columns) for one in remarks)
     if source.schema.target is None or not 0 < len(source.schema.used) <= _MAX_COLUMNS or not ranking.criteria:
         return ranking

@@ -159,7 +159,7 @@ def build_row_graph(
     joined = source if sample is None else select_rows(source, sample)
     builder = study_graph_builder(joined.schema.n_rows) if requested is None else requested
     graph = builder.build_quietly(joined, fill_missing=True)
-    connected = _connect_components(graph) if connect else None
+    connected = _connect_components(graph, joined.row_numbers) if connect else None
     return RowGraph(source, builder, graph, connected, joined, sample)
 
 
@@ -189,14 +189,18 @@ def sample_graph_rows(source: Source) -> Source:
     return source if sample is None else select_rows(source, sample)
 
 
-def _connect_components(graph: Graph) -> Graph | None:
-    """Return the connected graph, None if it cannot be connected; its record describes the components and the added edges."""
+def _connect_components(graph: Graph, row_numbers: NDArray[np.intp] | None) -> Graph | None:
+    """Return the connected graph, None if it cannot be connected; one note describes the components and the added edges."""
     try:
-        with capture_warnings():
-            return graph.connect_components()
+        with capture_warnings() as added:
+            whole = graph.connect_components()
     except DataError as error:
         warn("TZ503", f"No map is drawn on the graph: {error}")
         return None
+    if added:
+        described = f"The graph of {graph.n_samples:,} rows falls into {graph.components.describe(row_numbers)}."
+        warn("TZ401", " ".join([described, *(f"For maps that need a connected graph, {note}" for note in added)]))
+    return whole
 
 
 # Components listed, and bars of the histogram.

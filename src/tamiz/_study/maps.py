@@ -242,7 +242,8 @@ def fit_map(
     except DataError as error:
         raise DataError(f"On a sample of {size:,} rows, which map_rows= or --map-rows sets: {error}") from error
     # Columns that the table excludes are known already.
-    warn_user(one.with_sentence(f"On a sample of {size:,} rows: {one}") for one in captured if one.code != "TZ203")
+    new = [one for one in captured if one not in source.schema.excluded_column_notes]
+    warn_user(one.with_sentence(f"On a sample of {size:,} rows: {one}") for one in new)
     embedding = reducer.embedding_
     others = np.setdiff1d(shown_rows, rows, assume_unique=True)
     if len(others):

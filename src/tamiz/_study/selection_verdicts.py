@@ -80,7 +80,7 @@ def stability_warnings(found: RecommendationRecord, stability: StabilitySummary)
     named = f" Fewer than half of the folds select {list_names(rare, as_text=repr)}." if rare else ""
     sentence = (
         f"Other rows of this table lead to other columns: the stability of the selection is {stability.estimate:.2f} (95% "
-        f"interval {stability.low:.2f} to {stability.high:.2f}; 1 for the same columns always, 0 for random sets).{named} The score includes "
-        "the choice; the list of columns is uncertain."
+        f"interval {stability.low:.2f} to {stability.high:.2f}; 1 for the same columns always, 0 for random sets).{named} The "
+        "score includes the choice; the list of columns is uncertain."
     )
     return [Verdict("TZ304", sentence, rare)]

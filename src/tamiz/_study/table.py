@@ -189,7 +189,7 @@ def describe_table(source: Source, leaks: Sequence[LeakageFinding] | None = None
         time_column=schema.time,
         target_kind_suggestion=suggest_target_kind(schema),
         duplicate_rows=None if prints.rows is None else describe_duplicates(source, prints.rows),
-        row_order=None if order is None else order.message,
+        row_order=None if order is None else str(order.message),
         leakage=tuple(leaks),
         columns=tuple(
             ColumnSummary(

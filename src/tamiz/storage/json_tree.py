@@ -27,6 +27,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from tamiz.exceptions import DataError
+from tamiz.runtime.verdicts import Verdict
 from tamiz.storage.arrays import DTYPE_KINDS, ArrayReader, ArrayWriter
 from tamiz.storage.records import class_path, find_format, restore_object
 
@@ -252,6 +253,9 @@ class TreeWriter:
         cls = type(value)
         if value is None or cls in (bool, int, str) or (cls is float and math.isfinite(value)):
             return value
+        if isinstance(value, Verdict):
+            # A fitted model needs the sentence only.
+            return str(value)
         if cls is list:
             return self.write_values(value, location)
         if id(value) in self._shared_numbers:
