@@ -114,6 +114,7 @@ def test_no_selections_are_compared_if_disabled_or_without_a_target():
 def test_of_many_rows_models_read_a_sample_and_the_section_states_it(monkeypatch):
     X, y = table(n=300)
     monkeypatch.setattr(models, "_MAX_ROWS", 100)
+    monkeypatch.setattr(models, "_NARROW_ROWS", 100)
     monkeypatch.setattr(models, "_MIN_ROWS", 100)
     found = study(X, y, merit=CFS())
     for part in ("recommendation", "model_effect", "assessment", "noise_experiment"):

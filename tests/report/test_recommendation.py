@@ -113,6 +113,7 @@ def test_the_rule_names_the_model_that_decides_and_the_margin() -> None:
     rule = collected_with(found(margin=0.0123))["rule"]
     assert rule.startswith("Nearest neighbours decides, because it has the best weighted AUC on all columns. ")
     assert "that loses at most 0.012, with one standard error added" in rule
+    assert "On 178 rows, a loss of 0.012 is found with a power of 80%" in rule
 
 
 def test_of_very_many_columns_a_few_are_named_in_the_sentence_and_all_in_the_list() -> None:

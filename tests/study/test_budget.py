@@ -128,6 +128,7 @@ def test_a_step_that_does_not_fit_in_memory_is_skipped(monkeypatch):
 def test_infinite_seconds_take_all_rows(monkeypatch):
     monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_ROWS", 100)
     monkeypatch.setattr("tamiz._study.models._MAX_ROWS", 100)
+    monkeypatch.setattr("tamiz._study.models._NARROW_ROWS", 100)
     monkeypatch.setattr("tamiz._study.models._MIN_ROWS", 100)
     with pytest.warns(TamizWarning, match="The graph joins 100 of the 150 rows"):
         drawn = study(X, Y, points=50, maps=["pca"], assess=False).to_dict()

@@ -10,8 +10,9 @@ import pytest
 import tamiz
 from tamiz import SubsetSelector, open_source
 from tamiz._study import models
+from tamiz._study.budget import DEFAULT_BUDGET
 from tamiz._study.model_descriptions import describe_recommendation
-from tamiz._study.models import prepare_evaluation
+from tamiz._study.models import evaluation_size, prepare_evaluation
 from tamiz._study.selection_verdicts import perfect_score_warnings
 from tamiz.assessment import recommend_columns
 from tamiz.criteria import CFS, MRMR
@@ -19,6 +20,7 @@ from tamiz.report import registry
 from tamiz.report.records.codec import to_json
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import BestFirst, Forward
+from tamiz.sources.schema import Column, Schema
 
 
 def table(n=400, p=3, seed=0):
@@ -34,6 +36,7 @@ def table(n=400, p=3, seed=0):
 def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
     monkeypatch.setattr(models, "_FEWER_FOLDS", 3)
     monkeypatch.setattr(models, "_MAX_ROWS", 150)
+    monkeypatch.setattr(models, "_NARROW_ROWS", 150)
     monkeypatch.setattr(models, "_MIN_ROWS", 150)
     record = tamiz.study(*table(), merit=CFS(), relevances=[], maps=[]).record
     found = to_json(record)
@@ -125,3 +128,12 @@ def test_a_score_of_one_names_the_fewest_columns_that_reach_it():
     assert warnings_of(X.drop(columns="a"), candidates={}) == []
     (warning,) = warnings_of(pd.DataFrame(rng.normal(size=(200, 6)) + 3.0 * y[:, None]).add_prefix("x"), candidates={})
     assert re.search(r"1\.000 on 6 columns, of which ('x\d'(, | and )){4}'x\d' are the best: check", warning)
+
+
+def test_narrow_tables_are_evaluated_on_more_rows():
+    def rows(n, n_columns):
+        schema = Schema(tuple(Column(f"x{j}", "numeric") for j in range(n_columns)), n)
+        return evaluation_size(schema, DEFAULT_BUDGET)[0]
+
+    assert [rows(n, 20) for n in (2_000, 3_000, 50_000)] == [2_000, 3_000, 3_000]
+    assert [rows(50_000, k) for k in (2, 5, 10, 60, 500)] == [12_000, 12_000, 6_000, 3_000, 2_000]

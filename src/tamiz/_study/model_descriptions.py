@@ -81,6 +81,7 @@ def describe_recommendation(found: Recommendation, notes: Sequence[str], *, requ
         score=_folded_scores(found.score),
         deciding=found.deciding_model,
         margin=found.margin,
+        detectable_loss=found.detectable_loss,
         folds=found.folds_description,
         n_samples=found.n_samples,
         n_columns=found.n_columns,

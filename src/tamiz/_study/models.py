@@ -36,8 +36,9 @@ from tamiz.sources.schema import Schema
 if TYPE_CHECKING:
     from tamiz.assessment.recommendation import Recommendation
 
-# The most rows that models are fitted to, fewer if a row has many coordinates: the cost of kNN grows with the square of the rows.
-_MAX_ROWS, _MIN_ROWS, _MAX_VALUES = 3_000, 1_000, 1_000_000
+# The most rows that models are fitted to: as many values as 3,000 rows of 20 coordinates, at most 12,000 rows because the cost of
+# kNN grows with their square, at least 3,000, and fewer if a row has many coordinates.
+_MAX_ROWS, _NARROW_ROWS, _NARROW_VALUES, _MIN_ROWS, _MAX_VALUES = 3_000, 12_000, 60_000, 1_000, 1_000_000
 # Up to so many rows there are ten folds; larger tables need fewer for the same precision.
 _FEW_ROWS, _FOLDS, _FEWER_FOLDS = 100, 10, 5
 # The limit in seconds of all searches in folds and on shuffled targets.
@@ -367,7 +368,9 @@ def affordable_searches(n_permutations: int, n_splits: int, seconds: float, max_
 def evaluation_size(schema: Schema, budget: Budget) -> tuple[int, int]:
     """Return the number of rows that models are evaluated on, and the number of folds."""
     n = schema.n_rows
-    most = min(budget.scale_quadratic(_MAX_ROWS, n), budget.scale_linear(_MAX_VALUES / max(schema.n_coordinates, 1), n))
+    n_seen = max(schema.n_coordinates, 1)
+    rows = max(_MAX_ROWS, min(_NARROW_ROWS, _NARROW_VALUES // n_seen))
+    most = min(budget.scale_quadratic(rows, n), budget.scale_linear(_MAX_VALUES / n_seen, n))
     return min(n, max(_MIN_ROWS, most)), _FOLDS if n <= _FEW_ROWS else _FEWER_FOLDS
 
 

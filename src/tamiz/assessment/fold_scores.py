@@ -73,6 +73,12 @@ class FoldScores:
         half = float(stats.t.ppf(0.975, self.n_folds - 1)) * self.standard_error
         return self.mean - half, self.mean + half
 
+    @property
+    def detectable(self) -> float:
+        """The difference from 0 that is found with a power of 80 %: that for which the interval then excludes 0."""
+        quantiles = stats.t.ppf([0.975, 0.8], self.n_folds - 1)
+        return float(quantiles.sum()) * self.standard_error
+
     def to_dict(self) -> dict[str, Any]:
         """Return the scores as JSON types."""
         return {

@@ -129,6 +129,19 @@ class Recommendation:
         return FoldScores(self.score.values - self.baseline[self.scorings[0]].values, self.score.variance_factor)
 
     @property
+    def detectable_loss(self) -> float | None:
+        """The loss of the model that decides that is found with a power of 80 % on these rows.
+
+        It is that of the recommended columns, or of the best smaller selection if all are recommended; None if there is none.
+        """
+        others = [name for name in self.candidates if name != ALL_COLUMNS]
+        if self.recommended != ALL_COLUMNS:
+            others = [self.recommended]
+        key = self.deciding_model, self.scorings[0]
+        nearest = max(others, key=lambda name: self.candidates[name].scores[key].mean, default=None)
+        return None if nearest is None else self.score_change(nearest, self.deciding_model).detectable
+
+    @property
     def frequencies(self) -> dict[str, float]:
         """The share of the folds whose set contains a column, for the recommended columns and those of any fold."""
         kept, shares = set(self.columns), self.fold_sets.mean(axis=0)
@@ -156,6 +169,7 @@ class Recommendation:
             "frequencies": self.frequencies,
             "stability": self.stability.estimate,
             "margin": self.margin,
+            "detectable_loss": self.detectable_loss,
             "deciding_model": self.deciding_model,
             "columns": list(self.columns),
             "folds": self.folds_description,

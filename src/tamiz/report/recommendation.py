@@ -168,10 +168,17 @@ def _rule_text(recommendation: RecommendationRecord) -> str:
     score_format = score_format_for(recommendation.scores[0].id)
     if recommendation.requested:
         return "It is the result of the search that was requested; the others show what it costs."
+    power = ""
+    if recommendation.detectable_loss:
+        rows, loss = (
+            count_with_noun(recommendation.n_samples, "row"),
+            format_number(recommendation.detectable_loss, digits=2),
+        )
+        power = f" On {rows}, a loss of {loss} is found with a power of 80%, and a smaller one may remain unseen."
     return (
         f"{capitalize(_deciding_name(recommendation))} decides, because it has the best {score_format.name} on all columns. "
         f"Recommended is the selection with the fewest columns that loses at most {recommendation.margin:.2g}, with one standard "
-        "error added to the loss."
+        f"error added to the loss.{power}"
     )
 
 

@@ -87,7 +87,8 @@ class RecommendationRecord:
     """Selections compared by nested cross-validation under several models, and the recommended one; the first score decides.
 
     `deciding` is the id of the model under which the choice is made: a loss of more than `margin` is ruled out for the recommended
-    columns, unless they are those of a search that was `requested`. `score` is its score on them with the choice included. Where
+    columns, unless they are those of a search that was `requested`. `score` is its score on them with the choice included.
+    `detectable_loss` is the loss on them (of all columns: on the nearest selection) that is found with a power of 80 %. Where
     `recommended` is None, `chance` is the sentence that states why the selection may be chance. `decisions` are why each column is
     recommended or not, unless a search was requested.
     """
@@ -98,6 +99,7 @@ class RecommendationRecord:
     score: FoldedScores
     deciding: str
     margin: float
+    detectable_loss: float | None
     folds: str
     n_samples: int
     n_columns: int
