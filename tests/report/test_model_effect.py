@@ -47,7 +47,7 @@ def compared(*changes: tuple[float, float]) -> dict[str, Any]:
 def test_the_lead_states_the_score_of_each_model_on_selected_and_on_all_columns_with_its_uncertainty() -> None:
     text = effect_text(sample_model_effect.model_effect())
     for fact in (
-        "With the 4 to 6 of 13 columns that CFS selects in each fold",
+        "With the 4 to 6 columns that CFS selects in each fold",
         ", naive Bayes gains; nearest neighbours lose; no significant difference for decision tree. ",
         "nested cross-validation of 178 rows",
         "93.1% for naive Bayes (90.0% with all columns), 88.0% for nearest neighbours (93.0%) and 89.0% for decision tree (88.0%)",

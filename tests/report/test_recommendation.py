@@ -15,6 +15,7 @@ from tamiz.report.recommendation import (
     recommendation_text,
 )
 from tamiz.report.records.codec import from_json, to_json
+from tamiz.report.records.columns import TableRecord
 from tamiz.report.records.models import RecommendationRecord
 
 from . import sample, sample_model_effect
@@ -41,7 +42,9 @@ def collected_with(recommendation: dict[str, Any]) -> dict[str, Any]:
 
 
 def text_of(recommendation: dict[str, Any]) -> str:
-    return recommendation_text(from_json(RecommendationRecord, recommendation))
+    return recommendation_text(
+        from_json(RecommendationRecord, recommendation), from_json(TableRecord, sample.wine()["table"])
+    )
 
 
 def cost_of(recommendation: dict[str, Any]) -> str:

@@ -274,7 +274,8 @@ class StudyRun:
                 "assessment", lambda: evaluation.assess(selector), "the reliability of the selection"
             )
         if found is not None:
-            notes = (*evaluation.notes, *describe_equivalents(same, source.schema.names))
+            notes = (*evaluation.notes, *(equivalent := describe_equivalents(same, source.schema.names)))
+            warn_user(equivalent)
             recommendation = describe_recommendation(found, notes, requested=searched)
             if found.recommended != ALL_COLUMNS:
                 effect = describe_model_effect(found, (*notes, *evaluation.many_columns_note()))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tamiz.report.records.codec import Named
+    from tamiz.report.records.columns import TableRecord
     from tamiz.report.records.models import CandidateScores, ColumnDecision, FoldedScores, RecommendationRecord
     from tamiz.report.records.study import StudyRecord
     from tamiz.report.score_text import ScoreFormat
@@ -68,7 +69,7 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
         return None
     warnings = result.warnings
     return {
-        "lead": recommendation_text(found),
+        "lead": recommendation_text(found, result.table),
         "cost": recommendation_cost(found),
         "columns": found.columns if found.recommended != _ALL_COLUMNS and _recommended_candidate(found) else [],
         "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}. Every selection is repeated inside each fold, on its "
@@ -97,7 +98,7 @@ def initial_selection(result: StudyRecord) -> Sequence[str]:
     return [] if subset is None or (found is not None and found.chance) else subset.columns
 
 
-def recommendation_text(recommendation: RecommendationRecord) -> str:
+def recommendation_text(recommendation: RecommendationRecord, table: TableRecord) -> str:
     """Return in a sentence which columns to keep, with the rows, the scores and the baseline."""
     name, score = recommendation.recommended, recommendation.scores[0]
     score_format = score_format_for(score.id)
@@ -114,10 +115,12 @@ def recommendation_text(recommendation: RecommendationRecord) -> str:
     chosen = _recommended_candidate(recommendation)
     if chosen is None:
         return f"No columns are recommended, because the selection may be chance. {recommendation.chance} {capitalize(measured)}."
+    # A date counts as one column, whatever its parts.
+    every_column = next(one.columns for one in recommendation.candidates if one.id == _ALL_COLUMNS)
+    columns = count_with_noun(table.count_own(every_column), "column")
     if name == _ALL_COLUMNS:
-        columns = count_with_noun(recommendation.n_columns, "column")
         return f"Keep all {columns}: {_keep_all_reason(recommendation)}. {capitalize(measured)}."
-    kept = f"{len(chosen.columns):,} of {count_with_noun(recommendation.n_columns, 'column')}"
+    kept = f"{table.count_own(chosen.columns):,} of {columns}"
     named = join_column_names(chosen.columns, limit=_MAX_NAMED)
     how = f"{label_in_sentence(chosen.label)}{', as requested' * recommendation.requested}"
     return f"Keep {kept}: {named} ({how}). {capitalize(measured)}."

@@ -172,7 +172,7 @@ class Result:
         if record.subset is not None:
             lines.append(("Subset", _subset_text(record.subset)))
         if record.recommendation is not None:
-            lines.append(("Recommended", recommendation_text(record.recommendation)))
+            lines.append(("Recommended", recommendation_text(record.recommendation, table)))
             costs = recommendation_cost(record.recommendation)
             lines += [("Change", costs)] if costs else []
         if record.model_effect is not None:

@@ -115,7 +115,8 @@ def model_effect_text(effect: ModelEffectRecord, selector: str) -> str:
     if max(effect.n_chosen) == 0:
         rows = count_with_noun(effect.n_samples, "row")
         return f"No column is selected in any of {n_folds} folds of {rows}, so there is nothing to compare with all columns."
-    some = f"With the {n_chosen_text(effect.n_chosen)} of {count_with_noun(effect.n_columns, 'column')} that {selector} selects"
+    least = n_chosen_text(effect.n_chosen)
+    some = f"With the {'column' if least == '1' else f'{least} columns'} that {selector} selects"
     pairs = list(zip(effect.models, first.models, strict=True))
     scores = []
     for k, (model, cell) in enumerate(pairs):

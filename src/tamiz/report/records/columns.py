@@ -1,5 +1,6 @@
 """Records of the columns: the table, the ranking, the redundancy of the columns, and the subset."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -173,7 +174,12 @@ class TableRecord:
     @property
     def n_own_used_columns(self) -> int:
         """The number of columns of the user's table that are used, a date by its parts."""
-        return len({column.date or column.name for column in self.columns if not column.exclusion})
+        return self.count_own(column.name for column in self.columns if not column.exclusion)
+
+    def count_own(self, names: Iterable[str]) -> int:
+        """Return how many columns of the user's table have these names, or parts with these names."""
+        dates = {column.name: column.date for column in self.columns}
+        return len({dates.get(name) or name for name in names})
 
     @property
     def n_used_columns(self) -> int:
