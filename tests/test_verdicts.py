@@ -138,7 +138,7 @@ def test_a_muted_study_is_written_and_read_again(sorted_table, tmp_path):
     assert [one.columns for one in again.record.warnings] == [one.columns for one in result.record.warnings]
     page = result.page()
     for one in result.record.warnings:
-        assert f"{one.severity.capitalize()} {one.code}" in page
+        assert f"<strong>{one.code} {one.label}</strong>" in page
 
 
 def test_the_terminal_shows_the_same_codes_and_mutes_them(sorted_table):

@@ -55,7 +55,7 @@ from tamiz.runtime.user_warnings import (
     warn_user,
 )
 from tamiz.runtime.validation import check_choice, check_integer
-from tamiz.runtime.verdicts import SEVERITIES, check_codes
+from tamiz.runtime.verdicts import check_codes
 from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.best_first import BestFirst
 from tamiz.search.stopping import StoppingRule
@@ -298,7 +298,7 @@ def study(
         warn_user(missing_value_notes(schema, imputed, methods, has_pairs=redundancy is not None))
         warn_user(run.omission_notes())
         warnings = dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])
-        shown = sorted(itertools.filterfalse(is_muted, warnings), key=lambda one: SEVERITIES.index(one.severity))
+        shown = sorted(itertools.filterfalse(is_muted, warnings), key=lambda one: one.rank)
     return Result(
         StudyRecord(
             tamiz=__version__,

@@ -88,6 +88,11 @@ class Verdict(str):
         return CODES[self.code].severity
 
     @property
+    def rank(self) -> int:
+        """0 for a problem, the largest number for a note."""
+        return SEVERITIES.index(self.severity)
+
+    @property
     def label(self) -> str:
         """What all verdicts of this code have in common, in a few words."""
         return CODES[self.code].label
