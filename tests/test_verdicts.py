@@ -174,3 +174,47 @@ def test_a_note_on_missing_values_of_a_selector_has_a_code():
     with pytest.warns(TamizWarning) as caught:
         RankSelector(InformationGain()).fit(table, [0, 1] * 20)
     assert any(one.message.args[0].columns == ("gone",) for one in caught)
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_a_muted_code_is_in_no_section_report_or_command(sorted_table, tmp_path):
+    table = pd.read_csv(sorted_table)
+    table["x in mm"] = 10 * table["x"]
+    found = study(table, target="y", maps=[], relevances=[InformationGain()], mute="TZ301")
+    assert "TZ301" not in [one.code for one in found.record.warnings]
+    assert not [note for note in found.record.recommendation.notes if "equivalent" in note]
+    usual = study(sorted_table, target="y", maps=[], assess=False)
+    usual.to_json(tmp_path / "r.json")
+    arguments = ["report", str(tmp_path / "r.json"), "-o", str(tmp_path / "r.html"), "--mute", "TZ204"]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "TZ203" in page
+    assert "TZ204" not in page
+    muted = study(sorted_table, target="y", maps=[], assess=False, mute=["tz204", "TZ203"])
+    assert "--mute TZ203 --mute TZ204" in muted.record.reproduction.command
+
+
+def test_the_json_of_a_command_has_no_muted_warning(sorted_table):
+    arguments = [
+        "compare",
+        str(sorted_table),
+        "-t",
+        "y",
+        "--reduce",
+        "pca",
+        "--json",
+        "--seed",
+        "1",
+        "--map-rows",
+        "50",
+    ]
+    for muted in ((), ("--mute", "TZ502")):
+        done = CliRunner().invoke(main, [*arguments, *muted])
+        assert done.exit_code == 0, done.stderr
+        assert ("TZ502" in {one["code"] for one in json.loads(done.stdout)["warnings"]}) is (not muted)
+
+
+@pytest.mark.parametrize("mute", [None, 5])
+def test_what_is_no_code_is_named(mute):
+    with pytest.raises(TypeError, match="mute must be a code such as 'TZ204', or a list of codes"):
+        study(pd.DataFrame({"a": [1.0, 2, 3]}), mute=mute)

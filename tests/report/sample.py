@@ -539,14 +539,13 @@ def _no_repeats() -> dict[str, Any]:
     """What a table tells of rows that repeat and of leaks where there are none."""
     none: dict[str, Any] = {"n": 0, "example": []}
     duplicates = {**none, "contradictions": none}
-    return {"target_kind_suggestion": None, "duplicate_rows": duplicates, "row_order": None, "leakage": []}
+    return {"duplicate_rows": duplicates, "row_order": None, "leakage": []}
 
 
 def _hostile_facts(table: dict[str, Any]) -> None:
     repeated = {"n": 3, "example": [9, 34]}
     table["duplicate_rows"] = {**repeated, "contradictions": repeated}
     suggestion = {"kind": HOSTILE[0], "reason": HOSTILE[1]}
-    table["target_kind_suggestion"] = suggestion
     table["row_order"] = HOSTILE[2]
     for column, name in zip(table["columns"], reversed(HOSTILE), strict=True):
         column |= {"same_as": name, "kind_suggestion": suggestion}

@@ -125,15 +125,13 @@ def test_an_excluded_id_of_sorted_rows_does_not_repeat_that_they_are_sorted(wine
 def test_doubtful_kinds_come_with_lines_to_copy(wine: dict[str, Any]) -> None:
     wine["table"]["columns"][4]["kind_suggestion"] = {"kind": "categorical", "reason": "few whole numbers"}
     wine["table"]["columns"][15]["kind_suggestion"] = {"kind": "numeric", "reason": "numbers"}
-    wine["table"]["target_kind_suggestion"] = {"kind": "numeric", "reason": "classes"}
     doubts = collected(wine)["doubts"]
     assert [(row["name"], row["kind"], row["suggestion"]) for row in doubts["rows"]] == [
-        ("class", "classes", "numeric"),
         ("magnesium", "numeric", "categorical"),
         ("bottle", "id, excluded", "numeric"),
     ]
-    assert doubts["command"] == "--kinds class=numeric --kinds magnesium=categorical --kinds bottle=numeric"
-    assert doubts["python"] == "kinds={'class': 'numeric', 'magnesium': 'categorical', 'bottle': 'numeric'}"
+    assert doubts["command"] == "--kinds magnesium=categorical --kinds bottle=numeric"
+    assert doubts["python"] == "kinds={'magnesium': 'categorical', 'bottle': 'numeric'}"
 
 
 def test_many_doubts_are_counted_beyond_a_dozen(wine: dict[str, Any]) -> None:

@@ -200,8 +200,15 @@ def test_integers_of_up_to_20_values_are_classes_as_a_target():
     assert note.startswith("The target 'y' has 20 whole numbers, which are treated as classes.")
 
 
+@pytest.mark.parametrize("numbers", [range(5), (4, 6, 8), (-1, 0, 1), (0, 1, 3)])
+def test_numbers_that_may_be_amounts_are_doubted(numbers):
+    (note,) = target_of([list(numbers)[k % len(numbers)] for k in range(60)]).notes
+    assert note.code == "TZ103"
+
+
 def test_codes_of_few_classes_and_names_of_classes_are_not_doubted():
-    assert target_of(np.arange(N) % 4).notes == ()
+    assert target_of(np.arange(N) % 4).notes == target_of(1 + np.arange(N) % 3).notes == ()
+    assert target_of(np.arange(N) % 20, kinds={"y": "categorical"}).notes == ()
     assert target_of([f"class {k % 20}" for k in range(N)]).notes == ()
 
 

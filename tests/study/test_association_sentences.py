@@ -22,7 +22,7 @@ def ranking_of(X, y, **options):
         relevances=[FisherScore() if y is not None else Variance()],
     )
     found = result.to_dict()
-    remarks = {one["code"]: one for one in found["warnings"] if one["code"] in ("TZ204", "TZ211")}
+    remarks = {one["code"]: one for one in found["warnings"] if one["code"] in ("TZ211", "TZ212")}
     return found["ranking"], collect_ranking(result.record), remarks
 
 
@@ -73,5 +73,5 @@ def test_drift_is_warned_of_where_folds_depend_on_it(table):
     X, y = table
     rng = np.random.default_rng(1)
     X = X.assign(x1=X["x1"] + np.linspace(0, 3, len(X)) + rng.normal(size=len(X)))
-    assert ranking_of(X, y)[2]["TZ204"]["columns"] == ["x1"]
-    assert "TZ204" not in ranking_of(X, None)[2]
+    assert ranking_of(X, y)[2]["TZ212"]["columns"] == ["x1"]
+    assert "TZ212" not in ranking_of(X, None)[2]

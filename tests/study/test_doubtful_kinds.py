@@ -43,14 +43,6 @@ def test_declared_kinds_are_not_doubted():
     assert [column.kind_suggestion for column in table.columns] == [None] * 3
 
 
-def test_classes_that_are_integers_may_be_amounts():
-    x = np.random.default_rng(0).normal(size=(60, 2))
-    doubt = describe_table(open_source(x, np.arange(60) % 5)).target_kind_suggestion
-    assert doubt.kind == "numeric"
-    for target in (np.arange(60) % 2, np.array(["a", "b", "c"] * 20), x[:, 0] ** 2 + x[:, 1] ** 2):
-        assert describe_table(open_source(x, target)).target_kind_suggestion is None
-
-
 def test_lines_to_copy_quote_whatever_a_column_is_called():
     kinds = {"a b": "numeric", "$(rm x)": "categorical", "it's": "date", "--quiet": "text", "x=y": "id"}
     told = kinds_option(kinds)

@@ -18,7 +18,7 @@ from tamiz.sources.views import select_rows
 # Columns that are described, columns over which p-values are adjusted, and rows that are read: fewer of many columns.
 _N_DESCRIBED, _MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_VALUES, _MAX_PAIR_ROWS = 5, 500, 20_000, 2_000, 1_000_000, 5_000
 _N_PAIRS_NAMED = 3
-_CODES = {"heavy tails": "TZ211", "drift": "TZ204"}
+_CODES = {"heavy tails": "TZ211", "drift": "TZ212"}
 
 
 def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> RankingRecord:

@@ -18,6 +18,7 @@ from tamiz.graphs.weights import Binary
 from tamiz.method_lookup import SHORTHAND_PARAMETERS, make_search
 from tamiz.runtime.memory import parse_size
 from tamiz.runtime.registry import Registry
+from tamiz.runtime.verdicts import check_codes
 from tamiz.search import registry as searches
 from tamiz.search.stopping import AnyOf
 
@@ -270,6 +271,11 @@ def _command_name(entry: Any) -> str:
 
 
 # Arguments that are not written under their own name and unchanged.
+def _mute(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
+    return {"mute": sorted(check_codes(value))}
+
+
 _CONVERTERS: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
     "data": _table,
     "kinds": _kinds,
@@ -283,6 +289,7 @@ _CONVERTERS: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
     "stop": _stop,
     "journal": _journal,
     "memory": _memory,
+    "mute": _mute,
     "points": _points,
     "random_state": _seed,
 }

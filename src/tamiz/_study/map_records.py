@@ -25,6 +25,7 @@ from tamiz.report.records.maps import (
     RuleConditionRecord,
     SpectrumRecord,
 )
+from tamiz.runtime.user_warnings import plain_notes
 from tamiz.sources.views import RowNumbers
 from tamiz.statistics.base import Floats
 
@@ -60,7 +61,7 @@ def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, s
         id=name.id,
         label=name.label,
         axes=tuple(facts.axis_names[:2]),
-        notes=tuple(map(str, [*facts.notes, *fitted.sampling_notes()])),
+        notes=plain_notes([*facts.notes, *fitted.sampling_notes()]),
         proximity_note=facts.proximity_note,
         comparable_axes=facts.comparable_axes,
         points=points,

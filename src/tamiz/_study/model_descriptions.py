@@ -32,6 +32,7 @@ from tamiz.report.records.models import (
     SetScores,
     StabilitySummary,
 )
+from tamiz.runtime.user_warnings import plain_notes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +69,7 @@ def describe_model_effect(found: Recommendation, notes: Sequence[str]) -> ModelE
             )
             for scoring in found.scorings
         ),
-        notes=tuple(map(str, [*notes, *found.notes])),
+        notes=plain_notes([*notes, *found.notes]),
     )
 
 
@@ -114,7 +115,7 @@ def describe_recommendation(found: Recommendation, notes: Sequence[str], *, requ
             )
             for name, path in found.paths.items()
         ),
-        notes=tuple(map(str, [*notes, *found.notes])),
+        notes=plain_notes([*notes, *found.notes]),
     )
 
 
@@ -142,7 +143,7 @@ def describe_choice(found: Recommendation, notes: Sequence[str]) -> AssessmentRe
         ),
         stability=_stability(found.stability),
         null=None,
-        notes=tuple(dict.fromkeys(map(str, [*notes, *found.notes]))),
+        notes=plain_notes([*notes, *found.notes]),
     )
 
 
@@ -179,7 +180,7 @@ def describe_noise_experiment(found: NoiseExperiment, notes: Sequence[str]) -> N
             )
             for added in kinds
         ),
-        notes=tuple(map(str, [*notes, *found.notes])),
+        notes=plain_notes([*notes, *found.notes]),
     )
 
 
@@ -230,7 +231,7 @@ def describe_assessment(found: SelectionReport, notes: Sequence[str]) -> Assessm
             merits=tuple(found.null.null_values.tolist()),
             shuffling=found.null.description,
         ),
-        notes=tuple(map(str, notes)),
+        notes=plain_notes(notes),
     )
 
 
@@ -253,7 +254,7 @@ def describe_error_rates(found: SelectionErrorRates) -> ErrorRatesRecord:
         falsely_selected=tuple(
             FalseSelection(name=name, share=share) for name, share in found.false_selection_frequencies.items()
         ),
-        notes=tuple(map(str, found.notes)),
+        notes=plain_notes(found.notes),
     )
 
 

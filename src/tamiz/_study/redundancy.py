@@ -231,7 +231,7 @@ def _columns_to_compare(varied: list[int], relevance: Floats, schema: Schema, ma
     which = f"first {max_columns:,}"
     if schema.target is not None:
         which = f"{max_columns:,} most relevant for {schema.target.name!r}"
-    warn("TZ502", f"Of {len(varied):,} columns, redundancy was computed among the {which}.")
+    warn("TZ503", f"Of {len(varied):,} columns, redundancy was computed among the {which}.")
     return sorted(sorted(varied, key=lambda j: (-relevance[j], j))[:max_columns])
 
 

@@ -450,8 +450,11 @@ def _search_subset(
     finally:
         # The section states which columns were not searched. A column that predicts the target by its missing values may have no
         # information in the others.
+        unsearched = source.schema.excluded_column_notes
         shown = [
-            one for one in messages if one.code != "TZ203" and (one.code != "TZ302" or leaking.isdisjoint(one.columns))
+            one
+            for one in messages
+            if one not in unsearched and (one.code != "TZ302" or leaking.isdisjoint(one.columns))
         ]
         warn_user([*table.schema.excluded_column_notes, *shown])
     merit = Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_)

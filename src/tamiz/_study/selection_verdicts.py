@@ -45,7 +45,7 @@ def perfect_score_warnings(found: RecommendationRecord) -> list[Verdict]:
         f"The {score.name} of {model_name(model)} is {score.format_score(1.0)} on {which}: check that {its} known before the "
         f"target. If not, exclude the columns, such as {kinds_argument({names[0]: 'id'})} ({kinds_option({names[0]: 'id'})})."
     )
-    return [Verdict("TZ102", sentence, names if size <= _MAX_NAMED else names[:_MAX_NAMED])]
+    return [Verdict("TZ102", sentence, names[:_MAX_NAMED])]
 
 
 def loss_warnings(found: RecommendationRecord) -> list[Verdict]:

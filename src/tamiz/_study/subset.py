@@ -26,7 +26,7 @@ from tamiz.report.records.columns import (
     SimilarColumn,
     SubsetRecord,
 )
-from tamiz.runtime.user_warnings import warn
+from tamiz.runtime.user_warnings import plain_notes, warn
 from tamiz.search.base import Problem
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
@@ -303,7 +303,7 @@ def explain_subset(
         subset,
         reasons=tuple(sorted([*describe_reasons(selector, source), *left_out], key=lambda one: position[one.name])),
         lattice=describe_lattice(selector, source),
-        notes=tuple(map(str, notes)),
+        notes=plain_notes(notes),
     )
 
 

@@ -30,7 +30,7 @@ from tamiz.sources.duplicate_detection import (
 )
 from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON
 from tamiz.sources.row_order import describe_row_order, monotone_column_warnings
-from tamiz.sources.schema import Column, Schema
+from tamiz.sources.schema import Column
 from tamiz.sources.views import target_array
 from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
@@ -39,7 +39,6 @@ from tamiz.statistics.moments import ClassMoments, Moments
 _MIN_CODES, _MAX_CODES = 3, 12
 _MIN_ROWS_PER_CODE = 5
 _CODES_REASON = "few different whole numbers: they may be codes of categories"
-_AMOUNTS_REASON = "classes that are whole numbers may be amounts"
 
 
 def suggest_kind(column: Column, distinct: Floats | None, n_rows: int) -> KindSuggestion | None:
@@ -64,19 +63,6 @@ def suggest_kind(column: Column, distinct: Floats | None, n_rows: int) -> KindSu
     return KindSuggestion(kind="categorical", reason=_CODES_REASON)
 
 
-def suggest_target_kind(schema: Schema) -> KindSuggestion | None:
-    """Return another plausible kind of the target, and why; None if there is none.
-
-    Parameters
-    ----------
-    schema : Schema
-    """
-    target = schema.target
-    if target is None or target.kind != "categorical" or len(target.levels) < _MIN_CODES:
-        return None
-    return KindSuggestion(kind="numeric", reason=_AMOUNTS_REASON) if all(map(_is_whole, target.levels)) else None
-
-
 def _suggest_excluded_kind(column: Column) -> KindSuggestion | None:
     """Return another plausible kind of a column excluded as id or text; never a category with a level for every row."""
     reason = column.exclusion_reason or ""
@@ -87,10 +73,6 @@ def _suggest_excluded_kind(column: Column) -> KindSuggestion | None:
     if column.kind == "text" and "distinct values" in reason:
         return KindSuggestion(kind="categorical", reason="text with many values may be a category")
     return None
-
-
-def _is_whole(level: str) -> bool:
-    return level.removeprefix("-").isdecimal()
 
 
 # Row numbers of the example.
@@ -187,7 +169,6 @@ def describe_table(source: Source, leaks: Sequence[LeakageFinding] | None = None
         total_weight=schema.total_weight,
         group_column=schema.groups,
         time_column=schema.time,
-        target_kind_suggestion=suggest_target_kind(schema),
         duplicate_rows=None if prints.rows is None else describe_duplicates(source, prints.rows),
         row_order=None if order is None else str(order.message),
         leakage=tuple(leaks),

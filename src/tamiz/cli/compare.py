@@ -121,7 +121,7 @@ def compare(
     from tamiz import open_source
     from tamiz.comparison import compare_maps
     from tamiz.runtime import parallel
-    from tamiz.runtime.user_warnings import collect_warnings
+    from tamiz.runtime.user_warnings import collect_warnings, is_muted
     from tamiz.runtime.verdicts import Verdict
 
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
@@ -143,6 +143,7 @@ def compare(
         classes = values if rows.schema.has_classes else None
         compared = compare_maps(rows, reducers, classes, metric=dissimilarity.name, random_state=seed)
     notes = [*source.schema.dropped_row_notes, *source.schema.notes, *sample_notes]
+    notes = [one for one in notes if not is_muted(one)]
     if picture is not None:
         _draw(compared, values, rows.schema.target, picture)
         messenger.write_line(f"Written: {picture}")

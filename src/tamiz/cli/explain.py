@@ -30,6 +30,7 @@ def explain(code: str | None, as_json: bool) -> None:
         return
     text = explain_code(code)
     if as_json:
-        show_json({"code": code.upper(), **CODES[code.strip().upper()]._asdict(), "text": text})
+        name = text[:5]
+        show_json({"code": name, **CODES[name]._asdict(), "text": text})
     else:
         show_text(text)

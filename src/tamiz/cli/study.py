@@ -235,8 +235,11 @@ def report(result: Path, output: Path | None) -> None:
     output = output or _default_report_path(result)
     check_output_paths([output], result)
     from tamiz.report import Result
+    from tamiz.runtime.user_warnings import is_muted
 
-    _write_page(Result.from_json(result), output)
+    found = Result.from_json(result)
+    found.record = replace(found.record, warnings=tuple(one for one in found.record.warnings if not is_muted(one)))
+    _write_page(found, output)
 
 
 def _show_study_plan(

@@ -176,7 +176,7 @@ def _merged_level_warnings(schema: Schema, max_levels: int, caller: str) -> list
         f"{caller}: {columns} {max(wide.values()):,} levels; the {max_levels - 1:,} most frequent are kept, and all others are one "
         "level. Set max_levels, or leave a column out by declaring it text with --kinds or kinds=."
     )
-    return [Verdict("TZ203", sentence, wide)]
+    return [Verdict("TZ505", sentence, wide)]
 
 
 def repeat_frequencies(source: Source) -> Source:

@@ -164,7 +164,7 @@ def _imbalance_warnings(rows: ComparedRows, schema: Schema) -> Iterator[Verdict]
     assert schema.target is not None
     level = schema.target.levels[rows.target[starts[largest]]]
     yield Verdict(
-        "TZ302",
+        "TZ504",
         f"ReliefF: class {level!r} has {sizes[largest]:,} of the {rows.n_rows:,} rows, so rows of other classes are farther "
         "from it in every column than its own rows, and columns of noise, categories most of all, score above 0. Compare the "
         "scores with those of permuted columns (BorutaSelector, --method boruta), or use MultiSURF.",

@@ -252,7 +252,7 @@ class KnockoffSelector(Selector):
                 *limit.describe(len(results), self.n_draws, "draws of knockoffs"),
                 *sampler.collinearity_warnings(),
                 *dict.fromkeys(message for _, messages in results for message in messages),
-                *([Verdict("TZ504", " ".join([doubts, *failed]))] if failed else []),
+                *([Verdict("TZ302", " ".join([doubts, *failed]))] if failed else []),
                 *self._empty_warnings(sampler.columns),
             ]
         )

@@ -155,7 +155,7 @@ def _note_row_order(folds: Folds, source: Source) -> Folds:
     if order is None:
         return folds
     if order.is_doubtful:
-        return replace(folds, other_warnings=(Verdict("TZ204", order.message),))
+        return replace(folds, other_warnings=(order.message,))
     return replace(folds, fold_notes=(*folds.fold_notes, order.message))
 
 

@@ -196,7 +196,7 @@ class TSNE(NeighborEmbedding):
             perplexity = self._check_perplexity(n)
             if self.perplexity is not None and perplexity < self.perplexity:
                 warn(
-                    "TZ307",
+                    "TZ505",
                     f"TSNE: perplexity={self.perplexity:g} is lowered to (n - 1) / 3 = {perplexity:.4g}, the largest for "
                     f"{n:,} rows, because each row needs 3 perplexity neighbours.",
                 )

@@ -144,8 +144,6 @@ def _kind_suggestions(table: TableRecord) -> dict[str, Any] | None:
         for column in table.columns
         if column.kind_suggestion is not None
     ]
-    if table.target is not None and table.target_kind_suggestion is not None:
-        found.insert(0, (table.target, "classes", table.target_kind_suggestion))
     if not found:
         return None
     shown = found[:_MAX_SUGGESTIONS]

@@ -144,6 +144,11 @@ def is_muted(sentence: str) -> bool:
     return isinstance(sentence, Verdict) and sentence.code in _muted.get()
 
 
+def plain_notes(notes: Iterable[str]) -> tuple[str, ...]:
+    """Return notes as text, each once, without verdicts that are muted."""
+    return tuple(dict.fromkeys(str(note) for note in notes if not is_muted(note)))
+
+
 def warn_user(verdicts: Iterable[Verdict]) -> None:
     """Issue a Python warning for each verdict, or append it to the list of `capture_warnings` or `capture_imputation_notes`."""
     captured = _capture.get()

@@ -29,13 +29,14 @@ CODES = {
     "TZ202": Code("design of the folds", "to check"),
     "TZ203": Code("unused columns", "note"),
     "TZ204": Code("order of rows", "to check"),
-    "TZ205": Code("values read otherwise", "to check"),
+    "TZ205": Code("ambiguous values", "to check"),
     "TZ206": Code("rows left out", "note"),
     "TZ207": Code("missing values", "note"),
     "TZ208": Code("weights", "to check"),
     "TZ209": Code("distance matrix", "to check"),
     "TZ210": Code("no variation", "to check"),
     "TZ211": Code("unit or scale", "to check"),
+    "TZ212": Code("drift", "to check"),
     "TZ301": Code("redundant columns", "note"),
     "TZ302": Code("may be chance", "problem"),
     "TZ303": Code("loss by selection", "to check"),
@@ -113,6 +114,8 @@ class Verdict(str):
 
 def check_codes(codes: str | Iterable[str]) -> frozenset[str]:
     """Return codes in capitals; ValueError for one that does not exist."""
+    if not isinstance(codes, Iterable):
+        raise TypeError(f"mute must be a code such as 'TZ204', or a list of codes, got {codes!r}.")
     given = [codes] if isinstance(codes, str) else list(codes)
     found = [str(code).strip().upper() for code in given]
     for code, wanted in zip(found, given, strict=True):

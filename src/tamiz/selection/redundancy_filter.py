@@ -290,7 +290,7 @@ def _chance_warnings(
         of_kept = "the kept numeric column" if n_numeric == 1 else f"one of the {n_numeric:,} kept numeric columns"
         warnings.append(
             Verdict(
-                "TZ302",
+                "TZ307",
                 f"A column of noise has {_ASSOCIATIONS[measure]} of at least {threshold:g} with {of_kept} with probability "
                 f"{by_one:.2g}, because there are {rows}; {dropped} determined by one kept column. Use more rows.",
             )
@@ -308,7 +308,7 @@ def _chance_warnings(
             f"A column of noise has an R2 of at least {threshold:g} with probability {by_all:.2g}, because {n_numeric:,} numeric "
             f"columns are kept and there are {n_rows:,} rows; {explained} explained by several kept ones together. {remedy}"
         )
-        warnings.append(Verdict("TZ302", sentence))
+        warnings.append(Verdict("TZ307", sentence))
     return warnings
 
 

@@ -272,7 +272,7 @@ def build_table(
         None if weight is None else float(weight.sum()),
     )
     weight_notes = (options.weights is None and schema.large_weight_notes) or schema.weight_notes
-    schema = replace(schema, notes=(*_target_notes(target), *weight_notes, *_constant_column_notes(columns)))
+    schema = replace(schema, notes=(*_target_notes(target, kinds), *weight_notes, *_constant_column_notes(columns)))
     source = TableSource(
         schema, values, target.values if target else None, weight, rows, make_frame, column_names=names
     )
@@ -495,14 +495,22 @@ def scale_to_effective_size(weight: Floats) -> Floats:
     return scaled
 
 
-def _target_notes(target: EncodedColumn | None) -> tuple[Verdict, ...]:
+def _may_be_amounts(levels: Sequence[str]) -> bool:
+    """Whether classes are whole numbers, and at least five, or three that do not count from 0 or 1 on."""
+    if len(levels) < 3 or not all(level.removeprefix("-").isdecimal() for level in levels):
+        return False
+    numbers = sorted(map(int, levels))
+    return len(numbers) >= _MIN_NUMBERED_CLASSES or numbers[0] not in (0, 1) or numbers[-1] - numbers[0] >= len(numbers)
+
+
+def _target_notes(target: EncodedColumn | None, kinds: Mapping[str, Kind]) -> tuple[Verdict, ...]:
     """Notes on a target whose kind can be doubted: whole numbers that are read as classes, and a class for each row."""
     if target is None or target.column.is_number:
         return ()
     name, levels = target.column.name, target.column.levels
     n = len(levels)
     notes = []
-    if n >= _MIN_NUMBERED_CLASSES and all(level.removeprefix("-").isdecimal() for level in levels):
+    if name not in kinds and _may_be_amounts(levels):
         sentence = (
             f"The target {name!r} has {n} whole numbers, which are treated as classes. If they are amounts, declare the kind "
             "numeric (--kinds or kinds=)."

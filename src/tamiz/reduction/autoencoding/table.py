@@ -238,7 +238,7 @@ class TableEncoder:
             return []
         more = f", and of {len(merged) - _MAX_NAMED_COLUMNS:,} more columns" if len(merged) > _MAX_NAMED_COLUMNS else ""
         listed = ", ".join(list(merged.values())[:_MAX_NAMED_COLUMNS])
-        return [Verdict("TZ203", f"Autoencoder: the rarest levels are merged: {listed}{more}.", merged)]
+        return [Verdict("TZ505", f"Autoencoder: the rarest levels are merged: {listed}{more}.", merged)]
 
     def read(self, X: Any) -> Source:
         """Align new rows with the columns of the fit; unknown levels become missing, with a warning."""

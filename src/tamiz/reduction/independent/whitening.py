@@ -102,7 +102,7 @@ def _count_components(rows: CentredRows, found: PrincipalComponents, *, standard
     n = compare_with_null(found.variances, drawn, None).n_components
     if n == 0:
         warn(
-            "TZ302",
+            "TZ403",
             "ICA: no principal component has more variance than in tables of independent columns, so that one component "
             "is kept. Set n_components to keep more.",
         )

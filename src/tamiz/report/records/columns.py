@@ -155,7 +155,6 @@ class TableRecord:
     total_weight: float | None
     group_column: str | None
     time_column: str | None
-    target_kind_suggestion: KindSuggestion | None
     duplicate_rows: DuplicateRowsRecord | None
     row_order: str | None
     leakage: tuple[LeakageFinding, ...]
