@@ -21,6 +21,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.contradictions import contradictions
 
 import tamiz
 from tamiz import open_source
@@ -70,7 +71,7 @@ class Studied:
             given = frames()[name]
         self.source = open_source(*given)
         result = tamiz.study(*given, maps=["pca"])
-        self.found = result.to_dict()
+        self.found, self.record = result.to_dict(), result.record
         sections = {entry.name: entry.load()(result.record) for entry in registry.of_kind("section")}
         self.sections = {name: shown for name, shown in sections.items() if shown is not None}
         numeric = all(
@@ -113,6 +114,10 @@ def folded(studied, models):
             of_model.append(score(fitted, studied.X[fold.test], studied.y[fold.test]))
         scores.append(of_model)
     return np.array(scores)
+
+
+def test_no_section_contradicts_another(studied):
+    assert contradictions(studied.record, studied.source) == []
 
 
 def test_the_table_is_counted(studied):

@@ -1,0 +1,125 @@
+"""Sentences of one study that contradict each other.
+
+`python -m tests.contradictions FOLDER [TABLE ...]` studies the tables of `benchmarks/public_tables.py`, stored in FOLDER.
+"""
+
+import re
+import sys
+import warnings
+from pathlib import Path
+
+from tamiz import open_source, study
+from tamiz.report import registry
+from tamiz.selection.equivalent_columns import equivalent_columns
+from tamiz.sources.views import select_columns
+
+
+def contradictions(record, source):
+    """Return what the sections of a study state against each other, in words.
+
+    Parameters
+    ----------
+    record : StudyRecord
+    source : Source
+        The table.
+    """
+    found = []
+    sections = {entry.name: entry.load()(record) for entry in registry.of_kind("section")}
+    leads = {name: shown["lead"] for name, shown in sections.items() if shown is not None}
+    aside = set() if record.leakage_exclusion is None else set(record.leakage_exclusion.columns)
+    used = {column.name for column in record.table.columns if not column.exclusion}
+    recommendation = record.recommendation
+    kept = set() if recommendation is None else set(recommendation.columns)
+    if aside & used or kept - used:
+        found.append(f"columns that are not used are used: {aside & used or kept - used}")
+    if record.ranking is not None:
+        scored = {
+            name
+            for scores in record.ranking.scores.values()
+            for name, one in zip(record.ranking.columns, scores, strict=True)
+            if one is not None
+        }
+        if scored - used:
+            found.append(f"excluded columns have scores: {scored - used}")
+        at_chance = {one.name for one in record.ranking.at_chance}
+        alone = {
+            name for one in record.warnings if one.code == "TZ102" and len(one.columns) == 1 for name in one.columns
+        }
+        if at_chance & (set(record.table.leaking) | alone):
+            found.append(
+                f"a column predicts the target and is at chance: {at_chance & (set(record.table.leaking) | alone)}"
+            )
+    if recommendation is not None:
+        found += _of_recommendation(record, leads, source, kept)
+    codes = {one.code for one in record.warnings}
+    if ("TZ101" in codes) != bool(record.table.leakage):
+        found.append("a leak is warned of and not listed, or listed and not warned of")
+    grouped = record.fold_design is not None and record.fold_design.kind == "groups"
+    if grouped and recommendation is not None and "group" not in recommendation.folds:
+        found.append(f"folds by {record.fold_design.name} are described as {recommendation.folds}")
+    texts = [*map(str, record.warnings), *leads.values()]
+    found += [f"no number: {text}" for text in texts if re.search(r"\bnan\b|\binf\b|None\b", text)]
+    return found
+
+
+def _of_recommendation(record, leads, source, kept):
+    recommendation = record.recommendation
+    found = []
+    withheld = recommendation.recommended is None
+    if withheld != ("TZ302" in {one.code for one in record.warnings}) and not recommendation.requested:
+        found.append("the recommendation is withheld without a warning of chance, or warned of and not withheld")
+    if withheld and "predicted better" in leads.get("assessment", ""):
+        found.append("no columns are recommended, and new rows are predicted better than without columns")
+    if not withheld and recommendation.score.interval[0] > 0.55 and "not predicted" in leads.get("assessment", ""):
+        found.append("columns are recommended that do not predict")
+    decided = {one.name for one in recommendation.decisions if one.kept}
+    if recommendation.decisions and not withheld and decided != kept:
+        found.append(f"kept by the table of reasons and not recommended, or the reverse: {decided ^ kept}")
+    equivalent = {one.name for one in recommendation.decisions if one.kept and one.same_as in kept}
+    if equivalent and recommendation.recommended != "all_columns":
+        found.append(f"equivalent columns are recommended together: {equivalent}")
+    positions = [
+        j
+        for j, name in enumerate(source.schema.names)
+        if name in kept and source.schema.columns[j].exclusion_reason is None
+    ]
+    if len(positions) > 1 and recommendation.recommended != "all_columns":
+        pairs = equivalent_columns(select_columns(source, positions))
+        if pairs:
+            found.append(f"equivalent columns are recommended together: {[source.schema.names[j] for j in pairs]}")
+    rows = {recommendation.n_samples}
+    rows |= {
+        one.n_samples for one in (record.model_effect, record.assessment, record.noise_experiment) if one is not None
+    }
+    if len(rows) > 1:
+        found.append(f"sections score models on different rows: {rows}")
+    chosen = next((one for one in recommendation.candidates if one.id == recommendation.recommended), None)
+    if chosen is not None and not recommendation.requested:
+        deciding = [one.id for one in recommendation.models].index(recommendation.deciding)
+        change = chosen.changes[0][deciding]
+        half = (change.interval[1] - change.interval[0]) / 2
+        if change.mean + half < -recommendation.margin:
+            found.append(
+                f"the recommended columns lose {-change.mean:.3f} for certain, above the margin {recommendation.margin:.3f}"
+            )
+        losing = change.interval[1] < 0 and -change.mean > recommendation.margin
+        if losing and "TZ303" not in {one.code for one in record.warnings}:
+            found.append("a loss is not warned of")
+    return found
+
+
+def main():
+    folder = Path(sys.argv[1])
+    sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+    from public_tables import TABLES, read_table
+
+    warnings.simplefilter("ignore")
+    for name in sys.argv[2:] or TABLES:
+        table, target = read_table(name, folder), TABLES[name].target
+        found = contradictions(study(table, target, maps=["pca"]).record, open_source(table, target))
+        sys.stdout.write(" | ".join([name, str(len(found)), *found]) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
