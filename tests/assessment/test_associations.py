@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from tamiz import open_source
-from tamiz.assessment import describe_associations
+from tamiz.assessment import describe_associations, shapes
 from tamiz.exceptions import DataError
 
 
@@ -274,3 +274,22 @@ def test_degenerate_columns_have_no_effect():
     assert found["copy"].effect.value > 2
     with pytest.raises(DataError, match="target"):
         describe_associations(np.ones((5, 2)))
+
+
+def test_what_lines_beside_a_cut_leave_is_that_of_least_squares():
+    rng = np.random.default_rng(4)
+    # Equal lowest values: no row is below the first cuts.
+    u = np.r_[np.full(30, -0.3), rng.uniform(-0.2, 0.5, 90)]
+    y, weight, cuts = rng.normal(size=120), rng.uniform(0.5, 2, 120), np.linspace(-0.35, 0.35, 8)
+    expected = np.full(8, np.inf)
+    for k, cut in enumerate(cuts):
+        sides = [u < cut, u >= cut]
+        if all(map(np.any, sides)):
+            fits = [
+                np.polyfit(u[side], y[side], 1 if np.ptp(u[side]) else 0, w=np.sqrt(weight[side])) for side in sides
+            ]
+            expected[k] = sum(
+                (weight[s] * (y[s] - np.polyval(fit, u[s])) ** 2).sum() for s, fit in zip(sides, fits, strict=True)
+            )
+    assert np.isinf(expected[0])
+    np.testing.assert_allclose(shapes._left_over(u, y, weight, cuts), expected, rtol=1e-9)

@@ -76,5 +76,5 @@ def test_a_study_takes_less_than_2_5_gb_and_states_what_it_draws(tmp_path, shape
         assert found["unlisted_note"]
     else:
         assert found["first"] == "x0"
-        assert 2000 <= found["graph"] < 100_000
+        assert 2000 <= found["graph"] <= 100_000
         assert any(f"The graph joins {found['graph']:,} of the 300,000 rows" in told for told in found["warnings"])

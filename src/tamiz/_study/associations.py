@@ -10,7 +10,7 @@ from tamiz.exceptions import DataError
 from tamiz.report.records.columns import RankingRecord
 from tamiz.report.text import count_with_noun, format_number
 from tamiz.runtime.random import make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import note_user
 from tamiz.runtime.verdicts import Verdict
 from tamiz.sources.base import Source
 from tamiz.sources.views import select_rows
@@ -22,7 +22,7 @@ _CODES = {"heavy tails": "TZ211", "drift": "TZ212"}
 
 
 def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> RankingRecord:
-    """Return the ranking with sentences on its first columns and on interactions, and warn of heavy tails and drift.
+    """Return the ranking with sentences on its first columns and on interactions, and note heavy tails and drift.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> Ra
     # A target of ordered levels has a note from the time when it was read. Drift concerns the folds of models.
     wanted = ("heavy tails", "drift") if source.schema.target is not None else ("heavy tails",)
     remarks = [one for one in table_remarks(_sample(source, _MAX_ROWS, seed)) if one.kind in wanted]
-    warn_user(Verdict(_CODES[one.kind], one.sentence, one.columns) for one in remarks)
+    note_user(Verdict(_CODES[one.kind], one.sentence, one.columns) for one in remarks)
     if source.schema.target is None or not 0 < len(source.schema.used) <= _MAX_COLUMNS or not ranking.criteria:
         return ranking
     n_rows = min(_MAX_ROWS, max(_MAX_VALUES // len(source.schema.used), _MIN_ROWS))

@@ -43,7 +43,7 @@ from tamiz.report.records.models import (
     RecommendationRecord,
 )
 from tamiz.runtime.registry import method_label
-from tamiz.runtime.user_warnings import capture_warnings, warn, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, note_user, warn, warn_user
 from tamiz.search import registry as searches
 from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import PermutationNull, has_significant_column
@@ -275,7 +275,7 @@ class StudyRun:
             )
         if found is not None:
             notes = (*evaluation.notes, *(equivalent := describe_equivalents(same, source.schema.names)))
-            warn_user(equivalent)
+            note_user(equivalent)
             recommendation = describe_recommendation(found, notes, requested=searched)
             if found.recommended != ALL_COLUMNS:
                 effect = describe_model_effect(found, (*notes, *evaluation.many_columns_note()))
@@ -304,9 +304,10 @@ class StudyRun:
             recommendation = withhold_recommendation(recommendation, chance)
         leakage_scores = None
         if recommendation is not None:
-            warn_user([*perfect_score_warnings(recommendation), *loss_warnings(recommendation)])
+            warn_user(perfect_score_warnings(recommendation))
+            note_user(loss_warnings(recommendation))
             if assessed is not None:
-                warn_user(stability_warnings(recommendation, assessed.stability))
+                note_user(stability_warnings(recommendation, assessed.stability))
             if self.with_leaks is not None:
                 leakage_scores = evaluation.score_with_leaks(self.with_leaks, recommendation)
         comparison = None if found is None or searched else evaluation.comparison_options(self.source.schema.n_rows)

@@ -77,17 +77,21 @@ def shape_tests(x: Floats, y: Floats, rows: WeightedRows) -> ShapeTests | None:
 
 
 def _left_over(u: Floats, y: Floats, weight: Floats, cuts: Floats) -> Floats:
-    """Return the sum of squares that lines on both sides of each cut leave, from cumulative sums over the sorted rows."""
+    """Return the sum of squares that lines on both sides of each cut leave; infinity if all rows are on one side."""
     order = np.argsort(u, kind="stable")
     w, v, z = weight[order], u[order], y[order]
     sums = np.cumsum(w * np.stack([np.ones(len(v)), v, v * v, z, v * z, z * z]), axis=1)
-    left = sums[:, np.searchsorted(v, cuts) - 1]
-    total = np.zeros(len(cuts))
+    n_left = np.searchsorted(v, cuts)
+    between = (n_left > 0) & (n_left < len(v))
+    left = sums[:, n_left[between] - 1]
+    total = np.zeros(left.shape[1])
     for n, su, suu, sy, suy, syy in (left, sums[:, -1:] - left):
         variance = suu - su**2 / n
         explained = (suy - su * sy / n) ** 2 / np.where(variance > 0, variance, 1.0)
         total += syy - sy**2 / n - np.where(variance > 0, explained, 0.0)
-    return total
+    everywhere = np.full(len(cuts), np.inf)
+    everywhere[between] = total
+    return everywhere
 
 
 @dataclass(frozen=True)

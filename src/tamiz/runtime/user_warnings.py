@@ -168,6 +168,13 @@ def warn_user(verdicts: Iterable[Verdict]) -> None:
         warnings.warn(category(verdict), stacklevel=_stack_level())
 
 
+def note_user(verdicts: Iterable[Verdict]) -> None:
+    """Append verdicts to the list of `capture_warnings` or `collect_warnings`, for a report; Python issues no warning."""
+    found = _capture.get() if captures_warnings() else _collector.get()
+    if found is not None:
+        found.extend(verdicts)
+
+
 def warn(code: str, sentence: str, columns: Iterable[Any] = ()) -> None:
     """Warn of one verdict."""
     warn_user([Verdict(code, sentence, columns)])
