@@ -8,6 +8,8 @@ from tamiz.report.text import join_names, kinds_argument, kinds_option
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
 
+# Models are few, and none of their scores is cut.
+_FULL_WIDTH = 1_000
 # A score of a model that is shown as 1.000 or 100 %, and the most columns that a warning of it names.
 _PERFECT_SCORE, _MAX_NAMED = 0.9995, 5
 
@@ -62,7 +64,7 @@ def loss_warnings(found: RecommendationRecord) -> list[Verdict]:
     if not losses:
         return []
     sentence = (
-        f"The {score.name} on the recommended columns is lower than on all columns: {join_names(losses, limit=len(losses))}, with "
+        f"The {score.name} on the recommended columns is lower than on all columns: {join_names(losses, width=_FULL_WIDTH)}, with "
         "95% confidence intervals. For these models keep more columns."
     )
     return [Verdict("TZ303", sentence, chosen.columns)]
