@@ -18,11 +18,10 @@ from pathlib import Path
 import numpy as np
 from tests.planted_tables import KINDS, planted_table
 
-from tamiz import open_source
+from tamiz import SubsetSelector, open_source
 from tamiz._study.fold_design import choose_fold_design
 from tamiz._study.redundancy import describe_redundancy
 from tamiz.assessment import find_linear_dependences
-from tamiz.selection import SubsetSelector
 from tamiz.selection.equivalent_columns import equivalent_columns
 from tamiz.sources.date_parts import split_dates
 from tamiz.sources.row_groups import find_repeated_id
