@@ -395,8 +395,8 @@ class StudyRun:
         """
         if found.gain.interval[0] > 0:
             return ""
-        schema = source.schema
-        columns = np.array([j for j in schema.used.tolist() if schema.names[j] in set(found.columns)], dtype=np.intp)
+        schema, kept = source.schema, set(found.columns)
+        columns = np.array([j for j in schema.used.tolist() if schema.names[j] in kept], dtype=np.intp)
         if has_significant_column(source, columns, _CHANCE_LEVEL / max(len(schema.used), 1)):
             return ""
         sentence = (
