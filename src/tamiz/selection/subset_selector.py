@@ -66,7 +66,7 @@ from tamiz.subsets.evaluator import NaNCheckEvaluator
 # Pairs of equivalent columns that a warning names.
 _MAX_PAIRS = 3
 # A selection is not chance if a selected column has this p-value, times the number of columns that were searched.
-_SIGNIFICANT = 0.001
+_SIGNIFICANT = 0.025
 # A search of more microseconds is repeated at most five times, or not at all, to find out whether its merit is chance.
 _LONG_SEARCH, _TOO_LONG_SEARCH = 100_000.0, 10_000_000.0
 
@@ -148,7 +148,7 @@ class SubsetSelector(Selector):
     -----
     After Ctrl-C the selector is fitted with the best set found so far, and KeyboardInterrupt is raised.
 
-    A warning states that the selection may be chance, unless a selected column has a p-value of a rank test of at most 0.001
+    A warning states that the selection may be chance, unless a selected column has a p-value of a rank test of at most 0.025
     divided by the number of searched columns, or the merit is above the 99.9 % prediction bound of its permutation null
     distribution. For the latter the search is repeated on at most 19 shuffled targets, or 5 where it takes more than about 0.1
     seconds, until one reaches the merit. This costs milliseconds where a column is significant, and mostly one to three more
