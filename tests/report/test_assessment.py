@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tamiz.report import assessment, text
 from tamiz.report.assessment import collect_assessment
 
 from .reading import record_of
@@ -124,3 +125,13 @@ def test_a_score_much_worse_than_the_mean_is_drawn_at_the_edge_and_stated(wine: 
     assert held["error_x"]["array"] == [2]
     assert held["customdata"][0][0] == "−500,000,000"
     assert shown["clipped_note"].endswith("drawn at −1: nested CV score.")
+
+
+def test_of_very_many_columns_the_first_are_listed(wine: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assessment, "MAX_LISTED", 2)
+    monkeypatch.setattr(text, "MAX_LISTED", 2)
+    shown = collected(wine)
+    assert len(shown["rows"]) == 2
+    assert shown["unlisted_note"].startswith(
+        f"The first 2 of {len(wine['assessment']['frequencies'])} columns are listed"
+    )

@@ -18,12 +18,14 @@ from tamiz.report.score_text import (
     selected_columns_text,
 )
 from tamiz.report.text import (
+    MAX_LISTED,
     capitalize,
     chart_label,
     count_with_noun,
     format_number,
     join_column_names,
     round_coordinate,
+    unlisted_note,
 )
 
 if TYPE_CHECKING:
@@ -272,9 +274,10 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
                 "percent": f"{100 * column.share:.1f}",
                 "text": f"{round(column.share * n_folds)} of {n_folds}",
             }
-            for column in found
+            for column in found[:MAX_LISTED]
         ],
         "folded": _ROWS_BEFORE_FOLD,
+        "unlisted_note": unlisted_note(len(found)),
         "never": ""
         if rest <= 0
         else "The other column was never selected."
