@@ -95,7 +95,7 @@ def _of_recommendation(record, leads, source, kept):
     }
     if len(rows) > 1:
         found.append(f"sections score models on different rows: {rows}")
-    chosen = next((one for one in recommendation.candidates if one.id == recommendation.recommended), None)
+    chosen = recommendation.chosen
     if chosen is not None and not recommendation.requested:
         deciding = [one.id for one in recommendation.models].index(recommendation.deciding)
         change = chosen.changes[0][deciding]

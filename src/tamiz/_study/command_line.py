@@ -270,12 +270,12 @@ def _command_name(entry: Any) -> str:
     return str(entry.name).replace("_", "-")
 
 
-# Arguments that are not written under their own name and unchanged.
 def _mute(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name, arguments
     return {"mute": sorted(check_codes(value))}
 
 
+# Arguments that are not written under their own name and unchanged.
 _CONVERTERS: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
     "data": _table,
     "kinds": _kinds,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tamiz.report.records.models import RecommendationRecord, StabilitySummary
-from tamiz.report.score_text import format_difference, format_interval, model_name, score_format_for
+from tamiz.report.score_text import change_text, model_name, score_format_for
 from tamiz.report.text import join_names, kinds_argument, kinds_option
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
@@ -52,12 +52,12 @@ def perfect_score_warnings(found: RecommendationRecord) -> list[Verdict]:
 
 def loss_warnings(found: RecommendationRecord) -> list[Verdict]:
     """Return a warning of the models that lose more than the margin on the recommended columns, beyond the error; or none."""
-    chosen = next((one for one in found.candidates if one.id == found.recommended), None)
+    chosen = found.chosen
     if chosen is None:
         return []
     score = score_format_for(found.scores[0].id)
     losses = [
-        f"{model_name(model)} {format_difference(change.mean, score)} ({format_interval(change.interval, score)})"
+        change_text(model, change, score)
         for model, change in zip(found.models, chosen.changes[0], strict=True)
         if change.interval[1] < 0 and -change.mean > found.margin
     ]

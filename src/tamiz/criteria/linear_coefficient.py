@@ -12,7 +12,6 @@ from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import capture_warnings, warn, warn_user
 from tamiz.runtime.validation import check_integer, check_real
-from tamiz.runtime.verdicts import NOT_CONVERGED
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -202,7 +201,7 @@ def _squared_logistic_coefficients(rows: TrainingData, alpha: float, max_iter: i
         model.fit(rows.features, rows.target, sample_weight=rows.weight)
     if model.n_iter_.max() >= max_iter:
         warn(
-            NOT_CONVERGED,
+            "TZ501",
             f"LinearCoefficient: logistic regression did not converge in max_iter = {max_iter:,} steps; the scores are "
             "those of the last step. Raise max_iter, or alpha.",
         )

@@ -11,7 +11,6 @@ from tamiz.exceptions import DataError
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer
-from tamiz.runtime.verdicts import NOT_CONVERGED
 from tamiz.sources.base import Source
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -122,6 +121,6 @@ class LassoCoefficient(ModelRelevance):
             model.fit(rows.features, outputs)
         if model.n_iter_ >= _MAX_ITERATIONS:
             message = f"the lasso did not converge in {_MAX_ITERATIONS:,} steps; the scores are those of the last step."
-            warn(NOT_CONVERGED, f"LassoCoefficient: {message}")
+            warn("TZ501", f"LassoCoefficient: {message}")
         coefficients: Any = np.atleast_2d(model.coef_)
         return np.asarray((coefficients**2).sum(axis=0))

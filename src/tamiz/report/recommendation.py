@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.report.score_text import (
     change_direction,
+    change_text,
     format_difference,
-    format_interval,
     model_name,
     n_chosen_text,
     score_format_for,
@@ -71,7 +71,7 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
     return {
         "lead": recommendation_text(found, result.table),
         "cost": recommendation_cost(found),
-        "columns": found.columns if found.recommended != _ALL_COLUMNS and _recommended_candidate(found) else [],
+        "columns": found.columns if found.recommended != _ALL_COLUMNS and found.chosen else [],
         "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}. Every selection is repeated inside each fold, on its "
         f"training rows: {'; '.join(_METHODS[one.id] for one in found.candidates if one.id in _METHODS)}. Below each score is its "
         "difference from the score with all columns, computed before rounding.",
@@ -93,7 +93,7 @@ def initial_selection(result: StudyRecord) -> Sequence[str]:
         The record of a study.
     """
     found, subset = result.recommendation, result.subset
-    if found is not None and (recommended := _recommended_candidate(found)) is not None:
+    if found is not None and (recommended := found.chosen) is not None:
         return recommended.columns
     return [] if subset is None or (found is not None and found.chance) else subset.columns
 
@@ -104,7 +104,8 @@ def recommendation_text(recommendation: RecommendationRecord, table: TableRecord
     score_format = score_format_for(score.id)
     n_sets = sum(len(path.sets) for path in recommendation.paths)
     among = f", the choice among {count_with_noun(n_sets, 'selection')} included" if n_sets > 1 else ""
-    every = _deciding_score(recommendation, next(one for one in recommendation.candidates if one.id == _ALL_COLUMNS))
+    whole = next(one for one in recommendation.candidates if one.id == _ALL_COLUMNS)
+    every = _deciding_score(recommendation, whole)
     low, high = (score_format.format_score(min(bound, 1.0)) for bound in recommendation.score.interval)
     beside = "" if name == _ALL_COLUMNS else f"with all columns {score_format.format_score(every.mean)}, and "
     measured = (
@@ -112,12 +113,11 @@ def recommendation_text(recommendation: RecommendationRecord, table: TableRecord
         f"{_deciding_name(recommendation)} is {score_format.format_score(recommendation.score.mean)} ({low} to {high}), {beside}"
         f"without columns {score_format.format_score(score.baseline.mean)}"
     )
-    chosen = _recommended_candidate(recommendation)
+    chosen = recommendation.chosen
     if chosen is None:
         return f"No columns are recommended, because the selection may be chance. {recommendation.chance} {capitalize(measured)}."
     # A date counts as one column, whatever its parts.
-    every_column = next(one.columns for one in recommendation.candidates if one.id == _ALL_COLUMNS)
-    columns = count_with_noun(table.count_own(every_column), "column")
+    columns = count_with_noun(table.count_own(whole.columns), "column")
     if name == _ALL_COLUMNS:
         return f"Keep all {columns}: {_keep_all_reason(recommendation)}. {capitalize(measured)}."
     kept = f"{table.count_own(chosen.columns):,} of {columns}"
@@ -173,10 +173,8 @@ def _rule_text(recommendation: RecommendationRecord) -> str:
         return "It is the result of the search that was requested; the others show what it costs."
     power = ""
     if recommendation.detectable_loss:
-        rows, loss = (
-            count_with_noun(recommendation.n_samples, "row"),
-            format_number(recommendation.detectable_loss, digits=2),
-        )
+        rows = count_with_noun(recommendation.n_samples, "row")
+        loss = format_number(recommendation.detectable_loss, digits=2)
         power = f" On {rows}, a loss of {loss} is found with a power of 80%, and a smaller one may remain unseen."
     return (
         f"{capitalize(_deciding_name(recommendation))} decides, because it has the best {score_format.name} on all columns. "
@@ -215,30 +213,21 @@ def recommendation_cost(recommendation: RecommendationRecord) -> str:
         size = count_with_noun(len(nearest.columns), "column")
         heading = _change_heading(score_format, "this selection")
         return f"The nearest selection is {label_in_sentence(nearest.label)} ({size}). {heading}: {changes}."
-    chosen = next(one for one in recommendation.candidates if one.id == name)
-    changes = _changes_text(recommendation.models, chosen.changes[0], score_format)
+    assert recommendation.chosen is not None
+    changes = _changes_text(recommendation.models, recommendation.chosen.changes[0], score_format)
     return f"{_change_heading(score_format, 'recommended')}: {changes}."
 
 
 def _changes_text(models: Sequence[Named], changes: Sequence[FoldedScores], score_format: ScoreFormat) -> str:
     """Return the change of each model with its interval, the largest loss first."""
     pairs = sorted(zip(models, changes, strict=True), key=lambda pair: pair[1].mean)
-    parts = [
-        f"{model_name(model)} {format_difference(change.mean, score_format)} ({format_interval(change.interval, score_format)})"
-        for model, change in pairs
-    ]
-    return join_names(parts, width=_FULL_WIDTH)
-
-
-def _recommended_candidate(recommendation: RecommendationRecord) -> CandidateScores | None:
-    """Return the recommended candidate, None if none is."""
-    return next((one for one in recommendation.candidates if one.id == recommendation.recommended), None)
+    return join_names([change_text(model, change, score_format) for model, change in pairs], width=_FULL_WIDTH)
 
 
 def _score_rows(recommendation: RecommendationRecord, k: int) -> dict[str, Any]:
     """Return the rows of the table for one score."""
     score = recommendation.scores[k]
-    score_format, recommended = score_format_for(score.id), _recommended_candidate(recommendation)
+    score_format, recommended = score_format_for(score.id), recommendation.chosen
     return {
         "name": score_title(score.id),
         "baseline": score_format.format_score(score.baseline.mean),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tamiz.report.records.codec import Interval, Named
     from tamiz.report.records.models import (
         AssessmentRecord,
+        FoldedScores,
         ModelComparison,
         ModelEffectRecord,
         NoiseExperimentRecord,
@@ -82,6 +83,12 @@ def format_interval(interval: Sequence[float], score_format: ScoreFormat) -> str
     return " to ".join(format_difference(end, score_format, unit=False) for end in interval)
 
 
+def change_text(model: Named, change: FoldedScores, score_format: ScoreFormat) -> str:
+    """Return the change of the score of a model, with its interval."""
+    size, interval = format_difference(change.mean, score_format), format_interval(change.interval, score_format)
+    return f"{model_name(model)} {size} ({interval})"
+
+
 def change_direction(interval: Sequence[float]) -> str:
     """Return the direction of a change from its interval: "up", "down", "same" (negligible), or "unknown"."""
     low, high = interval
@@ -115,8 +122,8 @@ def model_effect_text(effect: ModelEffectRecord, selector: str) -> str:
     if max(effect.n_chosen) == 0:
         rows = count_with_noun(effect.n_samples, "row")
         return f"No column is selected in any of {n_folds} folds of {rows}, so there is nothing to compare with all columns."
-    least = n_chosen_text(effect.n_chosen)
-    some = f"With the {'column' if least == '1' else f'{least} columns'} that {selector} selects"
+    n_chosen = n_chosen_text(effect.n_chosen)
+    some = f"With the {'column' if n_chosen == '1' else f'{n_chosen} columns'} that {selector} selects"
     pairs = list(zip(effect.models, first.models, strict=True))
     scores = []
     for k, (model, cell) in enumerate(pairs):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tamiz import exceptions
 from tamiz.exceptions import TamizWarning
-from tamiz.runtime.verdicts import NOT_CONVERGED, Verdict
+from tamiz.runtime.verdicts import Verdict
 
 # Help of the command line is printed without importing numpy.
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def warn_user(verdicts: Iterable[Verdict]) -> None:
             continue
         if collected is not None:
             collected.append(verdict)
-        category = exceptions.ConvergenceWarning if verdict.code == NOT_CONVERGED else TamizWarning
+        category = exceptions.ConvergenceWarning if verdict.code == "TZ501" else TamizWarning
         warnings.warn(category(verdict), stacklevel=_stack_level())
 
 

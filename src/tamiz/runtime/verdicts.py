@@ -55,7 +55,6 @@ CODES = {
     "TZ505": Code("changed setting", "note"),
     "TZ506": Code("warning of a model", "to check"),
 }
-NOT_CONVERGED = "TZ501"
 
 
 class Verdict(str):

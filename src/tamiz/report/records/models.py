@@ -111,6 +111,11 @@ class RecommendationRecord:
     chance: str = ""
     decisions: tuple[ColumnDecision, ...] = ()
 
+    @property
+    def chosen(self) -> CandidateScores | None:
+        """The recommended candidate, None if none is."""
+        return next((one for one in self.candidates if one.id == self.recommended), None)
+
     def __post_init__(self) -> None:
         if self.recommended is not None:
             check_known("the candidate", self.recommended, [one.id for one in self.candidates])
