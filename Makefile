@@ -12,14 +12,16 @@ report: $(VENV)/run
 	@echo "The report is $(CURDIR)/$(REPORT): open it in a browser."
 
 # Four stamps: what a user needs, what a developer needs, what builds the site, and the peers that benchmarks measure against.
+INSTALL = test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
+  $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+
 $(VENV)/run: pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	$(INSTALL) .
 	touch $@
 
-$(VENV)/dev: $(VENV)/run
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	touch $@
+$(VENV)/dev: pyproject.toml constraints.txt
+	$(INSTALL) '.[dev]'
+	touch $(VENV)/run $@
 
 # The tests of the page need a browser, and are skipped in one line where there is none.
 .PHONY: chromium
@@ -32,8 +34,10 @@ chromium:
 # One worker more than there are cores: the tests of the page mostly wait for the browser.
 WORKERS ?= $(shell expr $$(nproc) + 1)
 
-# Kernels are compiled once, before anything is timed or run in parallel; types are checked meanwhile.
-test: $(VENV)/dev chromium
+# The browser is installed beside the packages. Kernels are compiled once, before anything is timed or run in parallel; types are
+# checked meanwhile.
+test:
+	$(MAKE) --jobs=2 $(VENV)/dev chromium
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
@@ -42,7 +46,7 @@ test: $(VENV)/dev chromium
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 slow: test $(VENV)/docs
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -n $(shell nproc) --dist worksteal -m slow
 
 # The fast tests with the lowest versions of all dependencies, and with the newest; DIRECTORY=tests/contracts runs a part.
 .PHONY: lowest newest
@@ -54,7 +58,7 @@ lowest newest:
 	  .venv-$@/bin/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(DIRECTORY)
 
 $(VENV)/docs: $(VENV)/run
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	$(INSTALL) '.[docs]'
 	touch $@
 
 # Examples that were run before would not be run again.
@@ -64,7 +68,7 @@ docs: $(VENV)/docs
 	@echo "The site is $(CURDIR)/docs/_build/html/index.html: open it in a browser."
 
 $(VENV)/bench: $(VENV)/dev
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
+	$(INSTALL) '.[dev,bench]'
 	touch $@
 
 bench: $(VENV)/bench
