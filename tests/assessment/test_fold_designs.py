@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import r2_score
 
 from tamiz import open_source, study
@@ -15,6 +17,7 @@ from tamiz.assessment.fold_designs import _cluster_t
 from tamiz.exceptions import DataError
 from tamiz.models.folds import make_folds
 from tamiz.sources import split_dates
+from tamiz.sources.views import with_time
 
 PATIENT = np.random.default_rng(0).permutation(np.repeat(np.arange(120), 5))
 
@@ -111,6 +114,52 @@ def test_a_trend_along_a_feature_is_no_dependence_in_blocks():
     assert compare_fold_designs(frame, y, time=age).overstates
     assert not compare_fold_designs(frame, y, time=age, forward=False).differs
     assert choose_fold_design(open_source(frame, y), random_folds=False).comparison is None
+
+
+def waves_by_hand(y):
+    """The p-value of waves of a target in time order, by sums of cosines, without a monotone function and a cubic one."""
+    n, position = len(y), np.linspace(-1, 1, len(y))
+    left = y - y.mean()
+    left = left - IsotonicRegression(increasing=bool(left @ position >= 0)).fit_transform(position, left)
+    left = left - np.polyval(np.polyfit(position, left, 3), position)
+    rows = np.arange(n) + 0.5
+    energy = np.array([2 / n * (left @ np.cos(np.pi * k * rows / n)) ** 2 for k in range(n)])
+    last, noise = min(40, n // 8), n // 4
+    return stats.f.sf(energy[5:last].mean() / energy[noise:].mean(), last - 5, n - noise)
+
+
+def test_waves_are_those_of_a_cosine_transform_by_hand():
+    rng = np.random.default_rng(0)
+    time = np.arange(240.0)
+    frame = pd.DataFrame({"hour": time})
+    for strength in (0.0, 0.05, 0.3):
+        y = rng.normal(size=240) + np.cumsum(rng.normal(size=240)) * strength
+        order = rng.permutation(240)
+        source = with_time(open_source(frame.iloc[order], y[order]), time[order], "hour")
+        found = compare_fold_designs(source, forward=False)
+        assert found.wave_p == pytest.approx(waves_by_hand(y), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "has_waves"),
+    [("walk", True), ("independent", False), ("trend", False), ("U", False), ("step", False), ("classes", False)],
+)
+def test_a_walk_of_the_target_is_a_wave_and_no_trend_step_or_u_shape_is_one(shape, has_waves):
+    rng = np.random.default_rng(3)
+    n = 600
+    along = np.linspace(0, 1, n)
+    y = rng.normal(size=n) + {
+        "walk": np.cumsum(rng.normal(size=n)) / 10,
+        "trend": 4 * along,
+        "U": 10 * (along - 0.5) ** 2,
+        "step": 3.0 * (along > 0.37),
+    }.get(shape, 0.0)
+    if shape == "classes":
+        y = np.where(rng.random(n) < 1 / (1 + np.exp(-20 * (along - 0.4))), "ill", "well")
+    frame = pd.DataFrame({"hour": np.cumsum(rng.exponential(size=n)), "x": rng.normal(size=n)})
+    source = open_source(frame, y)
+    assert compare_fold_designs(frame, y, time=frame["hour"], forward=False).has_waves == has_waves
+    assert choose_fold_design(source, random_folds=False).roles == ({"time": "hour"} if has_waves else {})
 
 
 @pytest.mark.parametrize(

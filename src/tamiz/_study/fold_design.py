@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,16 +88,16 @@ def choose_fold_design(source: Source, *, random_folds: bool) -> FoldDesign:
     for name, is_time in _times(source, leaks):
         timed = _with_role(source, name, "time")
         blocks = None if timed is None else _compare(timed, leaks, forward=False)
-        if timed is None or blocks is None or not (is_time or blocks.differs):
+        if timed is None or blocks is None or not (is_time or blocks.differs or blocks.has_waves):
             continue
         # A column by which the rows are sorted need not be a time, and a trend along it is no dependence of the rows: there, blocks
-        # with rows before and after them have to be predicted worse than random rows.
+        # with rows before and after them have to be predicted worse than random rows, or the target has waves.
         found = _compare(timed, leaks)
         if found is None or not found.overstates:
             continue
         both = (blocks.t + found.t) / np.sqrt(2)
-        if found.differs or blocks.differs or both >= _MIN_BOTH:
-            return _respecting(found, timed, leaks, warnings)
+        if found.differs or blocks.differs or blocks.has_waves or both >= _MIN_BOTH:
+            return _respecting(replace(found, wave_p=blocks.wave_p), timed, leaks, warnings)
     return FoldDesign(source, leaks, None, warnings)
 
 

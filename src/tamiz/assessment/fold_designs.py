@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import fft, stats
 
 from tamiz.exceptions import DataError
 from tamiz.models.folds import Fold, drop_zero_weights, make_folds
@@ -32,6 +33,9 @@ _MIN_UNITS = 10
 _MIN_T, _MIN_DIFFERENCE = 2.5, 0.01
 # The p-value of the intraclass correlation below which the rows of a group are dependent.
 _MAX_P = 0.001
+# The half periods of the waves along the time that are tested, beyond those of a trend, and the share of the shortest waves, which
+# are noise. The p-value is conservative, because the trend that is subtracted takes part of the noise.
+_FIRST_WAVE, _LAST_WAVE, _NOISE_WAVES, _MAX_WAVE_P = 5, 40, 0.75, 0.05
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class FoldDesignComparison:
         The intraclass correlation of the target within groups, of classes that of the class where it is largest; None for a time.
     intraclass_p : float or None
         Its p-value (one-way analysis of variance, Bonferroni over the classes).
+    wave_p : float or None
+        The p-value of waves of the target along the time, with contiguous blocks only; else None.
     """
 
     kind: Literal["groups", "time"]
@@ -68,6 +74,7 @@ class FoldDesignComparison:
     t: float
     intraclass: float | None = None
     intraclass_p: float | None = None
+    wave_p: float | None = None
 
     @property
     def is_dependent(self) -> bool:
@@ -84,13 +91,22 @@ class FoldDesignComparison:
         return self.t >= _MIN_T and self.overstates
 
     @property
+    def has_waves(self) -> bool:
+        """Whether rows of similar times are alike, beyond the columns and a trend: the p-value of waves is below 0.05."""
+        return self.wave_p is not None and self.wave_p < _MAX_WAVE_P
+
+    @property
     def overstates(self) -> bool:
         """Whether the score in random folds is larger by at least 0.01."""
         return self.random_score - self.score >= _MIN_DIFFERENCE
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON types."""
-        return asdict(self) | {"differs": self.differs, "is_dependent": self.is_dependent}
+        return asdict(self) | {
+            "differs": self.differs,
+            "has_waves": self.has_waves,
+            "is_dependent": self.is_dependent,
+        }
 
 
 def compare_fold_designs(
@@ -136,8 +152,15 @@ def compare_fold_designs(
     that over groups, or over 30 contiguous parts of the time. *Blocks* (`forward=False`): twenty contiguous blocks, each fifth in
     one of five folds, and five random folds; the first and the last block are not compared, because the forest extrapolates there.
 
+    *Waves* (`forward=False`): of the residuals of random folds without the column of the time, in time order, the nearest monotone
+    function and a cubic polynomial are subtracted, so that a trend, a step or a U-shape is no wave. The mean squares of their
+    cosine transform at 5 to 39 half periods are compared with those of the shortest three quarters of the waves by an F-test
+    (Bonferroni over the classes); independent rows have the same at all of them. A function of the time with several ups and downs
+    counts as waves.
+
     The intraclass correlation is (B - W) / (B + (m - 1) W), with the mean squares B between and W within groups of mean size m.
-    Missing values enter as they are, and categories as numbers of their levels. The cost is 10 fits, 9 for forward folds.
+    Missing values enter as they are, and categories as numbers of their levels. The cost is 10 fits, 9 for forward folds and 15 for
+    blocks.
 
     References
     ----------
@@ -183,6 +206,7 @@ def compare_fold_designs(
     return FoldDesignComparison(
         intraclass=intraclass,
         intraclass_p=p,
+        wave_p=_wave_p(table) if design is _block_predictions else None,
         kind="groups" if source.groups is not None else "time",
         name=str(name),
         n_samples=int(predicted.sum()),
@@ -212,6 +236,12 @@ class _Table:
         self.weight = np.ones(len(y)) if weight is None else weight
         # One column for the probability of each class, or one for the number.
         self.truth = np.eye(int(self.y.max()) + 1)[self.y] if schema.has_classes else self.y[:, None]
+
+    def without_time(self) -> _Table:
+        """Return the table without the column of the time."""
+        schema, other = self.source.schema, copy.copy(self)
+        other.X = self.X[:, [schema.names[j] != schema.time for j in schema.used.tolist()]]
+        return other
 
     def predict(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> Floats:
         """Return the probabilities of the classes, or the numbers, of shape (n_test, n_outputs)."""
@@ -335,6 +365,30 @@ def _forward_predictions(table: _Table) -> tuple[Floats, Floats, NDArray[np.intp
             random[half] = table.predict(drawn, half)
         train = np.concatenate([train, test])
     return honest, random, _time_parts(train[len(first) :], n)
+
+
+def _wave_p(table: _Table) -> float:
+    """Return the p-value of waves of the target along the time that the other columns do not explain."""
+    from sklearn.isotonic import isotonic_regression
+
+    assert table.source.time is not None
+    others = table.without_time()
+    found = others.predict_folds(_random_folds(others)) if others.X.shape[1] else table.truth.mean(axis=0)
+    residuals = (table.truth - found)[np.argsort(table.source.time, kind="stable")]
+    n = len(residuals)
+    last, first_of_noise = min(_LAST_WAVE, n // 8), int((1 - _NOISE_WAVES) * n)
+    if last <= _FIRST_WAVE:
+        return 1.0
+    position = np.linspace(-1, 1, n)
+    cubic = np.polynomial.legendre.legvander(position, 3)
+    for k, one in enumerate(residuals.T):
+        residuals[:, k] -= isotonic_regression(one, increasing=bool(one @ position >= 0))
+    residuals -= cubic @ np.linalg.lstsq(cubic, residuals, rcond=None)[0]
+    energy = np.square(fft.dct(residuals, axis=0, norm="ortho"))
+    noise = np.maximum(energy[first_of_noise:].mean(axis=0), np.finfo(float).tiny)
+    ratios = energy[_FIRST_WAVE:last].mean(axis=0) / noise
+    p = stats.f.sf(ratios, last - _FIRST_WAVE, n - first_of_noise)
+    return min(1.0, float(p.min()) * len(p))
 
 
 def _cut_in_time(source: Source, cuts: range, n_blocks: int) -> list[NDArray[np.intp]]:

@@ -115,6 +115,7 @@ class FoldDesignRecord:
     t: float
     intraclass: float | None = None
     intraclass_p: float | None = None
+    wave_p: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
