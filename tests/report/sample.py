@@ -758,7 +758,7 @@ def hostile() -> dict[str, Any]:
     result["leakage_exclusion"] = {"columns": [HOSTILE[0], HOSTILE[2]], **scores}
     result["fold_design"] = {
         "kind": "groups", "name": HOSTILE[3], "n_samples": 178, "n_units": 30, "scoring": "roc_auc", "score": 0.7,
-        "random_score": 0.9, "t": 5.0, "intraclass": 0.4, "intraclass_p": 0.0,
+        "random_score": 0.9, "t": 5.0, "intraclass": 0.4, "intraclass_p": 0.0, "wave_p": None,
     }  # fmt: skip
     result["subset"]["stopped"] = HOSTILE[1]
     result["subset"]["lattice"] = lattice(HOSTILE[:6])
