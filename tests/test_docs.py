@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 # Files outside the folder that pages include.
-INCLUDED = ["CHANGELOG.md", "CONTRIBUTING.md"]
+INCLUDED = ["CHANGELOG.md", "CONTRIBUTING.md", "src/tamiz/verdicts.md"]
 MADE = ["_build", "methods", "examples", "commands.rst", "__pycache__"]
 # Kinds that are chosen by name and have no page.
 NAMED_ONLY = ("backend", "model", "section", "file")
@@ -64,6 +64,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns(*MADE))
     for name in INCLUDED:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     built = folder / "html"
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", folder / "docs", built]

@@ -1,4 +1,4 @@
-"""Graphs from lists of edges or from a matrix; invalid input is a one-sentence error."""
+"""Graphs from lists of edges, a matrix or neighbours; invalid input is a one-sentence error."""
 
 import re
 import warnings
@@ -6,11 +6,12 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
 
 from tamiz.exceptions import DataError
-from tamiz.graphs import Graph
+from tamiz.graphs import Binary, Graph, InverseClassSize, KNearest
 from tamiz.graphs.weights import MIN_WEIGHT
-from tamiz.reduction import LaplacianEigenmaps
+from tamiz.reduction import UMAP, LaplacianEigenmaps
 from tamiz.runtime import validation
 
 
@@ -247,3 +248,90 @@ def test_a_graph_of_weights_alone_has_edges_without_lengths():
         with pytest.raises(DataError, match=r"made from weights alone.*pass lengths= to Graph\.from_edges"):
             _ = graph.edges
     assert Graph.from_edges([], [], lengths=[], n_samples=3).edges.lengths.tolist() == []
+
+
+def found_neighbors(n=120, k=8, *, metric="euclidean", own=False, seed=0):
+    """Rows, and what scikit-learn's search finds: with the row itself or without it."""
+    X = np.random.default_rng(seed).normal(size=(n, 3))
+    search = NearestNeighbors(n_neighbors=k + own, metric=metric).fit(X)
+    distances, indices = search.kneighbors(X) if own else search.kneighbors()
+    return X, indices, distances
+
+
+@pytest.mark.parametrize("symmetry", ["or", "mutual", "directed"])
+@pytest.mark.parametrize("own", [False, True])
+def test_neighbours_of_another_library_make_the_graph_of_the_builder(own, symmetry):
+    X, indices, distances = found_neighbors(own=own)
+    # In any order, and in half precision on a scale of its own.
+    order = np.random.default_rng(1).permuted(np.tile(np.arange(indices.shape[1]), (len(X), 1)), axis=1)
+    indices, distances = (np.take_along_axis(values, order, axis=1) for values in (indices, distances))
+    expected = KNearest(8, symmetry=symmetry).build_quietly(X)
+    for d, tolerance in (
+        (distances, 1e-12),
+        (distances.astype(np.float32), 1e-6),
+        (distances.astype(np.float16), 1e-3),
+    ):
+        graph = Graph.from_neighbors(indices.tolist(), d, symmetry=symmetry)
+        assert graph.n_edges == expected.n_edges
+        np.testing.assert_array_equal(graph.adjacency.indices, expected.adjacency.indices)
+        np.testing.assert_allclose(graph.edges.lengths, expected.edges.lengths, rtol=2 * tolerance)
+        np.testing.assert_allclose(graph.adjacency.data, expected.adjacency.data, rtol=10 * tolerance)
+
+
+def test_of_rows_that_do_not_list_themselves_the_farthest_neighbour_is_left_out():
+    # Of four equal rows, a search of three lists the row itself or not.
+    indices = np.array([[0, 1, 2], [0, 1, 2], [0, 1, 2], [0, 1, 2], [5, 0, 1], [4, 5, 0]])
+    distances = np.array([[0.0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [1, 2, 2], [1, 0, 2]])
+    graph = Graph.from_neighbors(indices, distances, weight=Binary(), symmetry="directed")
+    assert np.diff(graph.adjacency.indptr).tolist() == [2] * 6
+    assert graph.adjacency[[3]].indices.tolist() == [0, 1]
+    assert graph.adjacency[[4]].indices.tolist() == [0, 5]
+    assert graph.adjacency[[5]].indices.tolist() == [0, 4]
+
+
+def test_a_map_of_these_neighbours_is_that_of_the_rows():
+    X, indices, distances = found_neighbors(200, 14, own=True)
+    found = UMAP(2, graph=Graph.from_neighbors(indices, distances), random_state=0).fit(X).embedding_
+    np.testing.assert_allclose(found, UMAP(2, graph=KNearest(14), random_state=0).fit(X).embedding_, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda i, d: (i[:, 0], d), "indices must be row numbers, k for each row, got an array of shape (120,) and int64."),
+        (lambda i, d: (i * 1.0, d), "indices must be row numbers, k for each row, got an array of shape (120, 8) and float64."),
+        (lambda i, d: (i, d[:, 1:]), "indices has the shape (120, 8) and distances (120, 7); they must be equal."),
+        (lambda i, d: (put(i, -1), d), "Neighbour 2 of row 7 is -1: the search found too few neighbours; let it search more,"),
+        (lambda i, d: (put(i, 120), d), "Neighbour 2 of row 7 is 120: there are 120 rows. Search the neighbours of rows among"),
+        (lambda i, d: (put(i, i[7, 3]), d), " more than once; a neighbour counts once."),
+        (lambda i, d: (i, put(d, np.nan)), "has length nan; lengths must be finite and at least 0."),
+        (lambda i, d: (i, put(d, -1e-9)), "has length -1e-09; lengths must be finite and at least 0."),
+        (lambda i, d: (i, put(d, 9.0)), " is 9 in one direction and "),
+        (lambda i, d: (np.arange(120)[:, None], d[:, :1]), "Row 0 lists itself more than once, or nothing else"),
+        (lambda i, d: (np.where(np.arange(8) < 2, np.arange(120)[:, None], i), d), "Row 0 lists itself more than once"),
+    ],
+)  # fmt: skip
+def test_neighbours_that_cannot_be_are_named(spoil, sentence):
+    _, indices, distances = found_neighbors()
+    # The mutual neighbours of row 7 are first, so that a distance has another direction.
+    mutual = [j for j in indices[7] if 7 in indices[j]]
+    assert mutual
+    at = indices[7].tolist().index(mutual[0])
+    for values in (indices, distances):
+        values[7, [2, at]] = values[7, [at, 2]]
+    with pytest.raises(DataError, match=re.escape(sentence)):
+        Graph.from_neighbors(*spoil(indices, distances))
+
+
+def put(values, one):
+    changed = values.copy()
+    changed[7, 2] = one
+    return changed
+
+
+def test_weights_of_classes_and_unknown_rules_are_refused():
+    _, indices, distances = found_neighbors()
+    with pytest.raises(ValueError, match="symmetry must be"):
+        Graph.from_neighbors(indices, distances, symmetry="both")
+    with pytest.raises(DataError, match="InverseClassSize requires classes"):
+        Graph.from_neighbors(indices, distances, weight=InverseClassSize())

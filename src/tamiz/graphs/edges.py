@@ -18,6 +18,8 @@ from tamiz.runtime.user_warnings import warn
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, Nullable, Number
 
+SYMMETRIES = ("or", "mutual", "directed")
+
 
 @dataclass(frozen=True)
 class Edges:
@@ -63,6 +65,15 @@ class Edges:
         """Return the edges of the entries in the mask."""
         indptr = np.concatenate([[0], np.cumsum(mask)])[self.indptr]
         return Edges(indptr, self.indices[mask], self.lengths[mask])
+
+
+def join_neighbors(neighbors: Neighbors, symmetry: str) -> Edges:
+    """Return the edges of pairs that are neighbours in at least one direction ("or"), in both ("mutual"), or "directed" ones."""
+    return (
+        directed_edges(neighbors)
+        if symmetry == "directed"
+        else undirected_edges(neighbors, mutual=symmetry == "mutual")
+    )
 
 
 def undirected_edges(neighbors: Neighbors, *, mutual: bool = False) -> Edges:

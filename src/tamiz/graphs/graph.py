@@ -12,14 +12,15 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
-from tamiz.graphs.edges import Attachment, Edges, NeighborRule
-from tamiz.graphs.graph_import import read_edges, read_matrix
+from tamiz.graphs.edges import SYMMETRIES, Attachment, Edges, NeighborRule, join_neighbors
+from tamiz.graphs.graph_import import read_edges, read_matrix, read_neighbors
 from tamiz.graphs.laplacian import Laplacian
 from tamiz.graphs.variation import Variation, as_row_major, check_n_rows, total_variation, variation_along_edges
-from tamiz.graphs.weights import Weight
+from tamiz.graphs.weights import HeatKernel, Weight
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.spanning_tree import connecting_edges
 from tamiz.runtime.user_warnings import warn
+from tamiz.runtime.validation import check_choice
 from tamiz.sources.feature_checks import check_graph_columns
 from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
@@ -39,7 +40,8 @@ from tamiz.storage.records import Serializable
 class Graph(Serializable, ABC):
     """Rows joined by weighted edges.
 
-    Build a graph with a builder, such as `KNearest(15).build(X)`, or with `Graph.from_edges` or `Graph.from_sparse`.
+    Build a graph with a builder, such as `KNearest(15).build(X)`, or with `Graph.from_edges`, `Graph.from_sparse` or
+    `Graph.from_neighbors`.
 
     Attributes
     ----------
@@ -144,6 +146,56 @@ class Graph(Serializable, ABC):
         array([1., 1., 2., 2.])
         """
         return EdgeGraph(*read_matrix(adjacency, lengths, symmetrize=symmetrize))
+
+    @staticmethod
+    def from_neighbors(
+        indices: ArrayLike, distances: ArrayLike, *, weight: Weight | None = None, symmetry: str = "or"
+    ) -> Graph:
+        """Return the graph of nearest neighbours that another library found, such as faiss, hnswlib, cuVS or torch.
+
+        Parameters
+        ----------
+        indices : array-like of shape (n_samples, k)
+            The row numbers of the neighbours of each row, among the same rows, in any order. A row may list itself; it is left
+            out, and the farthest neighbour of every row that does not list itself.
+        distances : array-like of shape (n_samples, k)
+            Their distances, of any metric, not squared. The two directions of a pair may differ by 0.1 % of the largest distance,
+            as in half precision; their mean is used.
+        weight : Weight, default=None
+            Weight of the edges; None is HeatKernel().
+        symmetry : {"or", "mutual", "directed"}, default="or"
+            As in `KNearest`.
+
+        Raises
+        ------
+        DataError
+            When the shapes differ, a neighbour is -1 or no row of the table, is listed twice, or a distance is not finite,
+            negative, or another one in the other direction.
+
+        Notes
+        -----
+        New rows cannot be attached, because the graph does not know the rows. Cost O(n k log(n k)).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_swiss_roll
+        >>> from sklearn.neighbors import NearestNeighbors
+        >>> from tamiz.graphs import Graph
+        >>> from tamiz.reduction import UMAP
+        >>> X, _ = make_swiss_roll(150, random_state=0)
+        >>> distances, indices = NearestNeighbors(n_neighbors=16).fit(X).kneighbors(X)
+        >>> graph = Graph.from_neighbors(indices, distances)
+        >>> UMAP(2, graph=graph, random_state=0).fit_transform(X).shape
+        (150, 2)
+        """
+        check_choice("symmetry", symmetry, SYMMETRIES)
+        kernel = HeatKernel() if weight is None else weight
+        if kernel.needs_classes:
+            raise DataError(
+                f"{type(kernel).__name__} requires classes, and neighbours have none; use Binary() or HeatKernel()."
+            )
+        neighbors = read_neighbors(indices, distances)
+        return EdgeGraph.from_edge_lengths(join_neighbors(neighbors, symmetry), kernel, directed=symmetry == "directed")
 
     @property
     def schema(self) -> Schema | None:

@@ -1,4 +1,4 @@
-"""Weights and lengths of edges from a list of edges, or from a matrix of weights and a matrix of lengths."""
+"""Weights and lengths of edges from a list of edges, matrices of weights and lengths, or the neighbours that a search found."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.weights import MIN_WEIGHT
+from tamiz.neighbors.base import Neighbors
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.statistics.base import Floats
 
@@ -18,6 +19,8 @@ from tamiz.statistics.base import Floats
 _SYMMETRY_TOLERANCE = 1e-12
 # The same for the two lengths of an edge, which may have been computed in float32.
 _LENGTH_TOLERANCE = 1e-6
+# The same for the distances of a search, which may use half precision.
+_DISTANCE_TOLERANCE = 1e-3
 # Kernels index rows by int32.
 _MAX_ROWS = int(np.iinfo(np.int32).max)
 _SYMMETRIZERS: dict[str, Callable[[sparse.csr_array], sparse.csr_array]] = {
@@ -91,6 +94,64 @@ def read_matrix(adjacency: Any, lengths: Any, *, symmetrize: str | None) -> tupl
     _check_edge_values("weight", S.data, rows, S.indices)
     joined = _check_scale(_make_symmetric(S, symmetrize))
     return joined, None if lengths is None else _entry_lengths(joined, *_read_lengths(lengths, rows, S))
+
+
+def read_neighbors(indices: ArrayLike, distances: ArrayLike) -> Neighbors:
+    """Return the neighbours that a search found, as documented in `Graph.from_neighbors`."""
+    found, d = _to_array(indices, "indices"), _check_reals(distances, "distances")
+    if found.ndim != 2 or found.dtype.kind not in "iu":
+        raise DataError(
+            f"indices must be row numbers, k for each row, got an array of shape {found.shape} and {found.dtype}."
+        )
+    if d.shape != found.shape:
+        raise DataError(f"indices has the shape {found.shape} and distances {d.shape}; they must be equal.")
+    n, k = found.shape
+    if n > _MAX_ROWS:
+        raise DataError(f"indices has {n:,} rows; a graph has at most {_MAX_ROWS:,}.")
+    outside = np.argwhere((found < 0) | (found >= n))
+    if outside.size:
+        row, at = outside[0].tolist()
+        why = (
+            "the search found too few neighbours; let it search more, or pass fewer for each row."
+            if found[row, at] < 0
+            else f"there are {n:,} rows. Search the neighbours of rows among these rows."
+        )
+        raise DataError(f"Neighbour {at} of row {row} is {found[row, at]}: {why}")
+    own = np.arange(n)[:, None]
+    _check_edge_values("length", d.ravel(), np.repeat(own, k), found.ravel())
+    is_own = found == own
+    if is_own.any():
+        # The row itself, or else the farthest one, is sorted to the end and left out.
+        d = np.where(is_own, np.inf, d)
+        k -= 1
+    order = np.lexsort((found, d), axis=1)[:, :k]
+    found = np.take_along_axis(found.astype(np.int32), order, axis=1)
+    d = np.take_along_axis(d, order, axis=1)
+    if k < 1 or not np.isfinite(d).all():
+        row = int(np.flatnonzero(~np.isfinite(d).all(axis=1))[0]) if k else 0
+        raise DataError(f"Row {row} lists itself more than once, or nothing else; pass other rows as its neighbours.")
+    ordered = np.sort(found, axis=1)
+    repeated = np.argwhere(ordered[:, 1:] == ordered[:, :-1])
+    if repeated.size:
+        row, at = repeated[0].tolist()
+        raise DataError(f"Row {row} lists row {ordered[row, at]} more than once; a neighbour counts once.")
+    return Neighbors.from_arrays(found, _mean_of_directions(own, found, d), n)
+
+
+def _mean_of_directions(heads: NDArray[Any], tails: NDArray[Any], distances: Floats) -> Floats:
+    """Return the distances, as the mean of both directions of a pair of rows that are neighbours of each other."""
+    pairs = _pair_numbers(heads, tails, len(heads)).ravel()
+    _, inverse, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+    means = (np.bincount(inverse, distances.ravel()) / counts)[inverse].reshape(distances.shape)
+    differ = np.argwhere(np.abs(distances - means) > 0.5 * _DISTANCE_TOLERANCE * distances.max())
+    if differ.size:
+        row, at = differ[0].tolist()
+        one = distances[row, at]
+        raise DataError(
+            f"The distance of rows {row} and {tails[row, at]} is {one:.6g} in one direction and {2 * means[row, at] - one:.6g} "
+            "in the other; a distance is the same in both."
+        )
+    return means
 
 
 def _read_square_matrix(adjacency: Any) -> sparse.csr_array:

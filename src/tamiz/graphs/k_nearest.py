@@ -15,7 +15,7 @@ from tamiz.graphs.builder import (
     check_builder_or_graph,
     read_points,
 )
-from tamiz.graphs.edges import NeighborRule, directed_edges, undirected_edges
+from tamiz.graphs.edges import SYMMETRIES, NeighborRule, join_neighbors
 from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.weights import Weight
 from tamiz.neighbors.base import Neighbors, NeighborSearch
@@ -25,8 +25,6 @@ from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.search_choice import choose_search
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice, check_integer
-
-SYMMETRIES = ("or", "mutual", "directed")
 
 
 class KNearest(GraphBuilder):
@@ -126,9 +124,8 @@ class KNearest(GraphBuilder):
 
     def _join(self, neighbors: Neighbors, rule: NeighborRule, classes: ClassLabels | None) -> EdgeGraph:
         """Return the graph of the neighbours that a search found."""
-        directed = self.symmetry == "directed"
-        edges = directed_edges(neighbors) if directed else undirected_edges(neighbors, mutual=self.symmetry == "mutual")
-        return self.build_weighted_graph(edges, rule, classes, directed=directed)
+        edges = join_neighbors(neighbors, self.symmetry)
+        return self.build_weighted_graph(edges, rule, classes, directed=self.symmetry == "directed")
 
     @classmethod
     def build_all(cls, builders: Sequence[KNearest], X: Any) -> list[EdgeGraph]:
