@@ -161,8 +161,15 @@ def test_a_frame_of_polars_stays_one():
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("estimator", [BOOSTING, ENCODING], ids=["boosting", "pipeline"])
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("estimator", "ending"),
+    [
+        (BOOSTING, "csv"),
+        pytest.param(BOOSTING, "parquet", marks=pytest.mark.slow),
+        pytest.param(ENCODING, "csv", marks=pytest.mark.slow),
+        pytest.param(ENCODING, "parquet", marks=pytest.mark.slow),
+    ],
+)
 def test_a_file_scores_as_the_frame_that_was_written(estimator, ending, tmp_path):
     X, y = mixed()
     path = tmp_path / f"table.{ending}"

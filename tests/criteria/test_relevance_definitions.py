@@ -56,8 +56,14 @@ def coded(table, rule, weight):
     return [*numbers, *table.codes.T]
 
 
+RULES = (EqualFrequency(4), EqualWidth(4))
+
+
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("rule", [None, EqualFrequency(4), EqualWidth(4)], ids=repr)
+@pytest.mark.parametrize(
+    "rule",
+    [pytest.param(None, id="None"), *(pytest.param(one, id=repr(one), marks=pytest.mark.slow) for one in RULES)],
+)
 @pytest.mark.parametrize("missing", ["distribute", "category"])
 @pytest.mark.parametrize("relevance", MEASURES)
 def test_the_entropy_family_equals_its_definitions(relevance, missing, rule, weighted):

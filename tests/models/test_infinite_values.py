@@ -49,7 +49,14 @@ BOOSTED = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)
         pytest.param(BOOSTED, id="boosted", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, lambda X: pl.DataFrame(X, schema=list("abc"))])
+@pytest.mark.parametrize(
+    "container",
+    [
+        np.asarray,
+        pytest.param(pd.DataFrame, marks=pytest.mark.slow),
+        pytest.param(lambda X: pl.DataFrame(X, schema=list("abc")), marks=pytest.mark.slow),
+    ],
+)
 def test_scores_are_those_of_cross_val_score(estimator, container):
     table = container(X)
     results = SubsetSelector(CrossValidated(estimator, FOLDS), Exhaustive()).fit(table, Y).cv_results_

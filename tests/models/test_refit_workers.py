@@ -93,8 +93,13 @@ CASES = {
 }
 
 
+FAST_CASES = ("pandas", "weights", "a lambda")
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [case if case in FAST_CASES else pytest.param(case, marks=pytest.mark.slow) for case in CASES]
+)
 def test_scores_of_workers_are_those_of_one_thread_to_the_bit(case, answers, monkeypatch):
     # On a busy machine a refit of many rows may take long enough for threads.
     monkeypatch.setattr(refit_workers, "_LONG_REFIT_SECONDS", np.inf)

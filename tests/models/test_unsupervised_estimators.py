@@ -58,7 +58,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("estimator", "scoring"), CASES)
+@pytest.mark.parametrize(
+    ("estimator", "scoring"),
+    [case if k in (0, 2, 5) else pytest.param(*case, marks=pytest.mark.slow) for k, case in enumerate(CASES)],
+)
 def test_every_set_has_the_scores_of_cross_val_score(estimator, scoring):
     results = SubsetSelector(CrossValidated(estimator, FOLDS, scoring), Exhaustive()).fit(X).cv_results_
     assert len(results["support"]) == 16

@@ -45,7 +45,12 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize("name", DATA)
+FAST_DATA = ("noise of 8 columns", "far clusters", "a row far away")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in FAST_DATA else pytest.param(name, marks=pytest.mark.slow) for name in DATA]
+)
 def test_nearly_all_neighbours_are_found(name):
     values = DATA[name]()
     index = NNDescent(random_state=0).fit(EuclideanPoints(values))

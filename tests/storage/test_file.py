@@ -82,6 +82,7 @@ def test_the_old_file_stays_when_the_write_is_interrupted(tmp_path, monkeypatch)
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_the_old_file_stays_when_the_process_is_killed(tmp_path):
     path = save("old", tmp_path / "x")
     process = subprocess.Popen([sys.executable, "-c", SAVE_FOR_LONG, str(path)])

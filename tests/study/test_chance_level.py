@@ -49,10 +49,11 @@ def is_above_chance(x, y, seed=0):
     "kind",
     [
         "plain",
-        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("imbalanced", "sorted")),
-        "strong beside",
         "number",
-        "patient determines",
+        *(
+            pytest.param(kind, marks=pytest.mark.slow)
+            for kind in ("imbalanced", "sorted", "strong beside", "patient determines")
+        ),
     ],
 )
 def test_the_ranking_states_of_which_first_columns_the_information_is_not_above_chance(kind):

@@ -93,9 +93,8 @@ def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
     assert replace(asked, requested=True).n_splits == asked.n_splits
 
 
-@pytest.mark.parametrize(
-    ("missing", "n_columns"), [("distribute", 1), pytest.param("category", 2, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("missing", "n_columns"), [("distribute", 1), ("category", 2)])
+@pytest.mark.slow
 def test_selections_treat_missing_values_as_the_study_does(missing, n_columns):
     X, y = table(n=150, p=2)
     # Whether a value is missing determines most of the classes; the present values have no information.
