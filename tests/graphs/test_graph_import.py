@@ -301,6 +301,8 @@ def test_a_map_of_these_neighbours_is_that_of_the_rows():
         (lambda i, d: (i[:, 0], d), "indices must be row numbers, k for each row, got an array of shape (120,) and int64."),
         (lambda i, d: (i * 1.0, d), "indices must be row numbers, k for each row, got an array of shape (120, 8) and float64."),
         (lambda i, d: (i, d[:, 1:]), "indices has the shape (120, 8) and distances (120, 7); they must be equal."),
+        (lambda i, d: (i[:1], d[:1]), "indices has the shape (1, 8); a graph has 2 to 2,147,483,647 rows, each with a neighbour."),
+        (lambda i, d: (i[:, :0], d[:, :0]), "indices has the shape (120, 0); a graph has 2 to"),
         (lambda i, d: (put(i, -1), d), "Neighbour 2 of row 7 is -1: the search found too few neighbours; let it search more,"),
         (lambda i, d: (put(i, 120), d), "Neighbour 2 of row 7 is 120: there are 120 rows. Search the neighbours of rows among"),
         (lambda i, d: (put(i, i[7, 3]), d), " more than once; a neighbour counts once."),

@@ -106,8 +106,10 @@ def read_neighbors(indices: ArrayLike, distances: ArrayLike) -> Neighbors:
     if d.shape != found.shape:
         raise DataError(f"indices has the shape {found.shape} and distances {d.shape}; they must be equal.")
     n, k = found.shape
-    if n > _MAX_ROWS:
-        raise DataError(f"indices has {n:,} rows; a graph has at most {_MAX_ROWS:,}.")
+    if not (1 < n <= _MAX_ROWS and k > 0):
+        raise DataError(
+            f"indices has the shape {found.shape}; a graph has 2 to {_MAX_ROWS:,} rows, each with a neighbour."
+        )
     outside = np.argwhere((found < 0) | (found >= n))
     if outside.size:
         row, at = outside[0].tolist()
@@ -127,7 +129,7 @@ def read_neighbors(indices: ArrayLike, distances: ArrayLike) -> Neighbors:
     order = np.lexsort((found, d), axis=1)[:, :k]
     found = np.take_along_axis(found.astype(np.int32), order, axis=1)
     d = np.take_along_axis(d, order, axis=1)
-    if k < 1 or not np.isfinite(d).all():
+    if not k or not np.isfinite(d).all():
         row = int(np.flatnonzero(~np.isfinite(d).all(axis=1))[0]) if k else 0
         raise DataError(f"Row {row} lists itself more than once, or nothing else; pass other rows as its neighbours.")
     ordered = np.sort(found, axis=1)
