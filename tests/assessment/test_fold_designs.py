@@ -140,13 +140,6 @@ def test_waves_are_those_of_a_cosine_transform_by_hand():
         assert found.wave_p == pytest.approx(waves_by_hand(y), rel=1e-6)
 
 
-def test_rows_of_one_time_that_the_file_sorts_by_the_target_are_no_waves():
-    rng = np.random.default_rng(0)
-    year, y = np.repeat(np.arange(15), 40), rng.normal(size=600)
-    y = y[np.lexsort((y, year))]
-    assert not compare_fold_designs(rng.normal(size=(600, 2)), y, time=year, forward=False).has_waves
-
-
 @pytest.mark.parametrize(
     ("shape", "has_waves"),
     [("walk", True), ("independent", False), ("trend", False), ("U", False), ("step", False), ("classes", False)],

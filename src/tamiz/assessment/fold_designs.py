@@ -374,10 +374,8 @@ def _wave_p(table: _Table) -> float:
     assert table.source.time is not None
     others = table.without_time()
     found = others.predict_folds(_random_folds(others)) if others.X.shape[1] else table.truth.mean(axis=0)
-    n = len(table.truth)
-    # Rows of one time are in random order: the file may have sorted them by the target.
-    order = table.rng.permutation(n)
-    residuals = (table.truth - found)[order[np.argsort(table.source.time[order], kind="stable")]]
+    residuals = (table.truth - found)[np.argsort(table.source.time, kind="stable")]
+    n = len(residuals)
     last, first_of_noise = min(_LAST_WAVE, n // 8), int((1 - _NOISE_WAVES) * n)
     if last <= _FIRST_WAVE:
         return 1.0
