@@ -1,6 +1,6 @@
 """Sentences of one study that contradict each other.
 
-`python -m tests.contradictions FOLDER [TABLE ...]` studies the tables of `benchmarks/public_tables.py`, stored in FOLDER.
+`python -m tests.contradictions FOLDER [TABLE ...]` studies the public tables in the folder of `benchmarks/recommended_columns.py`.
 """
 
 import re
@@ -110,14 +110,28 @@ def _of_recommendation(record, leads, source, kept):
     return found
 
 
-def main():
-    folder = Path(sys.argv[1])
-    sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-    from public_tables import TABLES, read_table
+def public_names():
+    """Return the names of the public tables of `benchmarks/public_tables.py`."""
+    return list(_public_tables().TABLES)
 
+
+def read_public(name, folder):
+    """Return a public table and its target."""
+    public = _public_tables()
+    return public.read_table(name, folder / "tables"), public.TABLES[name].target
+
+
+def _public_tables():
+    sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+    import public_tables
+
+    return public_tables
+
+
+def main():
     warnings.simplefilter("ignore")
-    for name in sys.argv[2:] or TABLES:
-        table, target = read_table(name, folder), TABLES[name].target
+    for name in sys.argv[2:] or public_names():
+        table, target = read_public(name, Path(sys.argv[1]))
         found = contradictions(study(table, target, maps=["pca"]).record, open_source(table, target))
         sys.stdout.write(" | ".join([name, str(len(found)), *found]) + "\n")
         sys.stdout.flush()

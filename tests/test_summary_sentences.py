@@ -1,5 +1,9 @@
-"""Every sentence of a report's summary agrees with scikit-learn and plain arithmetic on the same table."""
+"""Every sentence of a report's summary agrees with scikit-learn and plain arithmetic on the same table.
 
+With the folder of `benchmarks/recommended_columns.py` in the variable PUBLIC_TABLES, its 24 public tables are read, too.
+"""
+
+import os
 import re
 from pathlib import Path
 
@@ -21,7 +25,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.contradictions import contradictions
+from tests.contradictions import contradictions, public_names, read_public
 
 import tamiz
 from tamiz import open_source
@@ -39,6 +43,7 @@ SHARED = {
     "credit-g.arff": "class",
     "cpu.arff": "class",
 }
+PUBLIC = os.environ.get("PUBLIC_TABLES")
 BOOSTING = {"max_iter": 60, "max_leaf_nodes": 15, "learning_rate": 0.15, "early_stopping": False}
 NUMBER = r"(−?\d+\.\d+)%?"
 
@@ -67,6 +72,8 @@ class Studied:
             if not (DATA / name).exists():
                 pytest.skip(f"{name} of ../shared/data is not here")
             given = DATA / name, SHARED[name]
+        elif PUBLIC and name in public_names():
+            given = read_public(name, Path(PUBLIC))
         else:
             given = frames()[name]
         self.source = open_source(*given)
@@ -79,7 +86,7 @@ class Studied:
         )
         self.X, self.y = (
             (frames()[name][0].to_numpy(), frames()[name][1].to_numpy())
-            if numeric and name not in SHARED
+            if numeric and name in frames()
             else (None, None)
         )
         self.folds = draw_folds(self.source, self.found_folds(), np.random.default_rng(0))
@@ -91,7 +98,7 @@ class Studied:
         return self.sections[section]["lead"]
 
 
-@pytest.fixture(scope="module", params=[*frames(), *SHARED])
+@pytest.fixture(scope="module", params=[*frames(), *SHARED, *(public_names() if PUBLIC else ())])
 def studied(request):
     return Studied(request.param)
 

@@ -5,8 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import tamiz
 from tamiz import SubsetSelector, open_source
 from tamiz._study.run import StudyRun
+from tamiz.assessment.fold_scores import FoldScores
+from tamiz.assessment.recommendation import Recommendation
+from tamiz.criteria import Variance
 from tamiz.exceptions import TamizWarning
 
 
@@ -30,3 +34,19 @@ def test_the_permutation_null_of_the_assessment_is_the_one_that_is_stated():
     with pytest.warns(TamizWarning, match="may be chance"):
         assert find(None)
     assert find(None, subset=SimpleNamespace(columns=())) == ""
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize(("low", "withheld"), [(-0.1, True), (0.1, False)])
+def test_the_warning_and_the_recommendation_are_one_decision(monkeypatch, low, withheld):
+    # The gain decides, also where the baseline varies so much that the score is above its mean.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 4)), rng.normal(size=80) + np.linspace(0, 30, 80)
+    X[:, 0] = y + 8 * rng.normal(size=80)
+    monkeypatch.setattr(FoldScores, "interval", property(lambda scores: (scores.mean + low, scores.mean + 1.0)))
+    monkeypatch.setattr(Recommendation, "gain", property(lambda found: FoldScores(np.zeros(5), 1.0)))
+    record = tamiz.study(X, y, time=np.arange(80.0), relevances=[Variance()], maps=[]).record
+    assert record.recommendation.score.mean - 0.1 > record.recommendation.scores[0].baseline.mean
+    warned = [str(one) for one in record.warnings if one.code == "TZ302"]
+    assert bool(warned) == (record.recommendation.recommended is None) == withheld
+    assert all("no column can be tested, because rows in time are not independent" in one for one in warned)

@@ -148,12 +148,7 @@ def describe_choice(found: Recommendation, notes: Sequence[str]) -> AssessmentRe
 
 
 def withhold_recommendation(found: RecommendationRecord, chance: str) -> RecommendationRecord:
-    """Return the comparison without a recommendation, because the selection may be chance.
-
-    A selection remains whose score, with the choice included, is above the baseline: that is evidence of its own.
-    """
-    if found.score.interval[0] > found.scores[0].baseline.mean:
-        return found
+    """Return the comparison without a recommendation, because the selection may be chance."""
     return replace(found, recommended=None, columns=(), chance=chance, decisions=())
 
 

@@ -49,7 +49,7 @@ from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import PermutationNull, has_significant_column
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.sources.base import Source
-from tamiz.sources.row_groups import group_warnings, weight_groups_equally
+from tamiz.sources.row_groups import group_warnings, untestable_reason, weight_groups_equally
 from tamiz.sources.views import RowNumbers, select_columns
 
 if TYPE_CHECKING:
@@ -300,7 +300,8 @@ class StudyRun:
         chance = self._find_chance(selector, subset, assessed, source)
         if found is not None and not searched:
             chance = self._find_chance_of_choice(found, source)
-        if recommendation is not None and chance:
+        # A score above the baseline, with the choice included, is evidence of its own.
+        if recommendation is not None and chance and found is not None and found.gain.interval[0] <= 0:
             recommendation = withhold_recommendation(recommendation, chance)
         leakage_scores = None
         if recommendation is not None:
@@ -399,10 +400,13 @@ class StudyRun:
         columns = np.array([j for j in schema.used.tolist() if schema.names[j] in kept], dtype=np.intp)
         if has_significant_column(source, columns, _CHANCE_LEVEL / max(len(schema.used), 1)):
             return ""
-        sentence = (
-            "The score is not above the baseline by more than its error, and no column is significantly associated with the target "
-            "after the correction for all columns."
+        untestable = untestable_reason(source)
+        association = (
+            f"no column can be tested, because {untestable}"
+            if untestable
+            else "no column is significantly associated with the target after the correction for all columns"
         )
+        sentence = f"The score is not above the baseline by more than its error, and {association}."
         warn("TZ302", f"No columns are recommended, because any selection may be chance. {sentence}")
         return sentence
 
