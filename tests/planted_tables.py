@@ -512,6 +512,25 @@ def _(rng):
     return PlantedTable(X, y, groups="number", dependent="number")
 
 
+def panel(rng: Rng) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return columns of units in periods, of which a tenth of the rows are missing, and the unit of each row."""
+    k, n_periods = int(rng.integers(30, 200)), int(rng.integers(4, 13))
+    unit = np.repeat(np.arange(k), n_periods)
+    X = pd.DataFrame({"unit": rng.permutation(10 * k)[unit] + 100, "year": np.tile(np.arange(n_periods) + 1990, k)})
+    own = rng.normal(size=(k, 3))[unit] + rng.uniform(0.1, 1) * rng.normal(size=(len(unit), 3))
+    X = X.assign(**{f"own{j}": own[:, j] for j in range(3)}, here=rng.normal(size=len(unit)))
+    kept = np.sort(rng.permutation(len(unit))[: int(0.9 * len(unit))])
+    return X.iloc[kept].reset_index(drop=True), unit[kept]
+
+
+@plant("groups: units of a panel")
+def _(rng):
+    X, unit = panel(rng)
+    y = rng.normal(size=unit.max() + 1)[unit] + rng.uniform(0.1, 0.5) * rng.normal(size=len(unit))
+    y = y if rng.random() < 0.5 else text((y > np.median(y)).astype(int))
+    return PlantedTable(X, y, groups="unit", dependent="unit")
+
+
 @plant("time: drift by date")
 def _(rng):
     X = honest_columns(rng)
@@ -541,6 +560,13 @@ def _(rng):
     X, _ = of_patients(rng)
     y = rng.choice([0.0, 1.0]) * X["visit0"].to_numpy() + rng.normal(size=len(X)) * rng.uniform(0.5, 2)
     return PlantedTable(X, y if rng.random() < 0.5 else text((y > np.median(y)).astype(int)), groups="number")
+
+
+@plant("honest: a panel without an effect")
+def _(rng):
+    X, unit = panel(rng)
+    y = rng.choice([0.0, 1.0]) * X["here"].to_numpy() + rng.normal(size=len(unit)) * rng.uniform(0.5, 2)
+    return PlantedTable(X, y if rng.random() < 0.5 else text((y > np.median(y)).astype(int)), groups="unit")
 
 
 @plant("honest: sorted by a feature")

@@ -10,7 +10,13 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from tamiz import SubsetSelector, open_source
 from tamiz.assessment import recommend_columns, selection_report
 from tamiz.exceptions import TamizWarning
-from tamiz.selection.permutation_null import PermutationNull, chance_null, default_n_permutations, target_shuffle
+from tamiz.selection.permutation_null import (
+    PermutationNull,
+    chance_null,
+    default_n_permutations,
+    has_significant_column,
+    target_shuffle,
+)
 
 N = 90
 X = np.random.default_rng(0).normal(size=(N, 2))
@@ -242,3 +248,22 @@ def test_shuffled_targets_are_searched_until_one_reaches_the_merit_or_it_is_clea
     shuffle = target_shuffle(open_source(X, np.arange(N) / 7))
     null = chance_null(observed, lambda *_: (next(values), 1), shuffle, len(merits))
     assert (None if null is None else null.null_values.tolist()) == (None if n is None else merits[:n])
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_rows_of_groups_are_tested_by_one_row_of_each(classes):
+    found = {0.0: 0, 0.8: 0}
+    for effect in found:
+        for seed in range(100):
+            rng = np.random.default_rng(seed)
+            group = np.repeat(np.arange(60), 8)
+            x = rng.normal(size=60)
+            y = (effect * x + rng.normal(size=60))[group] + 0.1 * rng.normal(size=480)
+            y = np.where(y > np.median(y), "high", "low") if classes else y
+            X = np.column_stack([x[group] + 0.1 * rng.normal(size=480), rng.normal(size=480)])
+            source = open_source(X, y, groups=group)
+            found[effect] += has_significant_column(source, np.array([0, 1]), 0.05 / 2)
+    # The standard error of a share of .05 of 100 tables is .022.
+    assert found[0.0] <= 11
+    assert found[0.8] >= (85 if classes else 97)
+    assert not has_significant_column(open_source(X, y, time=np.arange(480.0)), np.array([0, 1]), 0.9)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from tamiz import RankSelector, SubsetSelector, open_source
+from tamiz._study.fold_design import choose_fold_design
 from tamiz.criteria import CFS, InformationGain
 from tamiz.search import BestFirst, Forward
 from tamiz.sources.row_groups import (
@@ -179,6 +180,39 @@ def test_there_is_no_repeated_id_without_columns_of_the_unit():
         .assign(k=rng.permutation(900)[:50], w=rng.choice(list("abc"), 50))
     )
     assert find_repeated_id(open_source(pd.concat([x, x]).rename(columns=str))) is None
+
+
+def panel(n_units=20, n_years=8, seed=0):
+    """Firms in years: nothing is constant within a firm."""
+    rng = np.random.default_rng(seed)
+    firm, year = np.repeat(np.arange(n_units), n_years), np.tile(np.arange(1990, 1990 + n_years), n_units)
+    own = rng.normal(size=n_units)[firm]
+    frame = pd.DataFrame({"firm": 100 + firm, "year": year, "capital": own + 0.3 * rng.normal(size=len(firm))})
+    return frame, own + 0.3 * rng.normal(size=len(firm))
+
+
+def test_the_units_of_a_panel_are_found_without_a_column_of_theirs():
+    frame, y = panel()
+    for rows in (slice(None), np.random.default_rng(1).permutation(160)[:140]):
+        found = find_repeated_id(open_source(frame.iloc[rows], y[rows]))
+        assert (found.name, found.constant, found.period) == ("firm", (), "year")
+        (sentence,) = repeated_id_warnings(found)
+        assert "each of its 20 values has one row for each 'year'. If they do, pass groups='firm'" in sentence
+    # Neither where pairs repeat, nor where most are missing, nor for two periods.
+    assert find_repeated_id(open_source(frame.assign(year=frame["year"] // 2), y)) is None
+    few = np.random.default_rng(1).permutation(160)[:100]
+    assert find_repeated_id(open_source(frame.iloc[few], y[few])) is None
+    assert find_repeated_id(open_source(*panel(80, 2))) is None
+
+
+def test_folds_of_a_panel_test_on_whole_units():
+    frame, y = panel()
+    design = choose_fold_design(open_source(frame, y), random_folds=False)
+    assert design.roles == {"groups": "firm"}
+    # Where units differ in nothing, random folds suit.
+    rng = np.random.default_rng(2)
+    independent = frame.assign(capital=rng.normal(size=160))
+    assert choose_fold_design(open_source(independent, rng.normal(size=160)), random_folds=False).comparison is None
 
 
 def test_declared_groups_are_not_suggested():

@@ -400,11 +400,11 @@ class StudyRun:
         columns = np.array([j for j in schema.used.tolist() if schema.names[j] in kept], dtype=np.intp)
         if has_significant_column(source, columns, _CHANCE_LEVEL / max(len(schema.used), 1)):
             return ""
-        untestable = untestable_reason(source)
+        tested = "" if source.groups is None else " (tested on one row of each group)"
         association = (
-            f"no column can be tested, because {untestable}"
-            if untestable
-            else "no column is significantly associated with the target after the correction for all columns"
+            f"no column is significantly associated with the target after the correction for all columns{tested}"
+            if source.time is None
+            else f"no column can be tested, because {untestable_reason(source)}"
         )
         sentence = f"The score is not above the baseline by more than its error, and {association}."
         warn("TZ302", f"No columns are recommended, because any selection may be chance. {sentence}")

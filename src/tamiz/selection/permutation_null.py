@@ -13,9 +13,8 @@ from scipy import stats
 from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.sources.base import Source
-from tamiz.sources.row_groups import untestable_reason
 from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_columns, select_rows, target_array
+from tamiz.sources.views import select_columns, select_rows, target_array, with_groups
 from tamiz.statistics.base import Floats
 
 RowIndices = NDArray[np.intp]
@@ -149,9 +148,16 @@ def chance_null(
 
 
 def has_significant_column(source: Source, columns: RowIndices, level: float) -> bool:
-    """Return whether the rank test of one of some columns with the target has a p-value of at most `level`."""
-    if untestable_reason(source) or not len(columns):
+    """Return whether the rank test of one of some columns with the target has a p-value of at most `level`.
+
+    The rows of a group are not independent: a row of each group, drawn at random, is tested.
+    """
+    if source.time is not None or not len(columns):
         return False
+    if source.groups is not None:
+        drawn = np.random.default_rng(0).permutation(source.schema.n_rows)
+        of_groups = drawn[np.unique(source.groups[drawn], return_index=True)[1]]
+        source = with_groups(select_rows(source, np.sort(of_groups)), None, (), None)
     tests = score_columns(IndependenceTest(test="rank"), select_columns(source, columns)).tests
     assert tests is not None
     return bool(np.where(tests.few_expected, 0.0, tests.log_p).min() <= np.log(level))

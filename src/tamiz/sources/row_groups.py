@@ -27,6 +27,8 @@ _MIN_BETWEEN_SHARE = 0.9
 _MIN_GROUPS = 10
 # An id that repeats has so many rows per value on average, and so many columns are constant within its values.
 _MIN_ROWS_PER_ID, _MAX_ROWS_PER_ID, _MIN_CONSTANT = 1.5, 50, 2
+# A panel has at least this share of the pairs of a unit and a period, each once, and at least so many periods.
+_MIN_PANEL_SHARE, _MIN_PERIODS = 0.8, 3
 # The largest probability that a column is constant within them by chance.
 _MAX_CHANCE_CONSTANT = 1e-6
 # Larger tables are not searched for it.
@@ -229,15 +231,18 @@ class RepeatedId:
         The number of values in two or more rows.
     constant : tuple of str
         The columns that are constant within each of its values.
+    period : str or None
+        The column of the periods, if the table is a panel.
     """
 
     name: str
     n_units: int
     constant: tuple[str, ...]
+    period: str | None = None
 
 
 def find_repeated_id(source: Source) -> RepeatedId | None:
-    """Return the id of units of several rows within which most other columns are constant, None if there is none.
+    """Return the id of units of several rows: with columns that are constant within them, or of a panel; None if there is none.
 
     Parameters
     ----------
@@ -247,7 +252,8 @@ def find_repeated_id(source: Source) -> RepeatedId | None:
     -----
     An id is text or a whole number of 1.5 to 50 rows per value; an excluded id is one, too. At least two columns are constant
     within each of its values, which has a probability of at most 1e-6 by chance, and are neither its recodings nor monotone
-    functions of it; another column varies in at least half of its values. No id is returned where groups are declared.
+    functions of it; another column varies in at least half of its values. Or the table is a panel: at least 80 % of all pairs of an
+    id and a period, of at least three periods, are in one row each. No id is returned where groups are declared.
 
     The cost is O(n log n) for each column, and O(n) for each of them and each possible id. Tables of more than 200,000 rows or 200
     columns are not searched.
@@ -271,12 +277,17 @@ def repeated_id_warnings(found: RepeatedId | None) -> list[Verdict]:
     """Return a warning of an id whose rows may be one unit, or an empty list."""
     if found is None:
         return []
+    names = [*found.constant] if found.period is None else [found.period]
+    why = (
+        f"{list_names(names, as_text=repr)} are constant within each of its {found.n_units:,} values of several rows"
+        if found.period is None
+        else f"each of its {found.n_units:,} values has one row for each {found.period!r}"
+    )
     sentence = (
-        f"Rows with the same {found.name!r} may belong to one unit: {list_names(found.constant, as_text=repr)} are constant within "
-        f"each of its {found.n_units:,} values of several rows. If they do, pass groups={found.name!r} "
+        f"Rows with the same {found.name!r} may belong to one unit: {why}. If they do, pass groups={found.name!r} "
         f"(--group {shlex.quote(found.name)}): folds then keep the rows of a unit together."
     )
-    return [Verdict("TZ201", sentence, [found.name, *found.constant])]
+    return [Verdict("TZ201", sentence, [found.name, *names])]
 
 
 @dataclass(frozen=True)
@@ -331,6 +342,17 @@ def _constant_within(
         monotone = columns[j].is_number and (np.all(steps >= 0) or np.all(steps <= 0))
         if beyond_chance and not monotone and not (one_to_one and other.is_whole):
             constant.append(columns[k].name)
-    if len(constant) < _MIN_CONSTANT or not varies:
-        return None
-    return RepeatedId(columns[j].name, n_units, tuple(constant))
+    if len(constant) >= _MIN_CONSTANT and varies:
+        return RepeatedId(columns[j].name, n_units, tuple(constant))
+    period = next((k for k, other in others.items() if k != j and _is_panel(unit, other)), None)
+    return None if period is None else RepeatedId(columns[j].name, n_units, (), columns[period].name)
+
+
+def _is_panel(unit: _ColumnCodes, period: _ColumnCodes) -> bool:
+    """Whether nearly all pairs of a unit and a period, of which there are fewer, are in one row each."""
+    n, n_units, n_periods = len(unit.codes), len(unit.sizes), len(period.sizes)
+    if not period.is_whole or not _MIN_PERIODS <= n_periods < n_units or n < _MIN_PANEL_SHARE * n_units * n_periods:
+        return False
+    return bool(
+        min(unit.codes.min(), period.codes.min()) >= 0 and len(np.unique(unit.codes * n_periods + period.codes)) == n
+    )
