@@ -59,7 +59,7 @@ def pipelines(models):
     ("load", "area"),
     [
         pytest.param(load_breast_cancer, "roc_auc", marks=pytest.mark.slow),
-        (load_wine, "roc_auc_ovr_weighted"),
+        pytest.param(load_wine, "roc_auc_ovr_weighted", marks=pytest.mark.slow),
     ],
     ids=["cancer", "wine"],
 )

@@ -142,7 +142,11 @@ def test_waves_are_those_of_a_cosine_transform_by_hand():
 
 @pytest.mark.parametrize(
     ("shape", "has_waves"),
-    [("walk", True), ("independent", False), ("trend", False), ("U", False), ("step", False), ("classes", False)],
+    [
+        ("walk", True),
+        ("step", False),
+        *(pytest.param(one, False, marks=pytest.mark.slow) for one in ("independent", "trend", "U", "classes")),
+    ],
 )
 def test_a_walk_of_the_target_is_a_wave_and_no_trend_step_or_u_shape_is_one(shape, has_waves):
     rng = np.random.default_rng(3)
