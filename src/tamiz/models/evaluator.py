@@ -279,6 +279,7 @@ class FoldImportances(MeritProperties):
         self._config = get_config()
         self.scores: dict[bytes, float] = {}
         self._found: tuple[bytes, FittedFold] | None = None
+        self._units_checked = False
 
     @cached_property
     def _refit(self) -> Callable[[ColumnIndices], FittedFold]:
@@ -300,8 +301,9 @@ class FoldImportances(MeritProperties):
         if found is None:
             return None
         values, per_unit = found
-        if per_unit and not task.is_encoded and not self._notes:
-            self._notes += _unit_notes(task)
+        if per_unit and not task.is_encoded and not self._units_checked:
+            self._units_checked = True
+            self._notes += [] if self._notes else _unit_notes(task)
         own = dict(zip(columns.tolist(), positions, strict=True))
         sums = np.array([sum(values[own[j]].sum() for j in unit.tolist()) for unit in units])
         mantissa, exponent = np.frexp(sums)
