@@ -79,7 +79,12 @@ def use(fitted, X, sentences):
                 assert np.isfinite(found).all()
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+LONG = ("tsne", "umap", "ica", "knockoffs", "permutation_importance", "standardised", "wrapper by areas")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in ESTIMATORS]
+)
 def test_no_warning_of_numpy_leaves_an_estimator(name):
     n_fitted, sentences = 0, []
     for X, y in TABLES.values():

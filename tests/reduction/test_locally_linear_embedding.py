@@ -80,7 +80,7 @@ def test_the_error_of_standard_is_that_of_the_reconstruction():
     assert mapped.reconstruction_error_ == pytest.approx(np.sum(np.square(errors)), rel=1e-5)
 
 
-@pytest.mark.parametrize("make", [make_swiss_roll, make_s_curve])
+@pytest.mark.parametrize("make", [make_swiss_roll, pytest.param(make_s_curve, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("method", ["standard", "modified"])
 def test_the_map_is_that_of_scikit_learn(method, make):
     X, _ = make(400, random_state=0)
