@@ -63,6 +63,7 @@ def correlated(rng, n, *, classes):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 @pytest.mark.parametrize("classes", [True, False])
 def test_the_interval_of_the_recommended_columns_covers_their_score_on_new_rows_with_the_choice_included(classes):
     unseen, truth = correlated(np.random.default_rng(99), 40_000, classes=classes)
