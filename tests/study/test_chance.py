@@ -10,8 +10,9 @@ from tamiz import SubsetSelector, open_source
 from tamiz._study.run import StudyRun
 from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.recommendation import Recommendation
-from tamiz.criteria import Variance
+from tamiz.criteria import CFS, Variance
 from tamiz.exceptions import TamizWarning
+from tamiz.search import BestFirst
 
 
 def test_the_permutation_null_of_the_assessment_is_the_one_that_is_stated():
@@ -50,3 +51,17 @@ def test_the_warning_and_the_recommendation_are_one_decision(monkeypatch, low, w
     warned = [str(one) for one in record.warnings if one.code == "TZ302"]
     assert bool(warned) == (record.recommendation.recommended is None) == withheld
     assert all("no column can be tested, because rows in time are not independent" in one for one in warned)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize(("low", "withheld"), [(-0.1, True), (0.1, False)])
+def test_a_requested_search_that_may_be_chance_is_recommended_if_its_score_is_evidence(monkeypatch, low, withheld):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 4)), np.arange(80) % 2
+    X[:, 0] += y
+    monkeypatch.setattr(StudyRun, "_find_chance", lambda *_: "By chance.")
+    monkeypatch.setattr(FoldScores, "interval", property(lambda scores: (scores.mean + low, scores.mean + 1.0)))
+    monkeypatch.setattr(Recommendation, "gain", property(lambda found: FoldScores(np.zeros(5), 1.0)))
+    asked = {"merit": CFS(), "search": BestFirst(), "relevances": [Variance()], "maps": []}
+    assert (tamiz.study(X, y, **asked).record.recommendation.recommended is None) == withheld

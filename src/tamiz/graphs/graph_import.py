@@ -143,17 +143,15 @@ def read_neighbors(indices: ArrayLike, distances: ArrayLike) -> Neighbors:
 def _mean_of_directions(heads: NDArray[Any], tails: NDArray[Any], distances: Floats) -> Floats:
     """Return the distances, as the mean of both directions of a pair of rows that are neighbours of each other."""
     pairs = _pair_numbers(heads, tails, len(heads)).ravel()
-    _, inverse, counts = np.unique(pairs, return_inverse=True, return_counts=True)
-    means = (np.bincount(inverse, distances.ravel()) / counts)[inverse].reshape(distances.shape)
-    differ = np.argwhere(np.abs(distances - means) > 0.5 * _DISTANCE_TOLERANCE * distances.max())
+    _, inverse, means, differ = _mean_lengths(pairs, distances.ravel(), _DISTANCE_TOLERANCE)
     if differ.size:
-        row, at = differ[0].tolist()
-        one = distances[row, at]
+        row, at = divmod(int(differ[0]), distances.shape[1])
+        one, other = distances[row, at], 2 * means[inverse[differ[0]]] - distances[row, at]
         raise DataError(
-            f"The distance of rows {row} and {tails[row, at]} is {one:.6g} in one direction and {2 * means[row, at] - one:.6g} "
-            "in the other; a distance is the same in both."
+            f"The distance of rows {row} and {tails[row, at]} is {one:.6g} in one direction and {other:.6g} in the other; a "
+            "distance is the same in both."
         )
-    return means
+    return means[inverse].reshape(distances.shape)
 
 
 def _read_square_matrix(adjacency: Any) -> sparse.csr_array:
@@ -207,9 +205,7 @@ def _read_lengths(lengths: Any, rows: NDArray[Any], S: sparse.csr_array) -> tupl
 def _entry_lengths(S: sparse.csr_array, i: NDArray[Any], j: NDArray[Any], lengths: Floats) -> Floats:
     """Return the length of every entry of S from those of edges in one direction or both; that of a loop is 0 if not listed."""
     n = S.shape[0]
-    pairs, inverse, counts = np.unique(_pair_numbers(i, j, n), return_inverse=True, return_counts=True)
-    means = np.bincount(inverse, lengths, len(pairs)) / counts
-    differ = np.flatnonzero(np.abs(lengths - means[inverse]) > 0.5 * _LENGTH_TOLERANCE * lengths.max(initial=0.0))
+    pairs, inverse, means, differ = _mean_lengths(_pair_numbers(i, j, n), lengths, _LENGTH_TOLERANCE)
     if differ.size:
         first, *others = lengths[inverse == inverse[differ[0]]]
         raise DataError(
@@ -227,6 +223,16 @@ def _entry_lengths(S: sparse.csr_array, i: NDArray[Any], j: NDArray[Any], length
             "entry for every edge, also for those of length 0."
         )
     return np.where(found, np.append(means, 0.0)[at], 0.0)
+
+
+def _mean_lengths(
+    pairs: NDArray[np.int64], lengths: Floats, tolerance: float
+) -> tuple[NDArray[np.int64], NDArray[np.intp], Floats, NDArray[np.intp]]:
+    """Return the distinct pairs, that of each length, their mean lengths, and the lengths that differ from these."""
+    distinct, inverse, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+    means = np.bincount(inverse, lengths, len(distinct)) / counts
+    differ = np.flatnonzero(np.abs(lengths - means[inverse]) > 0.5 * tolerance * lengths.max(initial=0.0))
+    return distinct, inverse, means, differ
 
 
 def _pair_numbers(i: NDArray[Any], j: NDArray[Any], n: int) -> NDArray[np.int64]:
